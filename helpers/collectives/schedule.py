@@ -1,0 +1,188 @@
+"""A collective algorithm as data: who sends which chunk to whom, step by step, and what the receiver does with it.
+
+One schedule value is proved (`check`), priced (`price`), run on real ranks (`helpers.ranks.execute`), animated (`helpers.view`)
+and printed (`str`). Chapters: ring, trees, hierarchy.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import Literal, NamedTuple
+
+ARROWS = {"copy": "→", "reduce": "⇒"}
+_OPS = {arrow: op for op, arrow in ARROWS.items()}
+
+
+class ScheduleError(ValueError):
+    """A schedule that cannot be, or does not do what its collective promises. The message names the place."""
+
+
+class Transfer(NamedTuple):
+    """Rank `src` sends chunk `chunk` to rank `dst`, which overwrites its own ("copy") or adds to it ("reduce")."""
+
+    src: int
+    dst: int
+    chunk: int
+    op: Literal["copy", "reduce"] = "copy"
+
+    def __str__(self) -> str:
+        return f"{self.chunk}:{self.src}{ARROWS[self.op]}{self.dst}"
+
+    @classmethod
+    def parse(cls, text: str) -> Transfer:
+        """The reverse of str: "2:0⇒1"."""
+        found = re.fullmatch(r"(\d+):(\d+)([→⇒])(\d+)", text)
+        if not found:
+            raise ScheduleError(f'a transfer is written "chunk:src⇒dst" (adds) or "chunk:src→dst" (overwrites), got {text!r}')
+        return cls(int(found[2]), int(found[4]), int(found[1]), _OPS[found[3]])
+
+
+Step = tuple[Transfer, ...]  # every transfer of a step reads what the step before left
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Steps of transfers among `nranks` ranks (and `nswitches` switches, ids from nranks on) over `nchunks` chunk slots.
+
+    Chunk c lives in the same slot on every rank: `tensor_split(buffer, nchunks)[c]`. A composed schedule has no collective
+    until `.named(...)`. Raises ScheduleError on a rank or chunk out of range, an empty step, or two writes to one slot in a step.
+    """
+
+    collective: str | None
+    algorithm: str | None
+    nranks: int
+    nchunks: int
+    steps: tuple[Step, ...] = ()
+    root: int | None = None
+    nswitches: int = 0
+
+    def __post_init__(self):
+        for name, least in (("nranks", 1), ("nchunks", 1), ("nswitches", 0)):
+            _whole(name, getattr(self, name), least)
+        if self.root is not None:
+            _in_range("root", self.root, self.nranks, "")
+        steps = tuple(tuple(t if type(t) is Transfer else Transfer(*t) for t in step) for step in self.steps)
+        object.__setattr__(self, "steps", steps)
+        for number, step in enumerate(steps, 1):
+            self._validate(number, step)
+
+    def _validate(self, number: int, step: Step) -> None:
+        if not step:
+            raise ScheduleError(f"step {number} sends nothing: expected at least one transfer")
+        written: dict[tuple[int, int], Transfer] = {}
+        for t in step:
+            self._validate_transfer(number, t)
+            other = written.setdefault((t.dst, t.chunk), t)
+            adds_in_switch = t.dst >= self.nranks and t.op == other.op == "reduce"
+            if other is not t and not adds_in_switch:
+                raise ScheduleError(
+                    f"step {number} writes chunk {t.chunk} of rank {t.dst} twice ({other} and {t}): one writer per slot and step"
+                )
+
+    def _validate_transfer(self, number: int, t: Transfer) -> None:
+        where = f" in step {number}, {t.chunk}:{t.src}→{t.dst}"
+        places = self.nranks + self.nswitches
+        for name, value, size in (("src", t.src, places), ("dst", t.dst, places), ("chunk", t.chunk, self.nchunks)):
+            if type(value) is not int or not 0 <= value < size:
+                _in_range(name, value, size, where)
+        if t.op not in ARROWS:
+            raise ScheduleError(f'op must be "copy" or "reduce", got {t.op!r}{where}')
+        if t.src == t.dst:
+            raise ScheduleError(f"rank {t.src} sends chunk {t.chunk} to itself in step {number}")
+
+    # algebra ---------------------------------------------------------------------------------------------------------
+    def __add__(self, other: Schedule) -> Schedule:
+        """First this, then that."""
+        return self._composed(other, self.steps + other.steps if isinstance(other, Schedule) else ())
+
+    def __or__(self, other: Schedule) -> Schedule:
+        """Both at once, step beside step; they must not touch the same slot."""
+        composed = self._composed(other, ())
+        shared = self.slots() & other.slots()
+        if shared:
+            rank, chunk = min(shared)
+            raise ScheduleError(f"| wants disjoint slots, but both schedules use chunk {chunk} of rank {rank}")
+        return replace(composed, steps=tuple(a + b for a, b in zip_longest(self.steps, other.steps, fillvalue=())))
+
+    def _composed(self, other: object, steps: tuple[Step, ...]) -> Schedule:
+        if not isinstance(other, Schedule):
+            raise ScheduleError(f"a schedule is composed with a schedule, got {other!r}")
+        for name in ("nranks", "nchunks", "nswitches"):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if mine != theirs:
+                raise ScheduleError(f"cannot compose: {name} is {mine} in one schedule and {theirs} in the other")
+        return Schedule(None, None, self.nranks, self.nchunks, steps, None, self.nswitches)
+
+    def on(
+        self, ranks: Sequence[int], nranks: int, chunks: Sequence[int] | None = None, nchunks: int | None = None
+    ) -> Schedule:
+        """The same moves inside a larger group: inner rank i becomes ranks[i], inner chunk i becomes chunks[i]."""
+        _whole("nranks", nranks, self.nranks)
+        chunks = range(self.nchunks) if chunks is None else chunks
+        for name, ids, size in (("ranks", ranks, self.nranks), ("chunks", chunks, self.nchunks)):
+            if len(ids) != size or len(set(ids)) != size:
+                raise ScheduleError(f"{name} must name {size} different ids, got {list(ids)}")
+        outer = [*ranks, *range(nranks, nranks + self.nswitches)]
+        steps = tuple(tuple(Transfer(outer[s], outer[d], chunks[c], op) for s, d, c, op in step) for step in self.steps)
+        return Schedule(None, None, nranks, nchunks or max(self.nchunks, max(chunks) + 1), steps, None, self.nswitches)
+
+    def named(self, collective: str, algorithm: str, root: int | None = None) -> Schedule:
+        """The same steps, with the collective that they claim to be: what `check` holds them to."""
+        return replace(self, collective=collective, algorithm=algorithm, root=root)
+
+    # questions -------------------------------------------------------------------------------------------------------
+    def slots(self) -> set[tuple[int, int]]:
+        """Every (rank, chunk) that some transfer reads or writes."""
+        return {(rank, t.chunk) for step in self.steps for t in step for rank in (t.src, t.dst)}
+
+    def sent(self) -> list[int]:
+        """Chunks that each rank sends in all, in rank order."""
+        return _count((t.src for step in self.steps for t in step), self.nranks + self.nswitches)[: self.nranks]
+
+    def received(self) -> list[int]:
+        """Chunks that each rank receives in all, in rank order."""
+        return _count((t.dst for step in self.steps for t in step), self.nranks + self.nswitches)[: self.nranks]
+
+    # text ------------------------------------------------------------------------------------------------------------
+    def __str__(self) -> str:
+        root = "-" if self.root is None else self.root
+        switches = f" nswitches={self.nswitches}" if self.nswitches else ""
+        name = f"{self.collective or '-'} {self.algorithm or '-'}"
+        header = f"{name} nranks={self.nranks} nchunks={self.nchunks} root={root}{switches}"
+        return "\n".join([header, *(" ".join(map(str, step)) for step in self.steps)])
+
+    __repr__ = __str__
+
+    @classmethod
+    def parse(cls, text: str) -> Schedule:
+        """The reverse of str: `Schedule.parse(str(s)) == s`."""
+        header, *lines = [line.strip() for line in text.strip().splitlines()] or [""]
+        found = re.fullmatch(r"(\S+) (\S+) nranks=(\d+) nchunks=(\d+) root=(\d+|-)(?: nswitches=(\d+))?", header)
+        if not found:
+            raise ScheduleError(
+                f'the first line reads "all_reduce ring nranks=3 nchunks=3 root=-" or the like, got {header!r}'
+            )
+        collective, algorithm, root = (None if found[k] == "-" else found[k] for k in (1, 2, 5))
+        steps = tuple(tuple(map(Transfer.parse, line.split())) for line in lines if line)
+        root = None if root is None else int(root)
+        return cls(collective, algorithm, int(found[3]), int(found[4]), steps, root, int(found[6] or 0))
+
+
+def _whole(name: str, value: object, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ScheduleError(f"{name} must be a whole number >= {least}, got {value!r}")
+
+
+def _in_range(name: str, value: object, size: int, where: str) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < size:
+        raise ScheduleError(f"{name} must lie in 0..{size - 1}, got {value!r}{where}")
+
+
+def _count(ids: Iterable[int], size: int) -> list[int]:
+    counts = [0] * size
+    for i in ids:
+        counts[i] += 1
+    return counts

@@ -1,0 +1,93 @@
+"""Play a schedule on arrays, and prove it. Chapters: ring, trees.
+
+Every collective is linear, so playing it on one-hot inputs (who is inside, and how often) proves it for all inputs:
+a lost contribution is a 0, one added twice is a 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from .promises import promise
+from .schedule import Schedule, ScheduleError, Step
+
+
+def simulate(s: Schedule, chunks: np.ndarray) -> Iterator[np.ndarray]:
+    """Yields the state before the first and after every step; each is an array of its own.
+
+    chunks: [nranks, nchunks, ...], what every rank holds at the start (any dtype). Switches (`nswitches`) are further rows, empty at the start.
+    """
+    chunks = np.asarray(chunks)
+    if chunks.shape[:2] != (s.nranks, s.nchunks):
+        raise ScheduleError(f"chunks must have shape ({s.nranks}, {s.nchunks}, ...), got {chunks.shape}")
+    switches = np.zeros((s.nswitches, *chunks.shape[1:]), dtype=chunks.dtype)
+    state = np.concatenate([chunks, switches])
+    yield state
+    for step in s.steps:
+        state = state.copy()
+        _play(state, step)
+        yield state
+
+
+def _play(state: np.ndarray, step: Step) -> None:
+    """One step in place. Everything is read before anything is written."""
+    src, dst, chunk, op = map(np.array, zip(*step, strict=True))
+    payload = state[src, chunk]
+    copies = op == "copy"
+    state[dst[copies], chunk[copies]] = payload[copies]
+    np.add.at(state, (dst[~copies], chunk[~copies]), payload[~copies])
+
+
+def contributions(s: Schedule) -> Iterator[np.ndarray]:
+    """The proof's own run: int arrays [nranks, nchunks, origin], how often each origin is inside each slot, step by step."""
+    before = promise(s.collective).before(s.nranks, s.nchunks, s.root)
+    return simulate(s, before)
+
+
+def check(s: Schedule) -> None:
+    """Returns None when the schedule keeps its collective's promise; else raises ScheduleError naming rank, chunk, expected, got and the step."""
+    wanted = promise(s.collective)
+    wanted.accepts(s.nranks, s.nchunks, s.root)
+    before = wanted.before(s.nranks, s.nchunks, s.root)
+    after = wanted.after(s.nranks, s.nchunks, s.root)
+    state = np.concatenate([before, np.zeros((s.nswitches, *before.shape[1:]), dtype=before.dtype)])
+    defined = state.any(axis=2)
+    for number, step in enumerate(s.steps, 1):
+        _refuse_undefined(s, number, step, defined)
+        _play(state, step)
+        src, dst, chunk, _ = zip(*step, strict=True)
+        defined[list(dst), list(chunk)] = True
+    final = state[: s.nranks]
+    wrong = np.argwhere(((final != after) & (after >= 0)).any(axis=2))
+    if len(wrong):
+        raise ScheduleError(_broken_promise(s, int(wrong[0][0]), int(wrong[0][1]), final, after))
+
+
+def _refuse_undefined(s: Schedule, number: int, step: Step, defined: np.ndarray) -> None:
+    """Sending, or adding into, a slot that holds nothing yet is a mistake; a switch may be added into while empty."""
+    for t in step:
+        for rank, verb in ((t.src, "sends"), (t.dst, "adds into")):
+            needed = verb == "sends" or (t.op == "reduce" and t.dst < s.nranks)
+            if needed and not defined[rank, t.chunk]:
+                raise ScheduleError(
+                    f"step {number}, {t}: rank {rank} {verb} chunk {t.chunk}, but nothing is there yet:"
+                    " expected a slot that the collective fills before, or that an earlier step copied into"
+                )
+
+
+def _broken_promise(s: Schedule, rank: int, chunk: int, got: np.ndarray, want: np.ndarray) -> str:
+    last = max((n for n, step in enumerate(s.steps, 1) for t in step if (t.dst, t.chunk) == (rank, chunk)), default=None)
+    touched = f"last written in step {last} of {len(s.steps)}" if last else "never written"
+    return (
+        f"{s.collective} by {s.algorithm}, {s.nranks} ranks: rank {rank} chunk {chunk} holds {_origins(got[rank, chunk])},"
+        f" should hold {_origins(want[rank, chunk])} ({touched})"
+    )
+
+
+def _origins(counts: np.ndarray) -> str:
+    """[1 0 2] -> "0 + 2 twice": whose contributions are inside."""
+    times = {1: "", 2: " twice"}
+    parts = [f"{o}{times.get(int(n), f' {n} times')}" for o, n in enumerate(counts) if n > 0]
+    return f"[{' + '.join(parts) or 'nothing'}]"
