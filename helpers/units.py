@@ -104,7 +104,9 @@ def nbytes_text(nbytes: float) -> str:
     """67108864 -> "64 MiB"; powers of 1024."""
     if nbytes < 0:
         raise UnitError(f"a size is not negative, got {nbytes!r}")
-    unit, size = max(((u, s) for u, s in _SIZES.items() if (u == "B" or "i" in u) and s <= max(nbytes, 1)), key=lambda us: us[1])
+    unit, size = max(
+        ((u, s) for u, s in _SIZES.items() if (u == "B" or "i" in u) and s <= max(nbytes, 1)), key=lambda us: us[1]
+    )
     return f"{_number(nbytes / size)} {unit}"
 
 
@@ -124,7 +126,7 @@ def bandwidth_text(bytes_per_second: float) -> str:
 
 
 def parse_nbytes(text: str | int) -> int:
-    """"64 MiB" -> 67108864; also KB, MB, GB (powers of 1000) and a bare number of bytes."""
+    """ "64 MiB" -> 67108864; also KB, MB, GB (powers of 1000) and a bare number of bytes."""
     if isinstance(text, int) and not isinstance(text, bool) and text >= 0:
         return text
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?i?B)?\s*", text) if isinstance(text, str) else None

@@ -23,7 +23,9 @@ Program = tuple[tuple[Message, ...], ...]
 def lower(s: Schedule) -> tuple[Program, ...]:
     """One program per rank: a tuple of steps, each a tuple of messages (sends first). Steps in which a rank idles are empty."""
     if s.nswitches:
-        raise ScheduleError(f"only ranks run programs: this schedule has {s.nswitches} switches, which torch.distributed cannot address")
+        raise ScheduleError(
+            f"only ranks run programs: this schedule has {s.nswitches} switches, which torch.distributed cannot address"
+        )
     steps = [_lower_step(step) for step in s.steps]
     return tuple(tuple(step.get(rank, ()) for step in steps) for rank in range(s.nranks))
 

@@ -1,6 +1,7 @@
 """What a schedule costs under the alpha-beta model: a message of n bytes takes alpha + n * beta seconds.
 
-Source: Hockney 1994; Thakur, Rabenseifner, Gropp 2005. The model has no congestion, no compute and no start-up of its own. Chapters: ring, latency-bandwidth.
+Source: Hockney 1994; Thakur, Rabenseifner, Gropp 2005. The model knows no congestion, no compute and no start-up of its own.
+Chapters: ring, latency-bandwidth.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def owner(chunk: int, nranks: int, nchunks: int) -> int:
 
 
 def _empty(nranks: int, nchunks: int, fill: int = 0) -> np.ndarray:
-    return np.full((nranks, nchunks, nranks), fill, dtype=np.int64)
+    return np.full((nranks, nchunks, nranks), fill, dtype=np.int32)
 
 
 def _own_everywhere(nranks: int, nchunks: int, root: int | None = None) -> np.ndarray:
@@ -80,11 +80,13 @@ def _all_to_all_before(nranks: int, nchunks: int, root: int | None = None) -> np
     return state
 
 
-def _owed(nranks: int, nchunks: int, holders: Callable[[int], list[int]], inside: Callable[[int], list[int]]) -> np.ndarray:
+def _owed(
+    nranks: int, nchunks: int, holders: Callable[[int], list[int]], inside: Callable[[int], list[int]]
+) -> np.ndarray:
     """Afterwards: chunk c on each of holders(c) must hold exactly inside(c); elsewhere it does not matter."""
     state = _empty(nranks, nchunks, fill=-1)
     for c in range(nchunks):
-        row = np.zeros(nranks, dtype=np.int64)
+        row = np.zeros(nranks, dtype=np.int32)
         row[inside(c)] = 1
         state[holders(c), c] = row
     return state

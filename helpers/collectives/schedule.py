@@ -36,7 +36,9 @@ class Transfer(NamedTuple):
         """The reverse of str: "2:0⇒1"."""
         found = re.fullmatch(r"(\d+):(\d+)([→⇒])(\d+)", text)
         if not found:
-            raise ScheduleError(f'a transfer is written "chunk:src⇒dst" (adds) or "chunk:src→dst" (overwrites), got {text!r}')
+            raise ScheduleError(
+                f'a transfer is written "chunk:src⇒dst" (adds) or "chunk:src→dst" (overwrites), got {text!r}'
+            )
         return cls(int(found[2]), int(found[4]), int(found[1]), _OPS[found[3]])
 
 

@@ -17,7 +17,7 @@ from .schedule import Schedule, ScheduleError, Step
 def simulate(s: Schedule, chunks: np.ndarray) -> Iterator[np.ndarray]:
     """Yields the state before the first and after every step; each is an array of its own.
 
-    chunks: [nranks, nchunks, ...], what every rank holds at the start (any dtype). Switches (`nswitches`) are further rows, empty at the start.
+    chunks: [nranks, nchunks, ...], what every rank holds at the start (any dtype). Switches are further rows, empty at the start.
     """
     chunks = np.asarray(chunks)
     if chunks.shape[:2] != (s.nranks, s.nchunks):
@@ -27,17 +27,24 @@ def simulate(s: Schedule, chunks: np.ndarray) -> Iterator[np.ndarray]:
     yield state
     for step in s.steps:
         state = state.copy()
-        _play(state, step)
+        _play(state, step, s.nswitches)
         yield state
 
 
-def _play(state: np.ndarray, step: Step) -> None:
+def _play(state: np.ndarray, step: Step, nswitches: int) -> None:
     """One step in place. Everything is read before anything is written."""
     src, dst, chunk, op = map(np.array, zip(*step, strict=True))
     payload = state[src, chunk]
-    copies = op == "copy"
-    state[dst[copies], chunk[copies]] = payload[copies]
-    np.add.at(state, (dst[~copies], chunk[~copies]), payload[~copies])
+    adds = op == "reduce"
+    state[dst[~adds], chunk[~adds]] = payload[~adds]
+    to_switch = dst[adds] >= len(state) - nswitches
+    for mine, add in ((~to_switch, _add), (to_switch, np.add.at)):  # only a switch may be added into twice in a step
+        where = dst[adds][mine], chunk[adds][mine]
+        add(state, where, payload[adds][mine])
+
+
+def _add(state: np.ndarray, where: tuple[np.ndarray, np.ndarray], payload: np.ndarray) -> None:
+    state[where] += payload
 
 
 def contributions(s: Schedule) -> Iterator[np.ndarray]:
@@ -47,7 +54,13 @@ def contributions(s: Schedule) -> Iterator[np.ndarray]:
 
 
 def check(s: Schedule) -> None:
-    """Returns None when the schedule keeps its collective's promise; else raises ScheduleError naming rank, chunk, expected, got and the step."""
+    (
+        """Returns None when the schedule keeps its collective's promise.
+
+    Else raises ScheduleError naming rank, chunk, expected, got and the step.
+    """
+        ""
+    )
     wanted = promise(s.collective)
     wanted.accepts(s.nranks, s.nchunks, s.root)
     before = wanted.before(s.nranks, s.nchunks, s.root)
@@ -56,8 +69,8 @@ def check(s: Schedule) -> None:
     defined = state.any(axis=2)
     for number, step in enumerate(s.steps, 1):
         _refuse_undefined(s, number, step, defined)
-        _play(state, step)
-        src, dst, chunk, _ = zip(*step, strict=True)
+        _play(state, step, s.nswitches)
+        _, dst, chunk, _ = zip(*step, strict=True)
         defined[list(dst), list(chunk)] = True
     final = state[: s.nranks]
     wrong = np.argwhere(((final != after) & (after >= 0)).any(axis=2))
@@ -78,7 +91,9 @@ def _refuse_undefined(s: Schedule, number: int, step: Step, defined: np.ndarray)
 
 
 def _broken_promise(s: Schedule, rank: int, chunk: int, got: np.ndarray, want: np.ndarray) -> str:
-    last = max((n for n, step in enumerate(s.steps, 1) for t in step if (t.dst, t.chunk) == (rank, chunk)), default=None)
+    last = max(
+        (n for n, step in enumerate(s.steps, 1) for t in step if (t.dst, t.chunk) == (rank, chunk)), default=None
+    )
     touched = f"last written in step {last} of {len(s.steps)}" if last else "never written"
     return (
         f"{s.collective} by {s.algorithm}, {s.nranks} ranks: rank {rank} chunk {chunk} holds {_origins(got[rank, chunk])},"

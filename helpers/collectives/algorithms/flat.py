@@ -45,6 +45,7 @@ def reduce_scatter(nranks: int) -> Schedule:
 
 def all_to_all(nranks: int) -> Schedule:
     """In step t rank r sends rank r+t what it has for it: P-1 steps; each rank sends (P-1)/P of its buffer."""
+    _whole("nranks", nranks, 1)
     return _shift(nranks, nranks * nranks, lambda r, peer: r * nranks + peer, "copy").named("all_to_all", "flat")
 
 

@@ -56,6 +56,7 @@ def _rotate(nranks: int, first: int, op: str) -> Schedule:
     """P-1 steps; in step t rank r passes chunk (r + first - t) mod P to rank r+1."""
     _whole("nranks", nranks, 1)
     steps = tuple(
-        tuple(Transfer(r, (r + 1) % nranks, (r + first - t) % nranks, op) for r in range(nranks)) for t in range(nranks - 1)
+        tuple(Transfer(r, (r + 1) % nranks, (r + first - t) % nranks, op) for r in range(nranks))
+        for t in range(nranks - 1)
     )
     return Schedule(None, None, nranks, nranks, steps)

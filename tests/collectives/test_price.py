@@ -1,0 +1,78 @@
+"""The alpha-beta price, against closed forms."""
+
+import math
+from types import SimpleNamespace
+
+import pytest
+
+from helpers.collectives import CATALOGUE, Schedule, ScheduleError, Transfer, price
+
+SIZES = [0, 1, 4096, 64 * 2**20, 10**9 + 7]
+A, B = 1e-5, 1e-11
+CLOSED = {
+    ("all_reduce", "ring"): lambda n, s: 2 * (n - 1) * (A + s / n * B),
+    ("reduce_scatter", "ring"): lambda n, s: (n - 1) * (A + s / n * B),
+    ("all_gather", "ring"): lambda n, s: (n - 1) * (A + s / n * B),
+    ("broadcast", "ring"): lambda n, s: (2 * n - 2) * (A + s / n * B),
+    ("all_reduce", "flat"): lambda n, s: 2 * (n - 1) * (A + s * B),
+    ("all_reduce", "binomial"): lambda n, s: 2 * math.ceil(math.log2(n)) * (A + s * B),
+    ("broadcast", "binomial"): lambda n, s: math.ceil(math.log2(n)) * (A + s * B),
+    ("all_to_all", "flat"): lambda n, s: (n - 1) * (A + s / n * B),
+}
+
+
+@pytest.mark.parametrize("key", CLOSED, ids="-".join)
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 8, 13, 64])
+@pytest.mark.parametrize("nbytes", SIZES)
+def test_closed_forms(key, n, nbytes, link):
+    if key == ("all_to_all", "flat") and n == 64:
+        n = 32
+    cost = price(CATALOGUE[key](nranks=n), nbytes, link)
+    assert cost.seconds == pytest.approx(CLOSED[key](n, nbytes), rel=1e-12, abs=1e-18)
+    assert cost.seconds == pytest.approx(sum(step.seconds for step in cost.steps), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("collective", "factor"), [("all_reduce", 2 * 7 / 8), ("all_gather", 7 / 8), ("broadcast", 1.0)]
+)
+def test_algbw_and_busbw(collective, factor, link):
+    cost = price(CATALOGUE[collective, "ring"](nranks=8), 2**30, link)
+    assert cost.algbw == pytest.approx(2**30 / cost.seconds)
+    assert cost.busbw == pytest.approx(cost.algbw * factor)
+
+
+def test_busbw_of_a_large_ring_is_the_link(link):
+    """That is what busbw is for: a perfect ring shows the one-way rate of the wire, at any P."""
+    for n in (2, 4, 16, 64):
+        assert price(CATALOGUE["all_reduce", "ring"](nranks=n), 10**15, link).busbw == pytest.approx(1 / B, rel=1e-4)
+
+
+def test_chunks_between_two_ranks_are_one_message(link):
+    two = Schedule("broadcast", "mine", 2, 2, [[Transfer(0, 1, 0), Transfer(0, 1, 1)]], root=0)
+    assert price(two, 1000, link).seconds == pytest.approx(A + 1000 * B)
+
+
+def test_the_busiest_port_decides(link):
+    """Rank 0 sends to three at once: one port, so it pays three messages; and each receiver only one."""
+    fan = Schedule("broadcast", "mine", 4, 1, [[Transfer(0, r, 0) for r in (1, 2, 3)]], root=0)
+    assert price(fan, 1000, link).seconds == pytest.approx(3 * (A + 1000 * B))
+
+
+def test_a_topology_prices_each_link_by_itself():
+    fast, slow = SimpleNamespace(alpha=1e-6, beta=1e-12), SimpleNamespace(alpha=1e-5, beta=1e-10)
+    nodes = SimpleNamespace(link=lambda src, dst: fast if src // 2 == dst // 2 else slow)
+    step = price(CATALOGUE["all_reduce", "ring"](nranks=4), 4000, nodes).steps[0]
+    assert step.seconds == pytest.approx(1e-5 + 1000 * 1e-10)
+    assert (step.alpha, step.transfer) == (pytest.approx(1e-5), pytest.approx(1000 * 1e-10))
+
+
+@pytest.mark.parametrize("nbytes", [-1, math.inf, math.nan, "64 MiB", None, True])
+def test_refuses_a_bad_size(nbytes, link):
+    with pytest.raises(ScheduleError, match="nbytes must be a number of bytes >= 0"):
+        price(CATALOGUE["all_reduce", "ring"](nranks=4), nbytes, link)
+
+
+def test_refuses_an_unnamed_schedule(link):
+    ring = CATALOGUE["all_reduce", "ring"](nranks=4)
+    with pytest.raises(ScheduleError, match=r"call \.named"):
+        price(ring + ring, 8, link)
