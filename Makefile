@@ -1,0 +1,54 @@
+# The words of this repository. `make` alone lists them.
+PYTHON ?=
+TORCH ?= auto
+# Where torch publishes its CPU and CUDA builds, one folder each: the only place outside PyPI that is ever asked.
+TORCH_INDEX ?= https://download.pytorch.org/whl
+SERVE ?= 1
+PORT ?= 8000
+
+RUN := .venv/bin/python
+ASK := $(if $(PYTHON),"$(PYTHON)",python3)
+INSTALL = $(ASK) -m tools.install --python "$(PYTHON)" --torch "$(TORCH)" --torch-index "$(TORCH_INDEX)"
+RECORDED := BYTES_IN_MOTION=recorded
+# Jupyter refuses to run as root unasked, and rented machines make everybody root.
+ROOT_FLAG = $(shell test "$$(id -u)" = 0 && echo --allow-root)
+
+.DEFAULT_GOAL := help
+.PHONY: help book test lab notebooks clean python
+
+help: ## list these words
+	@echo "make WORD, where WORD is one of"
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
+	@echo "and, when needed, SERVE=0 (book: build only), PORT=8000, PYTHON=/path/to/python3.11,"
+	@echo "TORCH=cpu, cu126, cu129, cu130 or keep (use the torch that is already installed, 2.11 to 2.13)"
+
+book: python ## build the website and serve it on 127.0.0.1 (SERVE=0 builds only)
+	@$(INSTALL)
+	.venv/bin/jupyter-book build . -n -W --keep-going
+ifneq ($(SERVE),0)
+	$(RUN) -m tools.serve _build/html --port $(PORT)
+endif
+
+test: python ## run every test: style, notebooks, library, ranks, site, browser
+	@$(INSTALL) --for test
+	@$(RUN) -m tools.browser
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m codespell_lib
+	$(RECORDED) $(RUN) -m pytest --nbval --nbval-current-env --nbval-cell-timeout=60 notebooks
+	$(RUN) -m pytest tests
+
+lab: python ## open JupyterLab on the notebooks, on 127.0.0.1, with its token
+	@$(INSTALL)
+	$(RUN) -m jupyterlab --ip=127.0.0.1 $(ROOT_FLAG) notebooks
+
+notebooks: python ## run every notebook again and rewrite it with its outputs
+	@$(INSTALL)
+	$(RECORDED) $(RUN) -m tools.notebooks notebooks
+
+clean: ## remove what was built (.venv stays; delete it to install afresh)
+	rm -rf _build .pytest_cache .ruff_cache .hypothesis
+	find . -path ./.venv -prune -o -type d -name __pycache__ -exec rm -rf {} +
+
+python:
+	@command -v $(ASK) >/dev/null || { echo "Python is missing. On Debian 12: apt-get install python3 python3-venv" >&2; exit 1; }

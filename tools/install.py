@@ -1,0 +1,139 @@
+"""`make book`, `make test` and `make lab` start here: makes .venv and installs what they need, once.
+
+Standard library only. Run from the repository's root: `python3 -m tools.install [--for read|test]`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tools import driver, progress, pythons, torch_build
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+STAMP = VENV / "installed.json"  # written last, removed first: an interrupted install leaves none and starts afresh
+FILES = {"read": ["requirements.txt"], "test": ["requirements.txt", "requirements-dev.txt"]}
+
+
+def main() -> int:
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask.add_argument(
+        "--for", dest="level", choices=FILES, default="read", help="read: book and lab; test: the tests too"
+    )
+    ask.add_argument("--python", default="", help="the interpreter to use; otherwise the first fit on PATH")
+    ask.add_argument("--torch", default="auto", help=f"one of {', '.join(torch_build.CHOICES)}")
+    ask.add_argument("--torch-index", default="", help="where torch publishes its wheels, one folder a build")
+    asked = ask.parse_args()
+    try:
+        install(asked)
+    except (pythons.NoPython, torch_build.NoBuild) as missing:
+        print(missing, file=sys.stderr)
+        return 1
+    except progress.CommandFailed as failed:
+        print(*failed.tail, f"The install stopped: {failed}", sep="\n", file=sys.stderr)
+        return 1
+    return 0
+
+
+def install(asked: argparse.Namespace) -> None:
+    """Brings .venv to what `asked` says, and does nothing when it is there already."""
+    settings = {"root": str(ROOT), "python": asked.python, "torch": asked.torch, "driver": driver.version()}
+    wanted = fingerprint(asked.level)
+    stamp = read_stamp()
+    if stamp.get("settings") == settings and stamp.get(asked.level) == wanted and python_runs(stamp):
+        return
+    python = pythons.find(asked.python, with_torch=asked.torch == "keep")
+    build = torch_build.plan(platform.system(), platform.machine(), settings["driver"], python.torch, asked.torch)
+    print(f"Installing into .venv: Python {version_text(python)}, {build.why}", flush=True)
+    same = stamp.get("settings") == settings and stamp.get("version") == version_text(python) and python_runs(stamp)
+    if not same:
+        stamp = {}
+        make_venv(python, asked.torch == "keep")
+    STAMP.unlink(missing_ok=True)
+    pip_all(build, asked)
+    levels = {level: fingerprint(level) for level in FILES if level in (asked.level, "read")}
+    stamp = {**stamp, **levels, "settings": settings, "version": version_text(python)}
+    STAMP.write_text(json.dumps(stamp, indent=1))
+
+
+def pip_all(build: torch_build.Plan, asked: argparse.Namespace) -> None:
+    """torch alone first (its build is a choice, and only torch may come from torch's index), then every pin."""
+    start = time.monotonic()
+    for position, tag in enumerate(build.tags):
+        where = ["--index-url", f"{asked.torch_index}/{tag}"] if tag else []
+        try:
+            pip("torch", ["--no-deps", "--retries", "1", *where, build.requirement])
+            break
+        except progress.CommandFailed:
+            if position + 1 == len(build.tags):
+                raise
+    pip("packages", [*pins(FILES[asked.level], keep_torch=not build.tags), "-e", str(ROOT)])
+    print(f"Installed in {time.monotonic() - start:.0f} s", flush=True)
+
+
+def pip(title: str, arguments: list[str]) -> None:
+    """`pip install` with the venv's own Python, shown as it goes. Raises CommandFailed."""
+    quiet = ["--no-input", "--disable-pip-version-check", "--progress-bar", "off"]
+    progress.run(title, [str(venv_python()), "-m", "pip", "install", *quiet, *arguments])
+
+
+def make_venv(python: pythons.Python, keep_torch: bool) -> None:
+    """A clean .venv. To keep a torch, its folder is appended to the path: ours comes first, theirs is still found.
+
+    That also works where torch itself stands in a virtual environment, which --system-site-packages does not see.
+    """
+    progress.run("environment", [python.executable, "-m", "venv", "--clear", str(VENV)])
+    if keep_torch and python.site:
+        library = next((VENV / "lib").glob("python3*/site-packages"))
+        (library / "kept_torch.pth").write_text(python.site.rstrip("/") + "\n")
+
+
+def pins(files: list[str], keep_torch: bool) -> list[str]:
+    """The pinned requirements of `files`, without notes, nested files and the package itself."""
+    lines = [line.split(" #")[0].strip() for name in files for line in (ROOT / name).read_text().splitlines()]
+    found = [line for line in lines if line and not line.startswith(("#", "-"))]
+    return [line for line in found if not (keep_torch and re.match(r"torch\b", line))]
+
+
+def fingerprint(level: str) -> str:
+    """Changes whenever a pin or the package's metadata changes."""
+    parts = [ROOT / name for name in [*FILES[level], "pyproject.toml"]]
+    return hashlib.sha256(b"\0".join(part.read_bytes() for part in parts)).hexdigest()
+
+
+def read_stamp() -> dict:
+    """What the last finished install wrote; {} when there is none or it cannot be read."""
+    try:
+        return json.loads(STAMP.read_text())
+    except (OSError, ValueError):
+        return {}
+
+
+def python_runs(stamp: dict) -> bool:
+    """Whether .venv's Python still starts, in the version it was made with."""
+    if not venv_python().exists():
+        return False
+    command = [str(venv_python()), "-c", "import platform; print(platform.python_version())"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip() == stamp.get("version")
+
+
+def venv_python() -> Path:
+    return VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def version_text(python: pythons.Python) -> str:
+    return ".".join(map(str, python.version[:3]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
