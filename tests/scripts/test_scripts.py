@@ -1,0 +1,39 @@
+"""What a reader takes home: each script is one plain torchrun file, short, without `helpers`, and runs."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SCRIPTS = sorted((ROOT / "scripts").glob("*.py"))
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda p: p.stem)
+def test_is_plain_and_short(script):
+    text = script.read_text()
+    assert len(text.splitlines()) < 60
+    assert not re.search(r"^\s*(from|import) helpers", text, re.M)
+    assert f"torchrun --nproc-per-node 4 scripts/{script.name}" in text, "the first lines say how to run it"
+    assert (ROOT / "book" / f"{script.stem}.md").exists(), "a script belongs to a chapter"
+
+
+@pytest.mark.parametrize("nranks", [1, 3, 4])
+def test_ring_is_bit_equal_on_real_ranks(nranks):
+    command = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+        str(nranks),
+        "scripts/ring.py",
+    ]
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.count("equal bit by bit") == 4
+    assert "16777216 B" in done.stdout
