@@ -1,0 +1,96 @@
+"""For every test: GPUs that are missing are named and counted; no process of ours outlives the session."""
+
+import os
+import sys
+import uuid
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))  # tools/ and benchmarks/ are not installed, and tests/pythons installs nothing of ours
+
+SESSION = "BYTES_IN_MOTION_TEST_SESSION"  # every process that a test starts inherits it
+GRACE = 5.0  # seconds in which what was told to stop must be gone
+# multiprocessing keeps these two beside its parent on purpose, and they end with it. What they start is not excused.
+KEPT = ("multiprocessing.forkserver", "multiprocessing.resource_tracker")
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The repository."""
+    return ROOT
+
+
+def gpu_count() -> int:
+    """CUDA GPUs that torch can use here; asked only when a test wants one."""
+    import torch
+
+    return torch.cuda.device_count() if torch.cuda.is_available() else 0
+
+
+def pytest_configure(config):
+    os.environ[SESSION] = uuid.uuid4().hex
+    config.gpus_missing, config.gpus_wanted, config.leftovers = 0, 0, []
+
+
+def pytest_collection_modifyitems(config, items):
+    wanting = [(item, marker) for item in items if (marker := item.get_closest_marker("gpus"))]
+    config.gpus_wanted = len(wanting)
+    here = gpu_count() if wanting else 0
+    for item, marker in wanting:
+        (needed,) = marker.args
+        if needed > here:
+            config.gpus_missing += 1
+            item.add_marker(pytest.mark.skip(reason=f"needs {needed} GPU{'s' * (needed > 1)}"))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session):
+    session.config.leftovers = leftovers(os.environ[SESSION])
+    if session.config.leftovers:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if config.gpus_wanted:
+        here = f"{gpu_count()} GPUs here" if gpu_count() else "no GPU here"
+        terminalreporter.write_line(f"GPU tests skipped: {config.gpus_missing} of {config.gpus_wanted} ({here})")
+    if config.leftovers:
+        terminalreporter.section("processes left behind", red=True)
+        for line in config.leftovers:
+            terminalreporter.write_line(line)
+
+
+def leftovers(session: str) -> list[str]:
+    """Processes started in this test session that still run, whoever their parent is by now: "pid: command".
+
+    Without psutil (tests/pythons) nothing here starts a process, and the answer is empty.
+    """
+    if find_spec("psutil") is None:
+        return []
+    import psutil
+
+    ours = [process for process in psutil.process_iter() if _session_of(process) == session]
+    ours = [process for process in ours if process.pid != os.getpid() and not _kept(process)]
+    _, alive = psutil.wait_procs(ours, timeout=GRACE)
+    return [f"{process.pid}: {' '.join(process.cmdline())[:120]}" for process in alive]
+
+
+def _session_of(process) -> str | None:
+    import psutil
+
+    try:
+        return process.environ().get(SESSION)
+    except (psutil.Error, OSError):
+        return None
+
+
+def _kept(process) -> bool:
+    import psutil
+
+    try:
+        return process.ppid() == os.getpid() and any(name in " ".join(process.cmdline()) for name in KEPT)
+    except psutil.Error:
+        return True

@@ -1,0 +1,140 @@
+"""The floors of the library: what a package may stand on, read from sys.modules after importing each module alone."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HELPERS = Path(__file__).resolve().parent.parent / "helpers"
+
+FLOOR = {"units": 1, "facts": 1, "collectives": 2, "nccl": 2, "memory": 2, "planner": 2}
+FLOOR |= {"ranks": 3, "measure": 3, "parallel": 3, "exercises": 4, "view": 5}
+
+FRONT_ENDS = ["plotly", "anywidget", "ipywidgets", "IPython", "ipykernel", "jupyter_client", "traitlets"]
+SHIPPING = ["torch", "cloudpickle", "psutil", "pynvml"]
+REFUSED = {
+    1: ["numpy", *SHIPPING, *FRONT_ENDS],
+    2: [*SHIPPING, *FRONT_ENDS],
+    3: FRONT_ENDS,
+    4: FRONT_ENDS,
+    5: ["torch"],
+}
+# Imported once before the modules of that floor are forked off: allowed there, and slow to import every time.
+WARM = {1: [], 2: ["numpy"], 3: ["torch"], 4: ["torch"], 5: ["plotly.graph_objects", "anywidget"]}
+
+# One process a floor; each module is imported in a fork of it, so none sees what another brought along.
+PROBE = """
+import importlib, json, os, subprocess, sys
+warm, names = json.loads(sys.argv[1])
+sys.path[:0] = sys.argv[2:]
+for name in warm:
+    importlib.import_module(name)
+
+def look(name):
+    import threading
+    importlib.import_module(name)
+    tasks = f"/proc/self/task/{os.getpid()}/children"
+    children = open(tasks).read().split() if os.path.exists(tasks) else []
+    return {"modules": sorted(sys.modules), "children": len(children), "threads": threading.active_count() - 1}
+
+for name in names:
+    read, write = os.pipe()
+    if os.fork() == 0:
+        os.close(read)
+        with os.fdopen(write, "w") as out:
+            try:
+                json.dump(look(name), out)
+            except BaseException as error:
+                json.dump({"error": repr(error)}, out)
+            out.flush()
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as answer:
+        print(json.dumps([name, json.load(answer)]), flush=True)
+    os.wait()
+"""
+
+
+def modules() -> list[str]:
+    """Every module of helpers, by dotted name."""
+    names = []
+    for path in sorted(HELPERS.rglob("*.py")):
+        parts = path.relative_to(HELPERS.parent).with_suffix("").parts
+        if path.name != "__main__.py":
+            names.append(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
+    return names
+
+
+def floor(module: str) -> int:
+    """The floor of a dotted name under helpers; helpers itself is the ground."""
+    parts = module.split(".")
+    return FLOOR[parts[1]] if len(parts) > 1 else 0
+
+
+def look(names: list[str], warm: list[str], *paths: str) -> dict[str, dict]:
+    """What importing each module alone leaves in its process: {"modules", "children", "threads"} or {"error"}."""
+    command = [sys.executable, "-c", PROBE, json.dumps([warm, names]), str(HELPERS.parent), *paths]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    return dict(json.loads(line) for line in done.stdout.splitlines())
+
+
+def above(module: str, seen: dict) -> list[str]:
+    """What `module` imported though it may not: foreign packages of a higher floor, and our own from above."""
+    level = max(floor(module), 1)
+    tops = {name.split(".")[0] for name in seen["modules"]}
+    ours = [name for name in seen["modules"] if name.startswith("helpers.") and floor(name) > floor(module)]
+    return [name for name in REFUSED[level] if name in tops] + ours
+
+
+@pytest.fixture(scope="module")
+def seen() -> dict[str, dict]:
+    found = {}
+    for level in WARM:
+        found |= look([name for name in modules() if max(floor(name), 1) == level], WARM[level])
+    return found
+
+
+@pytest.mark.parametrize("module", modules())
+def test_a_module_stands_on_its_floor(module, seen):
+    assert "error" not in seen[module], seen[module]
+    assert above(module, seen[module]) == []
+
+
+@pytest.mark.parametrize("module", modules())
+def test_an_import_starts_nothing(module, seen):
+    assert "error" not in seen[module], seen[module]
+    assert (seen[module]["children"], seen[module]["threads"]) == (0, 0)
+
+
+def test_nccl_may_import_collectives_and_never_the_other_way(seen):
+    for module in modules():
+        if floor(module) == 2 and module.split(".")[1] == "collectives":
+            assert not [name for name in seen[module]["modules"] if name.startswith("helpers.nccl")]
+
+
+def test_every_package_has_a_floor():
+    packages = {path.stem for path in HELPERS.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert packages - {"__init__"} <= set(FLOOR)
+
+
+def test_the_probe_sees_a_front_end_a_child_and_a_thread(tmp_path):
+    (tmp_path / "bad_child.py").write_text("import subprocess\nchild = subprocess.Popen(['sleep', '1'])\n")
+    (tmp_path / "bad_thread.py").write_text(
+        "import threading, time\nthreading.Thread(target=time.sleep, args=(1,), daemon=True).start()\n"
+    )
+    (tmp_path / "bad_import.py").write_text("import anywidget\n")
+    (tmp_path / "bad_error.py").write_text("1 / 0\n")
+    seen = look(["bad_child", "bad_thread", "bad_import", "bad_error"], [], str(tmp_path))
+    assert seen["bad_child"]["children"] == 1
+    assert seen["bad_thread"]["threads"] == 1
+    assert "ZeroDivisionError" in seen["bad_error"]["error"]
+    assert "anywidget" in above("helpers.ranks", seen["bad_import"])
+
+
+def test_an_import_that_points_up_is_refused():
+    assert above("helpers.ranks", {"modules": ["helpers", "helpers.view.trace", "torch"]}) == ["helpers.view.trace"]
+    assert above("helpers.view", {"modules": ["helpers.collectives", "torch"]}) == ["torch"]
+    assert above("helpers.facts", {"modules": ["helpers.units", "numpy"]}) == ["numpy"]
+    assert above("helpers.collectives", {"modules": ["helpers.units", "numpy"]}) == []
