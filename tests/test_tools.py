@@ -1,0 +1,276 @@
+"""The installer's decisions: which torch, which Python, when to do nothing; and that a long step shows it is alive."""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools import browser, install, progress, pythons, torch_build
+from tools.torch_build import NoBuild, plan
+
+
+def linux(driver=None, installed=None, choice="auto"):
+    return plan("Linux", "x86_64", driver, installed, choice)
+
+
+@pytest.mark.parametrize(
+    ("driver", "requirement", "tags"),
+    [
+        (None, "torch==2.13.0+cpu", ("", "cpu")),
+        ("525.60.13", "torch==2.13.0+cu129", ("cu129",)),
+        ("550.144.03", "torch==2.13.0+cu129", ("cu129",)),
+        ("570.124.06", "torch==2.13.0+cu129", ("cu129",)),
+        ("579.99", "torch==2.13.0+cu129", ("cu129",)),
+        ("580.65.06", "torch===2.13.0", ("",)),
+        ("595.71.05", "torch===2.13.0", ("",)),
+    ],
+)
+def test_the_driver_decides_the_build(driver, requirement, tags):
+    build = linux(driver)
+    assert (build.requirement, build.tags) == (requirement, tags)
+    assert (driver or "no NVIDIA driver") in build.why
+
+
+def test_a_driver_that_is_too_old_is_said_with_reason_and_remedy():
+    with pytest.raises(NoBuild, match=r"driver is 470\.256\.02.*525 or newer.*TORCH=cpu"):
+        linux("470.256.02")
+    assert linux("470.256.02", choice="cpu").requirement == "torch==2.13.0+cpu"
+
+
+@pytest.mark.parametrize("choice", ["cu126", "cu129"])
+def test_a_named_build_is_taken_whatever_the_driver(choice):
+    assert linux("580.1", choice=choice).requirement == f"torch==2.13.0+{choice}"
+    assert linux("580.1", choice="cu130").requirement == "torch===2.13.0"
+
+
+@pytest.mark.parametrize("version", ["2.11.0", "2.12.1+cu126", "2.13.0a0+gitabc", "2.13.1"])
+def test_keep_takes_the_torch_that_is_there(version):
+    build = linux("570.1", version, "keep")
+    assert (build.requirement, build.tags) == ("", ()) and version in build.why
+
+
+@pytest.mark.parametrize("version", ["1.13.1", "2.9.1", "2.10.0+cu128", "2.14.0", "3.0.0"])
+def test_keep_refuses_a_torch_out_of_range(version):
+    with pytest.raises(NoBuild, match=rf"{re.escape(version)}.*2\.11 to 2\.13"):
+        linux("570.1", version, "keep")
+
+
+def test_keep_without_a_torch_and_an_unknown_word_are_refused():
+    with pytest.raises(NoBuild, match=r"no Python on PATH has torch"):
+        linux(installed=None, choice="keep")
+    with pytest.raises(NoBuild, match=r"TORCH=gpu is not known; expected one of auto, keep, cpu"):
+        linux(choice="gpu")
+
+
+def test_macs_and_windows():
+    assert plan("Darwin", "arm64", None, None).requirement == "torch===2.13.0"
+    with pytest.raises(NoBuild, match="Mac with x86_64"):
+        plan("Darwin", "x86_64", None, None)
+    with pytest.raises(NoBuild, match="CUDA does not run on a Mac"):
+        plan("Darwin", "arm64", None, None, "cu129")
+    with pytest.raises(NoBuild, match="WSL"):
+        plan("Windows", "AMD64", "581.1", None)
+
+
+def test_the_pin_and_the_builds_name_one_version(root):
+    assert f"torch=={torch_build.VERSION} " in (root / "requirements.txt").read_text()
+
+
+def python(version, venv=True, torch=None):
+    return pythons.Python(
+        f"/usr/bin/python{version[0]}.{version[1]}", version, venv, torch, "/usr/lib" if torch else None
+    )
+
+
+def found(monkeypatch, **by_name):
+    by_name = {name.replace("_", "."): value for name, value in by_name.items()}
+    monkeypatch.setattr(pythons, "probe", by_name.get)
+
+
+def test_3_11_is_preferred_and_a_torch_is_preferred_to_keep_it(monkeypatch):
+    found(monkeypatch, python3=python((3, 13, 0), torch="2.12.0"), python3_11=python((3, 11, 7)))
+    assert pythons.find().version == (3, 11, 7)
+    assert pythons.find(with_torch=True).version == (3, 13, 0)
+    assert pythons.find("python3").version == (3, 13, 0)
+
+
+def test_a_python_without_venv_is_passed_over_or_named(monkeypatch):
+    found(monkeypatch, python3_11=python((3, 11, 2), venv=False), python3_12=python((3, 12, 1)))
+    assert pythons.find().version == (3, 12, 1)
+    found(monkeypatch, python3_11=python((3, 11, 2), venv=False))
+    with pytest.raises(pythons.NoPython, match=r"apt-get install python3\.11-venv"):
+        pythons.find()
+
+
+def test_only_unfit_pythons_are_named_with_the_remedy(monkeypatch):
+    found(monkeypatch, python3=python((3, 9, 2)), python=python((3, 14, 0)))
+    with pytest.raises(pythons.NoPython, match=r"3\.14, 3\.9.*apt-get install python3 python3-venv.*PYTHON="):
+        pythons.find()
+
+
+def test_this_python_is_seen_as_it_is():
+    seen = pythons.probe(sys.executable)
+    assert seen.version == sys.version_info[:3] and seen.venv
+    assert pythons.probe("no-such-python") is None
+
+
+@pytest.fixture
+def house(tmp_path, monkeypatch):
+    """A small repository with a space in its name, its .venv real and its pip only noted."""
+    here = tmp_path / "a house"
+    here.mkdir()
+    (here / "requirements.txt").write_text("# why\ntorch==2.13.0  # ranks\nnumpy==2.4.6\n-e .\n")
+    (here / "requirements-dev.txt").write_text("-r requirements.txt\npytest==9.2.0\n")
+    (here / "pyproject.toml").write_text("")
+    monkeypatch.setattr(install, "ROOT", here)
+    monkeypatch.setattr(install, "VENV", here / ".venv")
+    monkeypatch.setattr(install, "STAMP", here / ".venv" / "installed.json")
+    monkeypatch.setattr(install.driver, "version", lambda: None)
+    bare = [sys.executable, "-m", "venv", "--without-pip", "--clear", str(here / ".venv")]
+    monkeypatch.setattr(
+        install, "make_venv", lambda python, keep: (subprocess.run(bare, check=True), calls.append("venv"))
+    )
+    monkeypatch.setattr(
+        install, "pip", lambda title, arguments: calls.append(arguments[:-2] if title != "torch" else "torch")
+    )
+    calls: list = []
+    return here, calls
+
+
+def asked(level="read", torch="auto"):
+    return argparse.Namespace(level=level, python=sys.executable, torch=torch, torch_index="INDEX")
+
+
+def test_a_second_run_does_nothing_and_a_changed_pin_upgrades_in_place(house):
+    here, calls = house
+    install.install(asked())
+    assert calls == ["venv", "torch", ["torch==2.13.0", "numpy==2.4.6"]]
+    install.install(asked())
+    assert len(calls) == 3
+    (here / "requirements.txt").write_text("torch==2.13.0\nnumpy==2.4.7\n")
+    install.install(asked())
+    assert calls[3:] == ["torch", ["torch==2.13.0", "numpy==2.4.7"]]
+
+
+def test_the_tests_need_more_than_the_book_and_cover_it(house):
+    _, calls = house
+    install.install(asked())
+    install.install(asked("test"))
+    assert calls[-1] == ["torch==2.13.0", "numpy==2.4.6", "pytest==9.2.0"] and calls.count("venv") == 1
+    before = len(calls)
+    install.install(asked())
+    assert len(calls) == before
+
+
+def test_another_torch_or_an_interrupted_install_starts_afresh(house, monkeypatch):
+    here, calls = house
+    install.install(asked())
+    install.install(asked(torch="cu129"))
+    assert calls.count("venv") == 2
+
+    def interrupted(title, arguments):
+        raise KeyboardInterrupt
+
+    (here / "requirements.txt").write_text("torch==2.13.0\n")
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(install, "pip", interrupted)
+        install.install(asked(torch="cu129"))
+    install.install(asked(torch="cu129"))
+    assert calls.count("venv") == 3
+
+
+def test_torch_from_where_pip_looks_anyway_then_from_its_own_index(monkeypatch):
+    tried = []
+
+    def pip(title, arguments):
+        tried.append((title, *arguments))
+        if title == "torch" and "--index-url" not in arguments:
+            raise progress.CommandFailed(["pip"], 1, [])
+
+    monkeypatch.setattr(install, "pip", pip)
+    install.pip_all(linux(), asked())
+    assert [line[0] for line in tried] == ["torch", "torch", "packages"]
+    assert "INDEX/cpu" in tried[1] and "--index-url" not in tried[2]
+
+
+def test_kept_torch_is_found_behind_our_own_packages(tmp_path, monkeypatch):
+    theirs = tmp_path / "their site"
+    theirs.mkdir()
+    (theirs / "kept_here.py").write_text("")
+    monkeypatch.setattr(install, "VENV", tmp_path / ".venv")
+    kept = pythons.Python(sys.executable, sys.version_info[:3], True, "2.12.0", f"{theirs}/")
+    monkeypatch.setattr(
+        install.progress, "run", lambda title, command: subprocess.run([*command, "--without-pip"], check=True)
+    )
+    install.make_venv(kept, keep_torch=True)
+    show = "import kept_here, sys; print(sys.path.index(sys.argv[1]) == len(sys.path) - 1)"
+    done = subprocess.run([install.venv_python(), "-c", show, str(theirs)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True"
+    assert install.pins(["requirements.txt"], keep_torch=True)[0].startswith("numpy")
+
+
+def test_a_long_command_shows_a_beat_and_a_failing_one_its_last_lines(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "BEAT", 0.05)
+    slow = "import time; print('step one', flush=True); time.sleep(0.3)"
+    progress.run("title", [sys.executable, "-c", slow])
+    shown = capsys.readouterr().out
+    assert "title" in shown and "step one" in shown
+    with pytest.raises(progress.CommandFailed, match="exit status 3") as failed:
+        progress.run("title", [sys.executable, "-c", "print('the reason'); raise SystemExit(3)"])
+    assert failed.value.tail[-1] == "the reason"
+
+
+def test_a_missing_browser_is_one_line_with_the_remedy(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(browser, "MAC", "")
+    monkeypatch.delenv("CHROMIUM", raising=False)
+    with pytest.raises(browser.NoBrowser, match="apt-get install chromium"):
+        browser.find()
+    with pytest.raises(browser.NoBrowser, match="apt-get install chromium"):
+        browser.install()
+    (tmp_path / "chromium").write_text("#!/bin/sh\n")
+    (tmp_path / "chromium").chmod(0o755)
+    assert browser.find() == str(tmp_path / "chromium")
+    monkeypatch.setenv("CHROMIUM", "no-such-browser")
+    with pytest.raises(browser.NoBrowser, match="no-such-browser was found"):
+        browser.find()
+
+
+def make(root, *words, **environment):
+    """What make would do, as text."""
+    command = ["make", "-C", str(root), "--no-print-directory", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **environment})
+
+
+def test_make_alone_lists_the_words(root):
+    listed = make(root).stdout
+    for word in ("help", "book", "test", "lab", "notebooks", "clean"):
+        assert re.search(rf"^  {word} +\w", listed, re.MULTILINE), word
+
+
+def test_the_book_is_served_unless_told_otherwise(root):
+    assert "tools.serve" in make(root, "-n", "book").stdout
+    assert "tools.serve" not in make(root, "-n", "book", "SERVE=0").stdout
+
+
+def test_the_lab_listens_here_only_and_keeps_its_token(root):
+    does = make(root, "-n", "lab", "TORCH=keep").stdout
+    assert "--ip=127.0.0.1" in does and "token" not in does and '--torch "keep"' in does
+
+
+def test_a_machine_without_python_gets_one_line(root, tmp_path):
+    for tool in ("sh", "make"):
+        (tmp_path / tool).symlink_to(Path("/bin") / tool)
+    done = make(root, "book", PATH=str(tmp_path))
+    assert (
+        done.returncode != 0 and "Python is missing. On Debian 12: apt-get install python3 python3-venv" in done.stderr
+    )
+
+
+def test_ci_runs_the_test_word_and_nothing_else(root):
+    lines = [line for line in (root / ".ci/run").read_text().splitlines() if line and not line.startswith("#")]
+    assert lines[0] == "set -euo pipefail" and lines[-1] == "make test" and len(lines) == 3
