@@ -3,12 +3,14 @@ PYTHON ?=
 TORCH ?= auto
 # Where torch publishes its CPU and CUDA builds, one folder each: the only place outside PyPI that is ever asked.
 TORCH_INDEX ?= https://download.pytorch.org/whl
+PINS ?= exact
 SERVE ?= 1
 PORT ?= 8000
 
 RUN := .venv/bin/python
 ASK := $(if $(PYTHON),"$(PYTHON)",python3)
-INSTALL = $(ASK) -m tools.install --python "$(PYTHON)" --torch "$(TORCH)" --torch-index "$(TORCH_INDEX)"
+INSTALL = $(ASK) -m tools.install --python "$(PYTHON)" --torch "$(TORCH)" --torch-index "$(TORCH_INDEX)" \
+	--pins "$(PINS)"
 RECORDED := BYTES_IN_MOTION=recorded
 # Jupyter refuses to run as root unasked, and rented machines make everybody root.
 ROOT_FLAG = $(shell test "$$(id -u)" = 0 && echo --allow-root)

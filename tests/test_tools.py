@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import browser, install, progress, pythons, torch_build
+from tools import browser, install, pins, progress, pythons, torch_build
 from tools.torch_build import NoBuild, plan
 
 
@@ -142,7 +142,7 @@ def house(tmp_path, monkeypatch):
 
 
 def asked(level="read", torch="auto"):
-    return argparse.Namespace(level=level, python=sys.executable, torch=torch, torch_index="INDEX")
+    return argparse.Namespace(level=level, python=sys.executable, torch=torch, torch_index="INDEX", pins="exact")
 
 
 def test_a_second_run_does_nothing_and_a_changed_pin_upgrades_in_place(house):
@@ -210,7 +210,13 @@ def test_kept_torch_is_found_behind_our_own_packages(tmp_path, monkeypatch):
     show = "import kept_here, sys; print(sys.path.index(sys.argv[1]) == len(sys.path) - 1)"
     done = subprocess.run([install.venv_python(), "-c", show, str(theirs)], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "True"
-    assert install.pins(["requirements.txt"], keep_torch=True)[0].startswith("numpy")
+
+
+def test_pins_lose_their_notes_and_on_request_torch_or_their_exactness():
+    texts = ["# why\ntorch==2.13.0  # ranks\nnumpy==2.4.6\n-e .\n", "-r requirements.txt\npytest==9.2.0  # runs\n"]
+    assert pins.read(texts) == ["torch==2.13.0", "numpy==2.4.6", "pytest==9.2.0"]
+    assert pins.read(texts, keep_torch=True) == ["numpy==2.4.6", "pytest==9.2.0"]
+    assert pins.read(texts, newest=True) == ["torch==2.13.0", "numpy>=2.4.6", "pytest>=9.2.0"]
 
 
 def test_a_long_command_shows_a_beat_and_a_failing_one_its_last_lines(monkeypatch, capsys):

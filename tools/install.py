@@ -10,13 +10,12 @@ import hashlib
 import json
 import os
 import platform
-import re
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-from tools import driver, progress, pythons, torch_build
+from tools import driver, pins, progress, pythons, torch_build
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
@@ -32,6 +31,7 @@ def main() -> int:
     ask.add_argument("--python", default="", help="the interpreter to use; otherwise the first fit on PATH")
     ask.add_argument("--torch", default="auto", help=f"one of {', '.join(torch_build.CHOICES)}")
     ask.add_argument("--torch-index", default="", help="where torch publishes its wheels, one folder a build")
+    ask.add_argument("--pins", choices=("exact", "newest"), default="exact", help="newest: floors instead of pins")
     asked = ask.parse_args()
     try:
         install(asked)
@@ -46,7 +46,8 @@ def main() -> int:
 
 def install(asked: argparse.Namespace) -> None:
     """Brings .venv to what `asked` says, and does nothing when it is there already."""
-    settings = {"root": str(ROOT), "python": asked.python, "torch": asked.torch, "driver": driver.version()}
+    settings = {"root": str(ROOT), "driver": driver.version()}
+    settings.update({name: getattr(asked, name) for name in ("python", "torch", "pins")})
     wanted = fingerprint(asked.level)
     stamp = read_stamp()
     if stamp.get("settings") == settings and stamp.get(asked.level) == wanted and python_runs(stamp):
@@ -76,7 +77,9 @@ def pip_all(build: torch_build.Plan, asked: argparse.Namespace) -> None:
         except progress.CommandFailed:
             if position + 1 == len(build.tags):
                 raise
-    pip("packages", [*pins(FILES[asked.level], keep_torch=not build.tags), "-e", str(ROOT)])
+    texts = [(ROOT / name).read_text() for name in FILES[asked.level]]
+    wanted = pins.read(texts, keep_torch=not build.tags, newest=asked.pins == "newest")
+    pip("packages", [*wanted, "-e", str(ROOT)])
     print(f"Installed in {time.monotonic() - start:.0f} s", flush=True)
 
 
@@ -95,13 +98,6 @@ def make_venv(python: pythons.Python, keep_torch: bool) -> None:
     if keep_torch and python.site:
         library = next((VENV / "lib").glob("python3*/site-packages"))
         (library / "kept_torch.pth").write_text(python.site.rstrip("/") + "\n")
-
-
-def pins(files: list[str], keep_torch: bool) -> list[str]:
-    """The pinned requirements of `files`, without notes, nested files and the package itself."""
-    lines = [line.split(" #")[0].strip() for name in files for line in (ROOT / name).read_text().splitlines()]
-    found = [line for line in lines if line and not line.startswith(("#", "-"))]
-    return [line for line in found if not (keep_torch and re.match(r"torch\b", line))]
 
 
 def fingerprint(level: str) -> str:
