@@ -1,0 +1,23 @@
+"""All facts of the course, read once: accelerators, links, networks, each with its source.
+
+Chapters: units, ring, interconnects; the `fact` role of the website.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from helpers.facts.fact import Fact, build_facts, build_sources, read
+from helpers.facts.link import Link, build_links
+
+SOURCES = build_sources(read("sources"))
+FACTS: dict[str, Fact] = build_facts(read("accelerators") | read("links"), SOURCES)
+LINKS: dict[str, Link] = build_links(read("networks"), FACTS)
+
+
+def lookup(key: str) -> Fact:
+    """The fact of that name, e.g. lookup("H100.nvlink"); KeyError naming close matches."""
+    if key in FACTS:
+        return FACTS[key]
+    close = get_close_matches(key, FACTS, n=4, cutoff=0.4)
+    raise KeyError(f"no fact {key!r}; " + (f"close: {', '.join(close)}" if close else f"there are: {', '.join(FACTS)}"))

@@ -1,0 +1,131 @@
+"""One published number: what it is, which way it counts, and who says so.
+
+Chapters: units, ring, interconnects.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from helpers.units import KINDS, Bandwidth, UnitError
+
+HERE = Path(__file__).parent
+BANDWIDTHS = {"Gb/s": 1e9 / 8, "GB/s": 1e9, "TB/s": 1e12}
+# A memory's "80 GB" are 80 * 2**30 bytes (nvidia-smi shows 81559 MiB of an 80 GB H100), unlike the GB of a bandwidth.
+OTHERS = {"GB": 2**30, "µs": 1e-6, "GT/s": 1e9, "links": 1, "lanes": 1, "generation": 1, "ratio": 1}
+HOW = ("read", "cross-checked")
+
+
+class FactError(ValueError):
+    """A fact lacks what it must say: a number, a unit, a direction, or a source."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a number stands. how: "read" (the document itself) or "cross-checked" (only through others who quote it)."""
+
+    title: str
+    url: str
+    checked: date
+    how: str
+    note: str = ""
+
+    def __post_init__(self):
+        if not self.title or not self.url.startswith("https://"):
+            raise FactError(f"a source has a title and an https address, got {self.title!r} and {self.url!r}")
+        if self.how not in HOW or not isinstance(self.checked, date):
+            raise FactError(f"{self.title}: say when it was checked (a date) and how ({' or '.join(HOW)})")
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A published number. str(fact) is what a page prints, e.g. "450 GB/s one way per GPU"."""
+
+    key: str
+    value: float
+    unit: str
+    kind: str
+    source: Source
+    where: str
+    direction: str | None = None
+    scope: str | None = None
+    per: str | None = None
+    note: str = ""
+
+    def __post_init__(self):
+        if isinstance(self.value, bool) or not isinstance(self.value, (int, float)) or not math.isfinite(self.value):
+            raise FactError(f"{self.key}: a fact is a number, got {self.value!r}")
+        if self.unit not in BANDWIDTHS | OTHERS:
+            raise FactError(f"{self.key}: unit must be one of {', '.join(BANDWIDTHS | OTHERS)}, got {self.unit!r}")
+        if self.kind not in KINDS:
+            raise FactError(f"{self.key}: kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
+        if not self.where:
+            raise FactError(f"{self.key}: say where in {self.source.title} it stands (a table, page or section)")
+        if self.unit in BANDWIDTHS:
+            self._bandwidth()
+
+    def _bandwidth(self) -> Bandwidth:
+        try:
+            return Bandwidth(self.value * BANDWIDTHS[self.unit], self.direction, self.scope, self.kind)
+        except UnitError as error:
+            raise FactError(f"{self.key}: {error}") from None
+
+    @property
+    def quantity(self) -> Bandwidth | float:
+        """A Bandwidth where it is one; else the number in bytes, seconds, transfers per second, or a count."""
+        if self.unit in BANDWIDTHS:
+            return self._bandwidth()
+        return self.value / 1e6 if self.unit == "µs" else self.value * OTHERS[self.unit]  # 3.4 / 1e6 rounds to 3.4e-6
+
+    @property
+    def text(self) -> str:
+        """The number with its unit, direction and scope; four significant digits, three if it was fitted."""
+        number = f"{self.value:.{3 if self.kind == 'fitted' else 4}g}"
+        if self.unit == "generation":
+            return f"generation {number}"
+        scope = self.per or self.scope
+        parts = (number, None if self.unit == "ratio" else self.unit, self.direction, f"per {scope}" if scope else None)
+        return " ".join(part for part in parts if part)
+
+    @property
+    def source_title(self) -> str:
+        return self.source.title
+
+    @property
+    def source_url(self) -> str:
+        return self.source.url
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def build_sources(table: Mapping[str, Mapping]) -> dict[str, Source]:
+    """The sources of a parsed sources.toml; FactError for one that lacks a title, an address, a date or how it was checked."""
+    return {name: _build(Source, f"source {name}", entry) for name, entry in table.items()}
+
+
+def build_facts(table: Mapping[str, Mapping], sources: Mapping[str, Source]) -> dict[str, Fact]:
+    """The facts of a parsed file; FactError for one without a known source, or a bandwidth without direction or scope."""
+    facts = {}
+    for key, entry in table.items():
+        if entry.get("source") not in sources:
+            raise FactError(f"{key}: a fact needs a source listed in sources.toml, got {entry.get('source')!r}")
+        facts[key] = _build(Fact, key, {**entry, "key": key, "source": sources[entry["source"]]})
+    return facts
+
+
+def _build(kind: type, name: str, entry: Mapping):
+    try:
+        return kind(**entry)
+    except TypeError as error:
+        raise FactError(f"{name}: {error}") from None
+
+
+def read(name: str) -> dict:
+    """One of the .toml files beside this module, parsed."""
+    return tomllib.loads((HERE / f"{name}.toml").read_text(encoding="utf-8"))

@@ -1,0 +1,182 @@
+"""Facts: none without a source, none that hides its direction, none that contradicts another."""
+
+from datetime import date
+from itertools import pairwise
+
+import pytest
+
+from helpers.facts import FACTS, LINKS, SOURCES, FactError, Link, Source, lookup
+from helpers.facts.fact import build_facts, build_sources, read
+from helpers.facts.link import build_links
+from helpers.units import GB, Bandwidth, UnitError
+
+SHEET = {"sheet": Source("A datasheet", "https://example.org/sheet", date(2026, 11, 21), "read")}
+GOOD = {"value": 450, "unit": "GB/s", "direction": "one way", "scope": "GPU", "kind": "spec"}
+GOOD |= {"source": "sheet", "where": "table 1"}
+
+
+def without(*parts):
+    return {part: value for part, value in GOOD.items() if part not in parts}
+
+
+def test_a_whole_fact_is_taken_and_prints_itself():
+    fact = build_facts({"X.nvlink": GOOD}, SHEET)["X.nvlink"]
+    assert str(fact) == "450 GB/s one way per GPU"
+    assert fact.quantity == Bandwidth(450 * GB, "one way", "GPU", "spec")
+    assert (fact.source_title, fact.source_url) == ("A datasheet", "https://example.org/sheet")
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        (without("source"), "needs a source"),
+        (GOOD | {"source": "hearsay"}, "hearsay"),
+        (without("where"), "where"),
+        (GOOD | {"where": ""}, "where in A datasheet"),
+        (without("direction"), "direction"),
+        (without("scope"), "scope"),
+        (GOOD | {"direction": "duplex"}, "duplex"),
+        (GOOD | {"scope": "rack"}, "rack"),
+        (GOOD | {"kind": "rumour"}, "rumour"),
+        (GOOD | {"unit": "GBps"}, "GBps"),
+        (GOOD | {"value": "450"}, "'450'"),
+        (GOOD | {"value": True}, "True"),
+        (GOOD | {"value": -450}, "positive"),
+        (GOOD | {"colour": "green"}, "colour"),
+    ],
+)
+def test_a_fact_that_lacks_or_hides_something_is_refused(entry, words):
+    with pytest.raises(FactError, match=words) as refused:
+        build_facts({"X.nvlink": entry}, SHEET)
+    assert "X.nvlink" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"title": ""}, {"url": "ftp://example.org"}, {"checked": "yesterday"}, {"how": "believed"}],
+)
+def test_a_source_without_title_address_date_or_manner_is_refused(wrong):
+    good = {"title": "A datasheet", "url": "https://example.org", "checked": date(2026, 11, 21), "how": "read"}
+    assert build_sources({"sheet": good})["sheet"].title == "A datasheet"
+    with pytest.raises(FactError):
+        build_sources({"sheet": good | wrong})
+    with pytest.raises(FactError, match="source sheet"):
+        build_sources({"sheet": {part: good[part] for part in good if part not in wrong}})
+
+
+def test_no_key_stands_in_two_files_and_no_source_is_idle():
+    files = [read("accelerators"), read("links")]
+    assert sum(len(file) for file in files) == len(FACTS)
+    assert {fact.source for fact in FACTS.values()} == set(SOURCES.values())
+
+
+def test_a_cross_checked_source_says_through_whom():
+    assert all(source.note for source in SOURCES.values() if source.how == "cross-checked")
+
+
+@pytest.mark.parametrize("both", [key for key in FACTS if key.endswith(".both")])
+def test_both_ways_is_twice_one_way(both):
+    one = FACTS[both.removesuffix(".both")].quantity
+    assert (one.direction, FACTS[both].quantity.direction) == ("one way", "both ways")
+    assert FACTS[both].quantity.value == 2 * one.value
+
+
+@pytest.mark.parametrize(("gpu", "slug"), [("A100", "nvlink-3"), ("H100", "nvlink-4")])
+def test_per_gpu_is_links_times_per_link(gpu, slug):
+    links, link = lookup(f"{slug}.links").quantity, lookup(f"{slug}.link").quantity
+    assert links == lookup(f"{gpu}.nvlink.links").quantity
+    assert links * link.value == lookup(f"{gpu}.nvlink").quantity.value == lookup(f"{slug}.gpu").quantity.value
+    assert int(slug[-1]) == lookup(f"{gpu}.nvlink.generation").quantity
+
+
+@pytest.mark.parametrize(("generation", "rough"), [(4, 31.5), (5, 63.0)])
+def test_pcie_follows_from_rate_lanes_and_encoding(generation, rough):
+    bits = lookup(f"pcie-{generation}.rate").quantity * lookup("pcie.lanes").quantity * 128 / 130
+    slot, gpu = lookup(f"pcie-{generation}.x16").quantity, lookup(f"pcie-{generation}.gpu").quantity
+    assert slot.value == gpu.value == pytest.approx(bits / 8, rel=1e-7)
+    assert slot.value / GB == pytest.approx(rough, rel=1e-3)
+    assert lookup("pcie.encoding").quantity == pytest.approx(128 / 130, rel=1e-7)
+
+
+@pytest.mark.parametrize("slug", ["infiniband-hdr", "infiniband-ndr"])
+def test_infiniband_port_in_bits_is_its_gpu_figure_in_bytes(slug):
+    port, gpu = lookup(f"{slug}.port"), lookup(f"{slug}.gpu")
+    assert (port.unit, gpu.unit) == ("Gb/s", "GB/s")
+    assert port.quantity.value == gpu.quantity.value == port.value / 8 * GB
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("H100.nvlink", "450 GB/s one way per GPU"),
+        ("A100.nvlink.both", "600 GB/s both ways per GPU"),
+        ("H100.hbm", "3.35 TB/s both ways per GPU"),
+        ("H100.hbm.capacity", "80 GB per GPU"),
+        ("H100.pcie.generation", "generation 5"),
+        ("nvlink-4.link", "25 GB/s one way per link"),
+        ("nvlink-4.alpha", "4.05 µs per message"),
+        ("pcie-5.x16", "63.02 GB/s one way per x16 slot"),
+        ("infiniband-ndr.port", "400 Gb/s one way per port"),
+    ],
+)
+def test_what_a_page_prints(key, text):
+    assert str(lookup(key)) == lookup(key).text == text
+
+
+def test_a_memory_of_80_gb_holds_what_nvidia_smi_shows():
+    assert 81559 * 2**20 < lookup("H100.hbm.capacity").quantity < 81559 * 2**20 * 1.01
+
+
+def test_an_unknown_key_names_close_ones():
+    with pytest.raises(KeyError, match=r"H100\.nvlinks.*H100\.nvlink\b"):
+        lookup("H100.nvlinks")
+    with pytest.raises(KeyError, match="there are"):
+        lookup("zzz")
+
+
+def test_links_are_the_six_networks_and_point_at_themselves():
+    assert list(LINKS) == ["nvlink-3", "nvlink-4", "pcie-4", "pcie-5", "infiniband-hdr", "infiniband-ndr"]
+    for slug, link in LINKS.items():
+        assert link.slug == slug and link.note and link.link(0, 3) is link
+        assert (link.alpha, link.bandwidth) == tuple(fact.quantity for fact in link.sources)
+        assert link.beta * link.bandwidth.value == pytest.approx(1)
+        assert link.seconds(0) == link.alpha and link.seconds(10**9) > 10**9 * link.beta
+    rates = [
+        LINKS[slug].bandwidth
+        for slug in ("infiniband-hdr", "pcie-4", "infiniband-ndr", "pcie-5", "nvlink-3", "nvlink-4")
+    ]
+    assert all(slow < fast for slow, fast in pairwise(rates))
+
+
+def test_a_fitted_bandwidth_stays_below_the_line_rate():
+    for slug in ("nvlink-3", "nvlink-4"):
+        assert (
+            0.5 * lookup(f"{slug}.gpu").quantity.value
+            < LINKS[slug].bandwidth.value
+            < lookup(f"{slug}.gpu").quantity.value
+        )
+
+
+@pytest.mark.parametrize(
+    "bandwidth",
+    [Bandwidth(9e11, "both ways"), Bandwidth(25e9, "one way", "link"), Bandwidth(4e11, "one way", "node"), 450e9],
+)
+def test_a_link_takes_one_way_per_gpu_only(bandwidth):
+    with pytest.raises(UnitError, match="one way per GPU"):
+        Link(4e-6, bandwidth)
+
+
+@pytest.mark.parametrize("alpha", [-1e-6, float("nan"), float("inf"), "4 µs", True])
+def test_a_link_takes_an_alpha_in_seconds_only(alpha):
+    with pytest.raises(UnitError, match="alpha"):
+        Link(alpha, Bandwidth(450e9, "one way"))
+
+
+def test_a_network_of_unknown_facts_or_without_a_note_is_refused():
+    entry = {"name": "N", "alpha": "pcie.alpha", "bandwidth": "pcie-5.gpu", "note": "why"}
+    assert build_links({"n": entry}, FACTS)["n"].name == "N"
+    for wrong in ({"alpha": "pcie.alpa"}, {"bandwidth": None}, {"note": ""}):
+        with pytest.raises(FactError, match="n: a network"):
+            build_links({"n": entry | wrong}, FACTS)
+    with pytest.raises(UnitError, match="one way per GPU"):
+        build_links({"n": entry | {"bandwidth": "pcie-5.x16"}}, FACTS)

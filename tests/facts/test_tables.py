@@ -1,0 +1,110 @@
+"""The published tables agree with themselves: times with bandwidths, bandwidths with each other, to the printed digit."""
+
+import json
+from itertools import pairwise
+
+import pytest
+
+from helpers.facts import FactError, public, public_names
+from helpers.facts.tables import PUBLIC, build_table
+
+ALL_REDUCE = [name for name in public_names() if name.endswith("all_reduce")]
+ROWS = {
+    "nccl-tests-4xh100-all_reduce": (28, 8, 2**30),
+    "torch-4xh100-all_reduce": (20, 2**15, 2**34),
+    "nccl-tests-8xa100-all_reduce": (20, 2**15, 2**34),
+    "torch-8xh200-all_reduce": (20, 2**15, 2**34),
+    "nccl-tests-h200-b200-nvls": (10, 2**33, 2**33),
+    "nccl-tests-8xh200-collectives": (4, 2**34, 2**34),
+}
+
+
+def test_every_table_is_there_whole():
+    assert public_names() == sorted(ROWS)
+    for name, (count, smallest, largest) in ROWS.items():
+        sizes = public(name).column("nbytes")
+        assert (len(sizes), min(sizes), max(sizes)) == (count, smallest, largest)
+
+
+@pytest.mark.parametrize("name", ALL_REDUCE)
+def test_sizes_double(name):
+    sizes = public(name).column("nbytes")
+    assert all(b == 2 * a for a, b in pairwise(sizes))
+
+
+@pytest.mark.parametrize("name", ALL_REDUCE)
+def test_busbw_is_algbw_times_the_factor(name):
+    """Both columns are printed to 0.01 GB/s, so the product may be off by half a digit of each."""
+    table = public(name)
+    factor = 2 * (table.nranks - 1) / table.nranks
+    for where in ("", "in_place_") if "in_place_busbw" in table.rows[0] else ("",):
+        for row in table.rows:
+            assert abs(row[f"{where}busbw"] - row[f"{where}algbw"] * factor) <= 0.005 * (1 + factor) + 1e-9
+
+
+@pytest.mark.parametrize("name", [name for name in ALL_REDUCE if name.startswith("nccl-tests")])
+def test_time_times_algbw_is_the_size(name):
+    """The times carry four or five digits, algbw two decimals."""
+    table = public(name)
+    for where in ("", "in_place_") if "in_place_seconds" in table.rows[0] else ("",):
+        for row in table.rows:
+            algbw = row["nbytes"] / row[f"{where}seconds"] / 1e9
+            assert abs(row[f"{where}algbw"] - algbw) <= 0.005 + 1e-3 * algbw
+
+
+@pytest.mark.parametrize("name", [name for name in ALL_REDUCE if name.startswith("torch")])
+def test_a_script_that_prints_no_time_has_none(name):
+    assert public(name).column("seconds") == [None] * 20
+    assert any("times" in missing for missing in public(name).not_stated)
+
+
+def test_the_two_runs_on_the_4_h100s_agree_at_1_gib():
+    one, other = (
+        next(row for row in public(name).rows if row["nbytes"] == 2**30)
+        for name in ("nccl-tests-4xh100-all_reduce", "torch-4xh100-all_reduce")
+    )
+    assert one["busbw"] == pytest.approx(other["busbw"], rel=1e-3) == pytest.approx(355.8, abs=0.1)
+
+
+def test_the_gain_of_nvls_is_the_ratio_of_its_columns():
+    for row in public("nccl-tests-h200-b200-nvls").rows:
+        assert row["busbw"] / row["busbw_nvls_off"] == pytest.approx(row["gain"], abs=0.006)
+        assert (row["gain"] > 1.01) == (row["algorithm"] == "NVLS")
+
+
+def test_the_percentages_compare_with_450():
+    for row in public("nccl-tests-8xh200-collectives").rows:
+        assert row["busbw"] / 4.5 == pytest.approx(row["percent_of_450"], abs=0.7)
+
+
+@pytest.mark.parametrize("name", sorted(ROWS))
+def test_every_column_has_its_unit_or_is_a_name(name):
+    table = public(name)
+    names = {"collective", "algorithm", "gpu", "nranks"}
+    columns = {column.removeprefix("in_place_") for column in table.rows[0]}
+    assert columns <= set(table.units) | names
+    assert all(list(row) == list(table.rows[0]) for row in table.rows)
+
+
+@pytest.mark.parametrize("part", ["title", "url", "where", "checked"])
+def test_a_table_without_a_whole_source_is_refused(part):
+    data = json.loads((PUBLIC / "torch-8xh200-all_reduce.json").read_text(encoding="utf-8"))
+    assert build_table("x", data).nranks == 8
+    with pytest.raises(FactError, match=part):
+        build_table("x", data | {"source": data["source"] | {part: None}})
+
+
+@pytest.mark.parametrize("part", ["machine", "rows", "not_stated", "units"])
+def test_a_table_that_lacks_a_field_is_refused(part):
+    data = json.loads((PUBLIC / "torch-8xh200-all_reduce.json").read_text(encoding="utf-8"))
+    with pytest.raises(FactError, match=part):
+        build_table("x", {key: value for key, value in data.items() if key != part})
+
+
+def test_unknown_names_are_answered_with_close_ones():
+    with pytest.raises(KeyError, match="nccl-tests-4xh100-all_reduce"):
+        public("nccl-tests-4xh100")
+    with pytest.raises(KeyError, match="no published table"):
+        public("../private")
+    with pytest.raises(KeyError, match="algbw, busbw"):
+        public("torch-8xh200-all_reduce").column("latency")
