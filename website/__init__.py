@@ -1,0 +1,12 @@
+"""The book's own Sphinx extension: theme, cards, formulas, roles, widgets. Loaded by `_config.yml`."""
+
+from sphinx.application import Sphinx
+
+PARTS = ("theme", "cards", "katex", "roles", "widgets")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Load every part; each is an extension of its own and can be read alone."""
+    for part in PARTS:
+        app.setup_extension(f"{__name__}.{part}")
+    return {"parallel_read_safe": True, "parallel_write_safe": False}

@@ -1,0 +1,49 @@
+// Draws a chart's data with plotly, in the page's theme, and redraws it when the theme changes.
+BytesInMotion.charts = (() => {
+  let theme = null; // {light, dark: templates; dark_of: {light hex: dark hex}}
+  const PLOTLY = "vendor/plotly-basic/plotly-basic.min.js";
+
+  const isDark = () => document.documentElement.dataset.theme === "dark";
+
+  // A figure is saved with the light theme's colours; on the dark page each stands for its dark twin.
+  function recolour(value) {
+    if (typeof value === "string") return theme.dark_of[value.toLowerCase()] ?? value;
+    if (Array.isArray(value)) return value.map(recolour);
+    if (value && typeof value === "object") {
+      return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, recolour(inner)]));
+    }
+    return value;
+  }
+
+  function themed({ data, layout }) {
+    const dark = isDark();
+    const show = dark ? recolour : structuredClone; // plotly writes into what it is given
+    return { data: show(data), layout: { ...show(layout), template: dark ? theme.dark : theme.light, autosize: true } };
+  }
+
+  function numbers(el) {
+    const details = document.createElement("details");
+    const summary = document.createElement("summary");
+    summary.textContent = "The numbers";
+    details.append(summary, ...el.childNodes);
+    return details;
+  }
+
+  async function draw(el, spec) {
+    await Promise.all([BytesInMotion.load(PLOTLY), BytesInMotion.load("chart-theme.js")]);
+    const box = document.createElement("div");
+    box.className = "bim-chart";
+    box.id = `chart-${spec.name}`;
+    box.setAttribute("role", "group");
+    box.setAttribute("aria-label", el.querySelector("p")?.textContent ?? "Chart");
+    el.replaceChildren(box, numbers(el));
+    const redraw = () => {
+      const { data, layout } = themed(spec);
+      return Plotly.react(box, data, layout, spec.config);
+    };
+    await redraw();
+    new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  }
+
+  return { draw, theme: (value) => { theme = value; } };
+})();

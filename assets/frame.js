@@ -1,0 +1,59 @@
+// What the frame around the text does: theme switch, copy buttons, where-am-I in the page's contents, focus for scrollers.
+(() => {
+  const root = document.documentElement;
+
+  function themeSwitch(button) {
+    const show = () => button.setAttribute("aria-pressed", String(root.dataset.theme === "dark"));
+    button.addEventListener("click", () => {
+      root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
+      try { localStorage.setItem("bim-theme", root.dataset.theme); } catch { /* storage may be forbidden */ }
+    });
+    new MutationObserver(show).observe(root, { attributeFilter: ["data-theme"] });
+    show();
+    button.hidden = false;
+  }
+
+  function copyButton(pre) {
+    const button = document.createElement("button");
+    Object.assign(button, { type: "button", className: "bim-copy", textContent: "Copy" });
+    button.setAttribute("aria-label", "Copy this code");
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(pre.textContent.trimEnd());
+      button.textContent = "Copied";
+      setTimeout(() => { button.textContent = "Copy"; }, 1500);
+    });
+    pre.parentElement.append(button);
+  }
+
+  // A box that scrolls sideways must be reachable by keyboard; one that does not should cost no extra tab stop.
+  function reachable(box) {
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
+  }
+
+  function followReading(links) {
+    const byId = new Map(links.map((link) => [decodeURIComponent(link.hash.slice(1)), link]));
+    const seen = new Set();
+    const watcher = new IntersectionObserver((entries) => {
+      for (const { target, isIntersecting } of entries) seen[isIntersecting ? "add" : "delete"](target.id);
+      const current = [...byId.keys()].findLast((id) => seen.has(id));
+      for (const [id, link] of byId) {
+        if (id === current) link.setAttribute("aria-current", "true");
+        else if (current) link.removeAttribute("aria-current");
+      }
+    }, { rootMargin: "-80px 0px -60% 0px" });
+    for (const id of byId.keys()) {
+      const section = document.getElementById(id);
+      if (section) watcher.observe(section);
+    }
+  }
+
+  const boxes = [...document.querySelectorAll(".bim-scroll, .bim-text pre")];
+  const watchSize = new ResizeObserver((entries) => entries.forEach(({ target }) => reachable(target)));
+  boxes.forEach((box) => watchSize.observe(box));
+  document.querySelectorAll(".highlight > pre").forEach(copyButton);
+  followReading([...document.querySelectorAll(".bim-contents a")]);
+  themeSwitch(document.getElementById("bim-theme"));
+  // The search page shows excerpts by fetching pages, which a page opened from a folder may not do.
+  if (location.protocol === "file:" && window.DOCUMENTATION_OPTIONS) window.DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+})();

@@ -1,0 +1,96 @@
+// Mounts widgets and charts without a kernel. Everything arrives by plain scripts, so a page works from file:// too.
+const BytesInMotion = (() => {
+  const base = document.currentScript.src.replace(/[^/]*$/, "");
+  const scripts = new Map();
+  const widgets = new Map();
+  const tables = new Map(); // collective -> {algorithm: {"P" or "P.nchunks": trace}}
+  const index = {};
+  const NEAR = "300px"; // how far below the window a mount is readied
+
+  function load(path) {
+    if (!scripts.has(path)) scripts.set(path, new Promise((resolve, reject) => {
+      const script = document.createElement("script");
+      script.src = base + path;
+      script.onload = resolve;
+      script.onerror = () => reject(new Error(`${path} could not be loaded`));
+      document.head.append(script);
+    }));
+    return scripts.get(path);
+  }
+
+  // The part of anywidget's model that a widget uses: get, set, on, off, save_changes. Setting `spec` asks for a trace.
+  function makeModel(state) {
+    const hearers = new Map();
+    let asked = null;
+    const model = {
+      get: (key) => state[key],
+      set(key, value) {
+        if (state[key] === value) return;
+        state[key] = value;
+        for (const hear of [...(hearers.get(`change:${key}`) ?? [])]) hear(model, value);
+      },
+      on(event, hear) { hearers.set(event, [...(hearers.get(event) ?? []), hear]); },
+      off(event, hear) { hearers.set(event, (hearers.get(event) ?? []).filter((other) => other !== hear)); },
+      async save_changes() {
+        if (state.spec === asked) return;
+        asked = state.spec;
+        const trace = await traceOf(asked);
+        if (state.spec === asked) model.set("trace", trace); // an answer that comes late is dropped
+      },
+    };
+    return model;
+  }
+
+  async function traceOf(spec) {
+    if (spec.schedule) { // not in the catalogue: it travels inside its spec
+      const { schedule: text, before, after, factor } = spec;
+      return { text, before, after, factor };
+    }
+    await load(`schedules/${spec.collective}.js`);
+    const key = spec.nchunks == null ? `${spec.nranks}` : `${spec.nranks}.${spec.nchunks}`;
+    return tables.get(spec.collective)?.[spec.algorithm]?.[key]
+      ?? { error: `no schedule of ${spec.collective} by ${spec.algorithm} for ${key} ranks` };
+  }
+
+  async function mountWidget(el, kind, spec) {
+    await Promise.all([load(`widgets/${kind}.js`), load("schedules/index.js")]);
+    const model = makeModel({ ...index, spec, step: spec.step ?? 0 });
+    model.set("trace", await traceOf(spec));
+    el.replaceChildren();
+    widgets.get(kind).render({ model, el });
+  }
+
+  async function mountChart(el, spec) {
+    await load("charts.js");
+    await BytesInMotion.charts.draw(el, spec);
+  }
+
+  async function mount(el) {
+    const { kind, spec } = el.dataset;
+    try {
+      const mountKind = kind === "chart" ? mountChart : (box, value) => mountWidget(box, kind, value);
+      await mountKind(el, JSON.parse(spec));
+      el.dataset.mounted = "";
+    } catch (error) {
+      el.dataset.failed = ""; // the readable fallback stays
+      throw error;
+    }
+  }
+
+  const watcher = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (!isIntersecting) continue;
+      watcher.unobserve(target);
+      mount(target);
+    }
+  }, { rootMargin: `${NEAR} 0px` });
+  document.querySelectorAll(".bim-mount").forEach((el) => watcher.observe(el));
+
+  return {
+    load,
+    define: (kind, widget) => widgets.set(kind, widget),
+    schedules: (collective, algorithms) => tables.set(collective, algorithms),
+    catalogue: (value) => { index.catalogue = value; },
+    links: (value) => { index.links = value; },
+  };
+})();

@@ -1,0 +1,85 @@
+"""Serve the built book on this machine only, gzipped as a web server would: python tools/serve.py [FOLDER] [--port N]."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import io
+import sys
+from functools import lru_cache, partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+HOST = "127.0.0.1"
+SQUEEZED = ("text/", "application/javascript", "application/json", "image/svg+xml")
+
+
+@lru_cache(maxsize=512)
+def squeezed(path: str, changed: int) -> bytes:
+    """The file, gzipped once for each time that it changed (nanoseconds, part of the cache's key)."""
+    return gzip.compress(Path(path).read_bytes(), compresslevel=6, mtime=0)
+
+
+class GzipHandler(SimpleHTTPRequestHandler):
+    """Files of one folder; text compressed for those who accept it; no log line per request."""
+
+    protocol_version = "HTTP/1.1"
+    extensions_map = SimpleHTTPRequestHandler.extensions_map | {
+        ".js": "text/javascript", ".mjs": "text/javascript", ".woff2": "font/woff2", ".ipynb": "application/json",
+    }  # fmt: skip
+
+    def send_head(self) -> io.BufferedIOBase | None:
+        path = Path(self.translate_path(self.path))
+        kind = self.guess_type(str(path))
+        if not (path.is_file() and kind.startswith(SQUEEZED) and "gzip" in self.headers.get("Accept-Encoding", "")):
+            return super().send_head()
+        body = squeezed(str(path), path.stat().st_mtime_ns)
+        self.send_response(200)
+        for name, value in {"Content-Type": kind, "Content-Encoding": "gzip", "Content-Length": str(len(body))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        return io.BytesIO(body)
+
+    def end_headers(self) -> None:
+        self.send_header("Cache-Control", "no-cache")
+        super().end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """A reader wants the address, not a line for each file."""
+
+
+def make_server(folder: Path, port: int | None = None) -> ThreadingHTTPServer:
+    """A server for `folder`, bound to 127.0.0.1; without a port: 8000, or any free one. FileNotFoundError if nothing is built."""
+    if not (folder / "index.html").is_file():
+        raise FileNotFoundError(f"{folder} holds no index.html: build the book first (make book SERVE=0)")
+    handler = partial(GzipHandler, directory=str(folder))
+    if port is not None:
+        return ThreadingHTTPServer((HOST, port), handler)
+    try:
+        return ThreadingHTTPServer((HOST, 8000), handler)
+    except OSError:  # taken
+        return ThreadingHTTPServer((HOST, 0), handler)
+
+
+def main() -> int:
+    """Serve until Ctrl-C. 1 if there is nothing to serve or the port is taken."""
+    parser = argparse.ArgumentParser(description="Serve the built book on 127.0.0.1.")
+    parser.add_argument("folder", nargs="?", type=Path, default=Path("_build/html"))
+    parser.add_argument("--port", type=int, help="default: 8000, or any free port if that is taken")
+    options = parser.parse_args()
+    try:
+        server = make_server(options.folder.resolve(), options.port)
+    except OSError as error:
+        print(f"serve: {error}", file=sys.stderr)
+        return 1
+    with server:
+        print(f"Bytes in Motion is at http://{HOST}:{server.server_port}/ (Ctrl-C ends it)", flush=True)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            print()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

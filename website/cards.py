@@ -1,0 +1,127 @@
+"""The card under every title: what you will be able to do, how long it takes, what it runs on, what comes first.
+
+Front matter of a page, or metadata of a notebook:
+
+    description: One sentence for people who search.
+    card:
+      able: [Count the bytes a ring moves, Say when a ring is the wrong choice]
+      read: 15                    # minutes
+      run: 2                      # minutes; leave it out where nothing runs
+      hardware: a laptop
+      needs: [book/units, plain text works too]
+"""
+
+import json
+import re
+from pathlib import PurePosixPath
+from typing import Any
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+
+log = logging.getLogger(__name__)
+
+REQUIRED = {"able", "read", "hardware"}
+OPTIONAL = {"run", "needs"}
+PAIRS = {"book": ("notebooks", "Lab"), "notebooks": ("book", "Chapter")}
+
+
+def add_card(app: Sphinx, doctree: nodes.document) -> None:
+    """Put the card of the page just read under its title; a missing or odd card is a warning, so the build fails."""
+    docname = app.env.docname
+    front = app.env.metadata[docname].get("card")
+    title = next(doctree.findall(nodes.title), None)
+    if front is None or title is None:
+        log.warning("front matter needs a `card` and the page a title", location=docname, type="bim", subtype="card")
+        return
+    try:
+        card = read_card(json.loads(front) if isinstance(front, str) else front)
+    except ValueError as error:
+        log.warning("%s", error, location=docname, type="bim", subtype="card")
+        return
+    title.parent.insert(title.parent.index(title) + 1, draw_card(card, docname, app.env.found_docs))
+
+
+def read_card(card: Any) -> dict[str, Any]:
+    """The card, checked: every key known, none missing, minutes as numbers. Raises ValueError."""
+    if not isinstance(card, dict):
+        raise ValueError(f"card: expected keys and values, got {card!r}")
+    if missing := REQUIRED - card.keys():
+        raise ValueError(f"card: missing {', '.join(sorted(missing))}")
+    if unknown := card.keys() - REQUIRED - OPTIONAL:
+        raise ValueError(f"card: unknown {', '.join(sorted(unknown))}; known: {', '.join(sorted(REQUIRED | OPTIONAL))}")
+    for key in ("read", "run"):
+        if key in card and not (isinstance(card[key], (int, float)) and card[key] > 0):
+            raise ValueError(f"card: {key} is {card[key]!r}, expected minutes as a number")
+    if not (isinstance(card["able"], list) and card["able"]):
+        raise ValueError(f"card: able is {card['able']!r}, expected a list of what the reader can do afterwards")
+    return card
+
+
+def draw_card(card: dict[str, Any], docname: str, docs: set[str]) -> nodes.container:
+    """The card as document nodes, so that its links are checked like any other."""
+    able = nodes.bullet_list("", *(nodes.list_item("", prose(item)) for item in card["able"]))
+    box = nodes.container(classes=["bim-card"])
+    box += [nodes.paragraph("", "Afterwards you can", classes=["bim-card-head"]), able, facts(card, docname, docs)]
+    return box
+
+
+def facts(card: dict[str, Any], docname: str, docs: set[str]) -> nodes.field_list:
+    """The card's second column: minutes, hardware, what comes first, and the other half of the pair."""
+    rows = [("Read", prose(f"{card['read']} min"))]
+    if "run" in card:
+        rows.append(("Run", prose(f"{card['run']} min")))
+    rows.append(("Runs on", prose(card["hardware"])))
+    if needs := card.get("needs"):
+        rows.append(("First", joined([link(need) if need in docs else prose(need) for need in as_list(needs)])))
+    if pair := other_half(docname, docs):
+        label, target = pair
+        rows.append((label, link(target)))
+    fields = [nodes.field("", nodes.field_name("", name), nodes.field_body("", body)) for name, body in rows]
+    return nodes.field_list("", *fields)
+
+
+def other_half(docname: str, docs: set[str]) -> tuple[str, str] | None:
+    """A chapter's lab or a lab's chapter: the page of the same stem in the other folder."""
+    path = PurePosixPath(docname)
+    folder, label = PAIRS.get(path.parent.name, ("", ""))
+    target = f"{folder}/{path.name}"
+    return (label, target) if folder and target in docs else None
+
+
+def as_list(value: Any) -> list[Any]:
+    """One value or several, always as a list."""
+    return value if isinstance(value, list) else [value]
+
+
+def joined(paragraphs: list[nodes.paragraph]) -> nodes.paragraph:
+    """Several short paragraphs as one, with commas."""
+    out = nodes.paragraph()
+    for i, paragraph in enumerate(paragraphs):
+        out += [nodes.Text(", ")] * (i > 0) + paragraph.children
+    return out
+
+
+def link(docname: str) -> nodes.paragraph:
+    """A paragraph that is a link to a page, named by the page's title."""
+    ref = addnodes.pending_xref(
+        "", refdomain="std", reftype="doc", reftarget=f"/{docname}", refexplicit=False, refwarn=True
+    )
+    return nodes.paragraph("", "", ref + nodes.inline("", docname))
+
+
+def prose(text: Any) -> nodes.paragraph:
+    """A line of text in which `code` and $math$ may stand."""
+    out = nodes.paragraph()
+    for part in re.split(r"(`[^`]+`|\$[^$]+\$)", str(text)):
+        kind = {"`": nodes.literal, "$": nodes.math}.get(part[:1], nodes.Text)
+        out += kind(part) if kind is nodes.Text else kind("", part[1:-1])
+    return out
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """After a page is read and before its links are resolved."""
+    app.connect("doctree-read", add_card, priority=600)  # 500 is where the front matter is collected
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

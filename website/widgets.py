@@ -1,0 +1,105 @@
+"""Widgets without a kernel: their code and the schedules as plain scripts, and a directive that puts a player into prose.
+
+```{player} all_reduce ring
+:nranks: 4
+:nbytes: 64 MiB
+```
+"""
+
+import json
+from pathlib import Path
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+from helpers.view import player as players
+from helpers.view import trace
+from helpers.view.bundle import plain_script
+from helpers.view.tokens import plotly_template, tokens
+
+log = logging.getLogger(__name__)
+
+VIEW = Path(players.__file__).parent
+WIDGETS = ("player",)
+
+
+class PlayerDirective(SphinxDirective):
+    """{player} COLLECTIVE ALGORITHM: the same mount that the widget saves in a notebook."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+    option_spec: ClassVar[dict[str, Any]] = {
+        "nranks": directives.positive_int,
+        "nchunks": directives.positive_int,
+        "root": directives.nonnegative_int,
+        "step": directives.nonnegative_int,
+        "nbytes": directives.unchanged_required,
+        "link": directives.unchanged_required,
+    }
+
+    def run(self) -> list[nodes.Node]:
+        which = {key: self.options[key] for key in ("nranks", "root", "nchunks") if key in self.options}
+        how = {key: self.options[key] for key in ("nbytes", "link", "step") if key in self.options}
+        try:
+            spec = players.player_spec(players.resolve(self.arguments[0], **which), **how)
+        except ValueError as error:
+            log.warning("player: %s", error, location=self.get_location(), type="bim", subtype="player")
+            return []
+        return [nodes.raw("", players.player_html(spec), format="html")]
+
+
+def write_scripts(app: Sphinx, exception: Exception | None) -> None:
+    """Everything that the shim may load, under _static/."""
+    if exception is not None or app.builder.format != "html":
+        return
+    static = Path(app.outdir, "_static")
+    for path, text in {**widget_files(), **schedule_scripts(), "chart-theme.js": chart_theme()}.items():
+        target = static / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+
+
+def widget_files() -> dict[str, str]:
+    """Each widget's modules as one plain script, and its style sheet; the tokens are on every page already."""
+    files = {}
+    for name in WIDGETS:
+        files[f"widgets/{name}.js"] = plain_script(VIEW / name / f"{name}.mjs", name)
+        files[f"widgets/{name}.css"] = (VIEW / name / f"{name}.css").read_text(encoding="utf-8")
+    return files
+
+
+def schedule_scripts() -> dict[str, str]:
+    """One script per collective with every trace that a page may ask for, and one that lists them and the links."""
+    entries = trace.catalogue()
+    files = {"schedules/index.js": call("catalogue", entries) + call("links", trace.links())}
+    for collective in dict.fromkeys(entry["collective"] for entry in entries):
+        files[f"schedules/{collective}.js"] = call("schedules", collective, trace.traces(collective))
+    return files
+
+
+def chart_theme() -> str:
+    """Both templates of the charts, and for every colour of the light theme its twin in the dark one."""
+    light, dark = tokens()["light"], tokens()["dark"]
+    twins = {light[name].lower(): dark[name] for name in reversed(light) if light[name].startswith("#")}
+    return call("charts.theme", {"light": plotly_template("light"), "dark": plotly_template("dark"), "dark_of": twins})
+
+
+def call(name: str, *values: Any) -> str:
+    """A line that hands data to the shim: data and nothing else, so that it may come from any folder."""
+    return f"BytesInMotion.{name}({','.join(map(compact, values))});\n"
+
+
+def compact(value: Any) -> str:
+    """JSON without spaces."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """The directive, and the scripts once the pages are written."""
+    app.add_directive("player", PlayerDirective)
+    app.connect("build-finished", write_scripts)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
