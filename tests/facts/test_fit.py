@@ -6,7 +6,7 @@ from helpers.facts import LINKS, lookup, public
 from helpers.facts.fit import fit, worst
 from helpers.units import GB, MIB
 
-# Three decimals of what stands in links.toml may be lost to rounding, no more.
+# links.toml holds seven or eight digits of each.
 STORED = 1e-6
 
 
