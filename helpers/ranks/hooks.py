@@ -1,0 +1,193 @@
+"""torch.distributed, noted: in a rank, every collective leaves a note when it is entered and when it completes. Chapter: hangs.
+
+Only the outermost function is noted: an object collective is one note, not the two all_gathers inside it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import threading
+from collections.abc import Callable, Iterable
+
+import torch
+import torch.distributed as dist
+from torch.distributed import distributed_c10d as c10d
+
+from .notes import State, Writer
+from .places import caller, ranks_text
+
+# Every collective, and the argument whose dtype and size must be the same on all ranks.
+COLLECTIVES = {
+    "all_reduce": "tensor",
+    "reduce": "tensor",
+    "broadcast": "tensor",
+    "all_gather": "tensor",
+    "all_gather_into_tensor": "input_tensor",
+    "all_gather_single": "input_tensor",
+    "reduce_scatter": "output",
+    "reduce_scatter_tensor": "output",
+    "reduce_scatter_single": "output",
+    "gather": "tensor",
+    "scatter": "tensor",
+    "all_to_all": None,
+    "all_to_all_single": "input",
+    "barrier": None,
+    "monitored_barrier": None,
+    "all_gather_object": None,
+    "gather_object": None,
+    "broadcast_object_list": None,
+    "scatter_object_list": None,
+}
+POINT_TO_POINT = ("send", "recv", "isend", "irecv")
+_ROOTS = ("src", "dst", "group_src", "group_dst")
+_inside = threading.local()
+
+
+class Completion:
+    """When is an operation complete? On the CPU: when its call, or the wait on its handle, returns."""
+
+    def begin(self) -> object:
+        return None
+
+    def end(self, writer: Writer, record: int, begun: object) -> None:
+        writer.mark(record, State.DONE)
+
+    def settle(self) -> None:
+        """Return when everything enqueued is complete."""
+
+    def forget(self) -> None:
+        """The records are about to be reused."""
+
+
+def install(writer: Writer, completion: Completion) -> Noter:
+    """Wrap torch.distributed's functions and `Work.wait` in this process. Called once, in a rank, before the group exists."""
+    noter = Noter(writer, completion)
+    for op in (*COLLECTIVES, *POINT_TO_POINT, "batch_isend_irecv"):
+        if original := getattr(c10d, op, None):  # names differ between torch 2.11 and 2.13
+            describe = _describe_batch if op == "batch_isend_irecv" else _describer(op, original)
+            for module in (c10d, dist):
+                setattr(module, op, noter.noted(original, describe))
+    dist.Work.wait = noter.noted_wait(dist.Work.wait)
+    return noter
+
+
+class Noter:
+    """Writes the notes of one rank; `new_call` makes their numbers start at 1 again."""
+
+    def __init__(self, writer: Writer, completion: Completion):
+        self.writer, self.completion = writer, completion
+        self.handles: dict[int, list] = {}  # id of a Work -> [record, works still to wait for, begun]
+
+    def new_call(self) -> None:
+        self.completion.forget()
+        self.handles.clear()
+        self.writer.clear()
+
+    def noted(self, original: Callable, describe: Callable) -> Callable:
+        @functools.wraps(original)
+        def call(*args, **kwargs):
+            if getattr(_inside, "op", False):
+                return original(*args, **kwargs)
+            record = self.writer.enter(*describe(args, kwargs), where=caller(sys._getframe(1)))
+            begun = self.completion.begin()
+            _inside.op = True
+            try:
+                result = original(*args, **kwargs)
+            except BaseException:
+                self.writer.mark(record, State.FAILED)
+                raise
+            finally:
+                _inside.op = False
+            self._returned(record, result, begun)
+            return result
+
+        return call
+
+    def _returned(self, record: int, result: object, begun: object) -> None:
+        works = [w for w in (result if isinstance(result, list) else [result]) if isinstance(w, dist.Work)]
+        if not works:
+            return self.completion.end(self.writer, record, begun)
+        self.writer.mark(record, State.LAUNCHED)
+        entry = [record, len(works), begun]
+        self.handles.update((id(work), entry) for work in works)
+        return None
+
+    def noted_wait(self, original: Callable) -> Callable:
+        @functools.wraps(original)
+        def wait(work, *args, **kwargs):
+            entry = self.handles.pop(id(work), None)
+            if entry is None:
+                return original(work, *args, **kwargs)
+            self.writer.mark(entry[0], State.INSIDE)
+            try:
+                result = original(work, *args, **kwargs)
+            except BaseException:
+                self.writer.mark(entry[0], State.FAILED)
+                raise
+            entry[1] -= 1
+            if not entry[1]:
+                self.completion.end(self.writer, entry[0], entry[2])
+            return result
+
+        return wait
+
+
+def _describer(op: str, original: Callable) -> Callable:
+    """A function of a call's arguments: what `Writer.enter` wants to know of it, except the line."""
+    places = {name: i for i, name in enumerate(inspect.signature(original).parameters)}
+    tensor, numbered = COLLECTIVES.get(op, "tensor"), op in COLLECTIVES
+    roots = [name for name in _ROOTS if name in places]
+    reduces, uneven = "op" in places, [name for name in places if name.endswith("split_sizes")]
+
+    def value(name: str, args: tuple, kwargs: dict) -> object:
+        return kwargs[name] if name in kwargs else args[i] if (i := places[name]) < len(args) else None
+
+    def describe(args: tuple, kwargs: dict) -> tuple:
+        group = value("group", args, kwargs)
+        peer = next((p for name in roots if (p := value(name, args, kwargs)) is not None), None)
+        what = _tensor_text(value(tensor, args, kwargs)) if tensor else ""
+        if not numbered:
+            return op, what, _peer_text(op, peer), None
+        if uneven and any(value(name, args, kwargs) for name in uneven):
+            what = ""  # sizes may differ from rank to rank
+        if roots and peer is not None:
+            what = f"{what} root {peer}".lstrip()
+        if reduces and (kind := value("op", args, kwargs)) not in (None, dist.ReduceOp.SUM):
+            what = f"{what} {getattr(kind, 'name', 'custom').lower()}"
+        return op, what, "", _group_text(group)
+
+    return describe
+
+
+def _describe_batch(args: tuple, kwargs: dict) -> tuple:
+    ops = args[0] if args else kwargs["p2p_op_list"]
+    return "batch_isend_irecv", "", ":" + ",".join(_batch_texts(ops)), None
+
+
+def _batch_texts(ops: Iterable[dist.P2POp]) -> Iterable[str]:
+    return (_peer_text("isend" if "isend" in op.op.__name__ else "irecv", op.peer) for op in ops)
+
+
+def _peer_text(op: str, peer: object) -> str:
+    return f" {'to' if 'send' in op else 'from'} {'anyone' if peer is None else f'rank {peer}'}"
+
+
+@functools.cache
+def _dtype_text(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def _tensor_text(tensor: object) -> str:
+    """ "float32[1024]": what must agree is the dtype and the number of elements, not the shape."""
+    if not isinstance(tensor, torch.Tensor):
+        return type(tensor).__name__
+    return f"{_dtype_text(tensor.dtype)}[{tensor.numel()}]"
+
+
+def _group_text(group: dist.ProcessGroup | None) -> str:
+    """ "" for all ranks, else the group's name, which is the same on all its ranks, and its members."""
+    if group is None or group is dist.group.WORLD:
+        return ""
+    return f"{group.group_name}|{ranks_text(dist.get_process_group_ranks(group))}"

@@ -1,0 +1,196 @@
+"""Starting ranks and ending them. Chapter: ranks.
+
+Workers are forked from a clean server that has already imported torch, never from the notebook, whose threads and CUDA
+would not survive it. They have one way to end: the parent closes their control pipe, and the kernel kills them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import mmap
+import multiprocessing
+import os
+import selectors
+import shutil
+import signal
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from multiprocessing import connection, spawn
+from pathlib import Path
+
+from . import notes, worker
+from .output import Output
+
+PRELOAD = ["torch", "torch.distributed", "torch.multiprocessing", "cloudpickle", "helpers.ranks.worker"]
+_PREFIX = "bytes-in-motion-"
+_starting = threading.Lock()
+
+
+def context() -> multiprocessing.context.BaseContext:
+    """forkserver, or spawn where there is none. Never fork."""
+    method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+    return multiprocessing.get_context(method)
+
+
+def warm_up() -> None:
+    """Start the forkserver and return at once; it imports torch meanwhile. Nothing happens when it already runs."""
+    ctx = context()
+    if ctx.get_start_method() != "forkserver":
+        return
+    from multiprocessing import forkserver
+
+    ctx.set_forkserver_preload(PRELOAD)
+    blocked = signal.pthread_sigmask(
+        signal.SIG_BLOCK, {signal.SIGINT}
+    )  # children inherit it: no interrupt reaches them
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+
+@dataclass
+class Member:
+    """The parent's view of one rank."""
+
+    rank: int
+    process: multiprocessing.process.BaseProcess
+    call: connection.Connection
+    control: connection.Connection
+    output: Output
+    output_end: connection.Connection
+    region: memoryview
+    stack_path: Path
+
+
+class Team:
+    """The processes of one start and every pipe to them. They die together; what replaces them is a new Team."""
+
+    def __init__(self, backend: str, devices: tuple[str, ...], env: dict[str, str], timeout: float):
+        self.members: list[Member] = []
+        self.selector = selectors.DefaultSelector()
+        self.ready = False  # all ranks have met
+        self.here_used = False
+        self._open: list[connection.Connection] = []
+        self._scratch, self._lock = _make_scratch(len(devices))
+        self._notes = mmap.mmap(self._lock, len(devices) * notes.REGION)
+        shipped = {k: v for k, v in os.environ.items() if k.startswith(worker.SHIPPED)}
+        self._env = shipped | dict.fromkeys(("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"), loopback()) | env
+        warm_up()
+        try:
+            for rank, device in enumerate(devices):
+                self._start(rank, len(devices), backend, device, timeout)
+        except BaseException:
+            self.kill()
+            raise
+
+    def _start(self, rank: int, nranks: int, backend: str, device: str, timeout: float) -> None:
+        ctx = context()
+        call, call_end = self._pipe(ctx, duplex=True)
+        output, output_end = self._pipe(ctx)
+        control_end, control = self._pipe(ctx)
+        seat = worker.Seat(
+            rank, nranks, backend, device, self._env, str(self._scratch), timeout, call_end, output_end, control_end
+        )
+        process = ctx.Process(target=worker.main, args=(seat,), name=f"rank-{rank}", daemon=True)
+        with _without_main():
+            process.start()
+        for end in (call_end, output_end, control_end):
+            end.close()
+        region = memoryview(self._notes)[rank * notes.REGION : (rank + 1) * notes.REGION]
+        out = Output(output.fileno())
+        member = Member(rank, process, call, control, out, output, region, seat.stack_path)
+        self.members.append(member)
+        for file, what in ((call, "call"), (out.fd, "output"), (process.sentinel, "death")):
+            self.selector.register(file, selectors.EVENT_READ, (member, what))
+
+    def _pipe(
+        self, ctx: multiprocessing.context.BaseContext, duplex: bool = False
+    ) -> tuple[connection.Connection, ...]:
+        ends = ctx.Pipe(duplex)
+        self._open += ends
+        return ends
+
+    def unregister(self, file: object) -> None:
+        """Stop listening to a pipe whose other end is closed."""
+        with contextlib.suppress(KeyError):
+            self.selector.unregister(file)
+
+    def kill(self) -> None:
+        """No process, pipe or file of this team is left when this returns. May be called twice."""
+        for end in self._open:
+            end.close()
+        for member in self.members:
+            member.process.join(1.0)
+            if member.process.exitcode is None:  # not Linux, and the GIL is held
+                member.process.kill()
+                member.process.join()
+            member.process.close()
+            member.region.release()
+        self.members, self._open = [], []
+        self.selector.close()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+        if not self._notes.closed:
+            self._notes.close()
+            os.close(self._lock)
+
+
+def loopback() -> str:
+    """The name of the loopback interface: everything between ranks of one machine goes over it, and only over it."""
+    return next((name for _, name in socket.if_nameindex() if name in ("lo", "lo0")), "lo")
+
+
+def _make_scratch(nranks: int) -> tuple[Path, int]:
+    """A private (0700) directory and its notes file, locked while we live: what a killed notebook left behind is swept."""
+    for old in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        if _abandoned(old):
+            shutil.rmtree(old, ignore_errors=True)
+    with _starting:
+        scratch = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        fd = os.open(scratch / "notes", os.O_RDWR | os.O_CREAT, 0o600)
+        fcntl.flock(fd, fcntl.LOCK_EX)
+    os.ftruncate(fd, nranks * notes.REGION)
+    return scratch, fd
+
+
+def _abandoned(scratch: Path) -> bool:
+    try:
+        with (scratch / "notes").open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:  # its owner lives, or it is another user's
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def _without_main() -> Iterator[None]:
+    """Functions travel by value, so a child must not run the caller's script again, as multiprocessing would have it do."""
+    with _starting:
+        original = spawn.get_preparation_data
+        spawn.get_preparation_data = lambda name: {
+            k: v for k, v in original(name).items() if not k.startswith("init_main")
+        }
+        try:
+            yield
+        finally:
+            spawn.get_preparation_data = original
+
+
+def ask_stacks(members: list[Member], seconds: float = 0.3) -> dict[int, str]:
+    """What each of these ranks is executing now, innermost frame first; needs no GIL. A stopped rank does not answer."""
+    seen = {m.rank: m.stack_path.stat().st_size for m in members if m.stack_path.exists()}
+    for member in members:
+        if member.rank in seen and member.process.is_alive():
+            os.kill(member.process.pid, worker.STACK_SIGNAL)
+    texts = {}
+    for _ in range(int(seconds / 0.02)):
+        time.sleep(0.02)
+        texts = {m.rank: m.stack_path.read_text()[seen[m.rank] :] for m in members if m.rank in seen}
+        if all(text.endswith("\n") and "File" in text for text in texts.values()):
+            break
+    return texts

@@ -1,0 +1,129 @@
+"""What every rank is doing, readable while it is stuck: op notes in memory that the parent shares. Chapter: hangs.
+
+One file of fixed-size records, mapped by both sides: no thread, no lock and no GIL is needed to read it. A rank writes one
+record when it enters a collective, and changes its state when that completes.
+"""
+
+from __future__ import annotations
+
+import struct
+import time
+import zlib
+from enum import IntEnum
+from typing import NamedTuple
+
+KEPT = 64  # records per rank; older ones are overwritten
+_SIZE = 256
+_HEAD = struct.Struct("<QIII")  # records; collectives of all ranks, and the checksum of their signatures; of subgroups
+_REC = struct.Struct("<QdBH")  # record number + 1, since, state, length of the text
+_SINCE = struct.Struct("<dB")
+REGION = _SIZE * (KEPT + 1)  # bytes per rank; the head takes the place of one record
+_FIELD = "\x1f"
+
+
+class State(IntEnum):
+    """LAUNCHED: asynchronous, nobody waits yet. INSIDE: the rank is in it. DONE: completed. FAILED: it raised."""
+
+    LAUNCHED, INSIDE, DONE, FAILED = range(4)
+
+
+class Note(NamedTuple):
+    """One operation of one rank. agreed: what must be equal on all ranks; more: what need not; group: "" for all ranks."""
+
+    op: str
+    number: int
+    agreed: str
+    more: str
+    group: str
+    where: str
+    state: State
+    since: float  # seconds, CLOCK_MONOTONIC: the same clock in every process
+
+    @property
+    def collective(self) -> bool:
+        """Numbered and compared across ranks; a send or a receive is not."""
+        return self.number > 0
+
+    @property
+    def signature(self) -> tuple[str, str]:
+        return self.op, self.agreed
+
+    def __str__(self) -> str:
+        number = f" #{self.number}" if self.collective else ""
+        agreed = f" of {self.agreed}" if self.agreed else ""
+        group = f" in the group of {self.group.partition('|')[2]}" if self.group else ""
+        return f"{self.op}{number}{self.more}{agreed}{group}"
+
+
+class Journal(NamedTuple):
+    """All that one rank has noted in this call: its latest records, oldest first, and how many collectives it has entered."""
+
+    notes: tuple[Note, ...]
+    entered: int
+    checksum: int
+    in_subgroups: int
+
+    @property
+    def inside(self) -> Note | None:
+        """The operation the rank is in at this moment, if any."""
+        return next((n for n in reversed(self.notes) if n.state == State.INSIDE), None)
+
+
+class Writer:
+    """A rank's side. `region` is its part of the shared file."""
+
+    def __init__(self, region: memoryview):
+        self._region = region
+        self.clear()
+
+    def clear(self) -> None:
+        """A new call begins: numbers start at 1."""
+        self._region[:] = bytes(REGION)
+        self._count = self._checksum = 0
+        self._numbers: dict[str, int] = {}
+
+    def enter(self, op: str, agreed: str, more: str = "", group: str | None = "", where: str = "") -> int:
+        """Note that the rank enters `op`; returns the record's id for `mark`. group None: a send or a receive, not numbered."""
+        number = 0
+        if group is not None:
+            number = self._numbers[group] = self._numbers.get(group, 0) + 1
+            if not group:
+                self._checksum = zlib.crc32(f"{op} {agreed}".encode(), self._checksum)
+        text = _FIELD.join((op, str(number), agreed, more, group or "", where)).encode()[: _SIZE - _REC.size]
+        at, self._count = self._at(self._count), self._count + 1
+        self._region[at + _REC.size : at + _REC.size + len(text)] = text
+        _REC.pack_into(self._region, at, self._count, time.monotonic(), State.INSIDE, len(text))
+        subgroups = sum(self._numbers.values()) - self._numbers.get("", 0) if len(self._numbers) > 1 or group else 0
+        _HEAD.pack_into(self._region, 0, self._count, self._numbers.get("", 0), self._checksum, subgroups)
+        return self._count - 1
+
+    def mark(self, record: int, state: State) -> None:
+        """The operation changed its state now."""
+        if record >= self._count - KEPT:
+            _SINCE.pack_into(self._region, self._at(record) + 8, time.monotonic(), state)
+
+    @staticmethod
+    def _at(record: int) -> int:
+        return _SIZE * (1 + record % KEPT)
+
+
+def read_head(region: memoryview) -> tuple[int, int, int]:
+    """(collectives of all ranks entered, checksum of their signatures, collectives of subgroups): cheap, after every call."""
+    return _HEAD.unpack_from(region, 0)[1:]
+
+
+def read(region: memoryview) -> Journal:
+    """The parent's side: a record that is being overwritten at this moment is left out."""
+    count, *head = _HEAD.unpack_from(region, 0)
+    notes = (_read_note(region, record) for record in range(max(0, count - KEPT), count))
+    return Journal(tuple(n for n in notes if n is not None), *head)
+
+
+def _read_note(region: memoryview, record: int) -> Note | None:
+    at = _SIZE * (1 + record % KEPT)
+    owner, since, state, length = _REC.unpack_from(region, at)
+    fields = bytes(region[at + _REC.size : at + _REC.size + length]).decode(errors="replace").split(_FIELD)
+    if owner != record + 1 or len(fields) != 6:
+        return None
+    op, number, agreed, more, group, where = fields
+    return Note(op, int(number), agreed, more, group, where, State(state), since)

@@ -1,0 +1,51 @@
+"""Which lines are the reader's own, and what to call them: "cell line 7", "ring.py line 12". Chapters: ranks, hangs."""
+
+from __future__ import annotations
+
+import sysconfig
+from functools import cache
+from pathlib import Path
+from types import FrameType
+
+_NOT_OURS = tuple(
+    {
+        *(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")),
+        str(Path(__file__).resolve().parents[1]),
+        "<frozen",
+    }
+)
+
+
+@cache
+def own(filename: str) -> bool:
+    """True for code the reader wrote: not Python's, not an installed package's, not this library's."""
+    return not filename.startswith(_NOT_OURS)
+
+
+@cache
+def place(filename: str) -> str:
+    """ "cell" for a notebook cell, whose file name holds a process id, else the file's last name."""
+    in_cell = "ipykernel_" in filename or filename.startswith("<ipython-input")
+    return "cell" if in_cell else Path(filename).name
+
+
+def caller(frame: FrameType | None) -> str:
+    """The nearest line of the reader's own at or above `frame`, "" when there is none."""
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        if own(filename):
+            return f"{place(filename)} line {frame.f_lineno}"
+        frame = frame.f_back
+    return ""
+
+
+def ranks_text(ranks: list[int] | tuple[int, ...]) -> str:
+    """[0, 1, 2, 5] -> "ranks 0-2, 5"; [3] -> "rank 3"."""
+    runs: list[list[int]] = []
+    for rank in sorted(ranks):
+        if runs and runs[-1][-1] == rank - 1:
+            runs[-1].append(rank)
+        else:
+            runs.append([rank])
+    texts = (f"{run[0]}-{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)
+    return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(texts)}"

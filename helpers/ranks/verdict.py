@@ -1,0 +1,159 @@
+"""From what every rank did to one error that a person can act on: root cause first. Chapter: hangs.
+
+Order of causes: ranks in different collectives; a death; an exception; a rank that waits for ever; and last what follows
+from another rank's failure, such as "Connection closed by peer".
+"""
+
+from __future__ import annotations
+
+import pickle
+import re
+import signal
+from collections import defaultdict
+from dataclasses import dataclass
+
+from .notes import Journal, Note, State
+from .places import own, place, ranks_text
+
+_LOST_PEER = re.compile(
+    "closed by peer|reset by peer|pair closure|Broken pipe|Connection refused|Timed out waiting|Socket Timeout"
+    "|remote process exited|communicator was aborted|ncclRemoteError|ncclSystemError"
+)
+_FRAME = re.compile(r'File "([^"]+)", line (\d+) in')
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What went wrong on one rank (rank None: between ranks). kind: mismatch, died, raised, stuck or consequence."""
+
+    rank: int | None
+    kind: str
+    text: str
+    traceback: str = ""  # the reader's own frames
+    full: str = ""
+    pickled: bytes | None = None
+
+    @property
+    def exception(self) -> BaseException | None:
+        """The rank's exception itself, where it could be pickled."""
+        return pickle.loads(self.pickled) if self.pickled else None
+
+
+class RankError(RuntimeError):
+    """A call that did not end well on every rank. The message is short; `details()` is everything.
+
+    failures: root cause first. states: what every rank was doing, in rank order. root: the first failure.
+    sound: the ranks could go on as they are; else the next call starts new ones.
+    """
+
+    def __init__(
+        self, message: str, failures: list[Failure], states: list[str], details: str = "", sound: bool = False
+    ):
+        super().__init__(message)
+        self.failures, self.states, self.sound, self._details = failures, states, sound, details
+
+    @property
+    def root(self) -> Failure:
+        return self.failures[0]
+
+    def details(self) -> str:
+        """Every rank's state, full traceback, latest operations, stack and output."""
+        return self._details
+
+    def __reduce__(self):
+        return RankError, (str(self), self.failures, self.states, self._details, self.sound)
+
+
+def mismatch(journals: list[Journal]) -> str | None:
+    """The first collective in which ranks of one group differ, in words: "ranks 0-2 are in all_reduce #4 ..., rank 3 in ..."."""
+    calls: dict[tuple[int, str], list[tuple[int, Note]]] = defaultdict(list)
+    for rank, journal in enumerate(journals):
+        for note in journal.notes:
+            if note.collective:
+                calls[note.number, note.group].append((rank, note))
+    for _, same in sorted(calls.items()):
+        if len({note.signature for _, note in same}) > 1:
+            return _differing(same)
+    return None
+
+
+def _differing(calls: list[tuple[int, Note]]) -> str:
+    kinds: dict[tuple[str, str], list[tuple[int, Note]]] = defaultdict(list)
+    for rank, note in calls:
+        kinds[note.signature].append((rank, note))
+    parts = []
+    for same in sorted(kinds.values(), key=len, reverse=True):
+        ranks = [rank for rank, _ in same]
+        verb = "" if parts else " are" if len(ranks) > 1 else " is"
+        parts.append(f"{ranks_text(ranks)}{verb} in {same[0][1]} ({same[0][1].where})")
+    return ", ".join(parts)
+
+
+def uneven(journals: list[Journal]) -> str | None:
+    """Ranks that entered fewer collectives than others, in words."""
+    most = max(j.entered for j in journals)
+    behind = {rank: j.entered for rank, j in enumerate(journals) if j.entered < most}
+    if not behind:
+        return None
+    ahead = [rank for rank in range(len(journals)) if rank not in behind]
+    note = next((n for n in reversed(journals[ahead[0]].notes) if n.collective and not n.group), None)
+    short = ", ".join(
+        f"{ranks_text([r for r in behind if behind[r] == k])} only {k}" for k in sorted(set(behind.values()))
+    )
+    return f"{ranks_text(ahead)} entered {most} collectives, {short}: the others lack {note} ({note.where})"
+
+
+def hopeless(journals: list[Journal], pending: set[int]) -> str | None:
+    """Why waiting longer cannot help, when that is certain before the deadline: None while it is not."""
+    if mismatch(journals):
+        return "ranks are in different collectives"
+    finished = [j.entered for rank, j in enumerate(journals) if rank not in pending]
+    waiting = [n for rank in pending if (n := journals[rank].inside) and n.collective and not n.group]
+    if finished and waiting and min(finished) < max(n.number for n in waiting):
+        return "a rank finished without entering the collective that others wait in"
+    return None
+
+
+def is_consequence(raised) -> bool:
+    """An exception that torch raised because a peer went away."""
+    return raised.from_torch and bool(_LOST_PEER.search(raised.message))
+
+
+def died_text(code: int, after_done: bool) -> str:
+    """-9 -> "died: SIGKILL"; 0 -> "exited with code 0 before it was done"."""
+    when = " after it had finished" if after_done else " before it was done"
+    if code < 0:
+        return f"died: {signal.Signals(-code).name}" + (when if after_done else "")
+    return f"exited with code {code}{when}"
+
+
+def pending_text(journal: Journal, stack: str) -> str:
+    """What a rank that has not answered is doing."""
+    if note := journal.inside:
+        return f"waiting in {note}{_at(note)}"
+    for filename, line in _FRAME.findall(stack):
+        if own(filename):
+            return f"running at {place(filename)} line {line}"
+    return "running" if stack else "not answering"
+
+
+def lost_text(journal: Journal) -> str:
+    """A rank whose exception only follows from another's failure."""
+    note = next((n for n in reversed(journal.notes) if n.state in (State.FAILED, State.INSIDE)), None)
+    return f"lost its peer in {note}{_at(note)} (a consequence)" if note else "lost its peer (a consequence)"
+
+
+def _at(note: Note) -> str:
+    return f" at {note.where}" if note.where else ""
+
+
+def headline(failures: list[Failure], states: list[str]) -> str:
+    """The short message: the root cause with its own lines, then what every other rank was doing."""
+    root = failures[0]
+    who = "" if root.rank is None else f"rank {root.rank} "
+    same: dict[str, list[int]] = defaultdict(list)
+    for rank, state in enumerate(states):
+        if rank != root.rank:
+            same[state].append(rank)
+    others = [f"{ranks_text(ranks)}: {state}" for state, ranks in same.items()]
+    return "\n".join([f"{who}{root.text}", *root.traceback.splitlines(), *others])

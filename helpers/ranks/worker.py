@@ -1,0 +1,206 @@
+"""What one rank does from its first instruction to its last. Preloaded by the forkserver. Chapters: ranks, hangs.
+
+Order matters: first the promise to die with the parent, then the pipes, then the environment, then the group.
+"""
+
+from __future__ import annotations
+
+import datetime
+import faulthandler
+import fcntl
+import mmap
+import os
+import pickle
+import signal
+import sys
+import threading
+import traceback
+import warnings
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+
+from . import hooks, inside, notes, pack, places, streams
+
+STACK_SIGNAL = signal.SIGUSR1
+SHIPPED = ("NCCL_", "GLOO_", "OMP_", "TORCH_", "CUDA_VISIBLE_DEVICES")  # a forkserver froze these when it started
+
+
+@dataclass(frozen=True)
+class Seat:
+    """All that a rank is told at birth. `scratch` is the pool's private directory: rendezvous, notes and stacks."""
+
+    rank: int
+    nranks: int
+    backend: str
+    device: str
+    env: dict[str, str]
+    scratch: str
+    timeout: float
+    call: Connection  # calls in, answers out
+    output: Connection  # everything written to stdout and stderr
+    control: Connection  # never carries a byte: its end is the rank's end
+
+    @property
+    def notes_path(self) -> Path:
+        return Path(self.scratch, "notes")
+
+    @property
+    def stack_path(self) -> Path:
+        return Path(self.scratch, f"stack-{self.rank}")
+
+
+@dataclass(frozen=True)
+class Raised:
+    """An exception on its way to the notebook, as text; `pickled` is the exception itself where it can be pickled."""
+
+    type_name: str
+    message: str
+    trimmed: str  # the reader's own frames
+    full: str
+    from_torch: bool  # raised inside torch: perhaps only the consequence of another rank's failure
+    pickled: bytes | None
+
+
+def main(seat: Seat) -> None:
+    """The body of the process: become a rank, then serve calls until the control pipe closes."""
+    _die_with(seat.control)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    _redirect(seat)
+    _set_environment(seat.env)
+    lock = threading.Lock()
+
+    def send(*message: object) -> None:
+        with lock:
+            seat.call.send_bytes(pickle.dumps(message))
+
+    inside.become_rank(lambda obj: send("emit", pack.dumps(obj)), seat.rank, seat.nranks)
+    noter = None
+    try:
+        noter = _take_notes(seat)
+        _join(seat)
+    except BaseException as error:
+        return send("raised", _raised(error), False)
+    send("done", pickle.dumps(None), False)
+    while True:
+        send(*_serve(seat.call.recv_bytes(), noter))
+
+
+def _serve(message: bytes, noter: hooks.Noter) -> tuple:
+    """One call: ("done", result) or ("raised", Raised), and whether `here` holds anything."""
+    noter.new_call()
+    try:
+        fn, args, kwargs = pack.unpack_call(message)
+        result = fn(*args, **kwargs)
+        noter.completion.settle()
+        answer = "done", pack.dumps(result)
+    except BaseException as error:  # SystemExit too: a rank that leaves early has failed
+        answer = "raised", _raised(error)
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    return *answer, bool(vars(inside.here))
+
+
+def _die_with(control: Connection) -> None:
+    """When the parent's end closes, the kernel kills this process, even while it holds the GIL or is blocked in C++."""
+    if hasattr(fcntl, "F_SETSIG"):
+        fd = control.fileno()
+        fcntl.fcntl(fd, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGKILL)
+        fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) | os.O_ASYNC)
+        if control.poll(0):  # it closed before we were ready to hear of it
+            os.kill(os.getpid(), signal.SIGKILL)
+    else:  # not Linux: a thread notices, unless the GIL is held
+        threading.Thread(target=_wait_for_end, args=(control,), name="control", daemon=True).start()
+
+
+def _wait_for_end(control: Connection) -> None:
+    control.poll(None)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _redirect(seat: Seat) -> None:
+    """stdout and stderr into the parent's pipe, C++'s too; stdin from nowhere; stacks to a file on a signal."""
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    os.dup2(seat.output.fileno(), 1)
+    os.dup2(seat.output.fileno(), 2)
+    seat.output.close()
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115  lives as long as the process
+    sys.stdout = open(1, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
+    faulthandler.register(STACK_SIGNAL, file=seat.stack_path.open("w"), all_threads=False)
+
+
+def _set_environment(env: dict[str, str]) -> None:
+    for name in [name for name in os.environ if name.startswith(SHIPPED) and name not in env]:
+        del os.environ[name]
+    os.environ.update(env)
+
+
+def _take_notes(seat: Seat) -> hooks.Noter:
+    with seat.notes_path.open("r+b") as file:
+        shared = memoryview(mmap.mmap(file.fileno(), 0))
+    region = shared[seat.rank * notes.REGION : (seat.rank + 1) * notes.REGION]
+    completion = streams.StreamCompletion() if seat.backend == "nccl" else hooks.Completion()
+    return hooks.install(notes.Writer(region), completion)
+
+
+def _join(seat: Seat) -> None:
+    """Device, threads, and the process group; ranks find each other through a file, so no port is opened for it."""
+    torch.set_num_threads(1)  # else every rank would use all cores
+    warnings.filterwarnings("ignore", r".*(all_gather_into_tensor|reduce_scatter_tensor)", FutureWarning)
+    device = torch.device(seat.device)
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+        torch.set_default_device(device)  # torch.ones(4) in a cell lands on the rank's GPU
+    dist.init_process_group(
+        seat.backend,
+        store=dist.FileStore(str(Path(seat.scratch, "store")), seat.nranks),
+        rank=seat.rank,
+        world_size=seat.nranks,
+        timeout=datetime.timedelta(seconds=2 * seat.timeout + 60),  # the parent's deadline comes first and says more
+        device_id=device if device.type == "cuda" else None,
+    )
+    dist.all_reduce(torch.zeros(1, device=device))
+
+
+def _raised(error: BaseException) -> Raised:
+    frames = traceback.extract_tb(error.__traceback__)
+    return Raised(
+        type_name=type(error).__name__,
+        message=_text(error),
+        trimmed=_trimmed(error),
+        full="".join(traceback.format_exception(error)),
+        from_torch=bool(frames) and f"{os.sep}torch{os.sep}" in frames[-1].filename,
+        pickled=_pickled(error),
+    )
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception as broken:
+        return f"<its text cannot be made: {type(broken).__name__}>"
+
+
+def _pickled(error: BaseException) -> bytes | None:
+    try:
+        return pack.dumps(error.with_traceback(None))
+    except (Exception, SystemExit):
+        return None
+
+
+def _trimmed(error: BaseException) -> str:
+    """The traceback's frames that lie in the reader's own code, with their lines; the cell's name instead of its file's."""
+    return "".join(
+        f'  File "{places.place(f.filename)}", line {f.lineno}, in {f.name}\n    {f.line}\n'
+        for f in traceback.extract_tb(error.__traceback__)
+        if places.own(f.filename)
+    )
