@@ -11,7 +11,7 @@ from helpers.facts.fact import Fact, build_facts, build_sources, read
 from helpers.facts.link import Link, build_links
 
 SOURCES = build_sources(read("sources"))
-FACTS: dict[str, Fact] = build_facts(read("accelerators") | read("links"), SOURCES)
+FACTS: dict[str, Fact] = build_facts(read("accelerators") | read("links") | read("software"), SOURCES)
 LINKS: dict[str, Link] = build_links(read("networks"), FACTS)
 
 
