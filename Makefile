@@ -46,7 +46,7 @@ lab: python ## open JupyterLab on the notebooks, on 127.0.0.1, with its token
 
 notebooks: python ## run every notebook again and rewrite it with its outputs
 	@$(INSTALL)
-	$(RECORDED) $(RUN) -m tools.notebooks notebooks
+	$(RUN) -m tools.notebooks notebooks
 
 clean: ## remove what was built (.venv stays; delete it to install afresh)
 	rm -rf _build .pytest_cache .ruff_cache .hypothesis

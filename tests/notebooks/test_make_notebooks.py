@@ -1,0 +1,57 @@
+"""`make notebooks` writes the same bytes twice, runs from a fresh kernel, and refuses what must not be saved."""
+
+import nbformat
+import pytest
+
+from tools import notebooks
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(*sources, **metadata):
+        cells = [nbformat.v4.new_code_cell(source, id=f"cell-{n}") for n, source in enumerate(sources)]
+        path = tmp_path / "lab.ipynb"
+        path.write_text(nbformat.writes(nbformat.v4.new_notebook(cells=cells, metadata=metadata)))
+        return path
+
+    return write
+
+
+def test_outputs_counts_and_bytes(write):
+    path = write("import os", "print(os.environ['BYTES_IN_MOTION'], os.getcwd() == os.path.abspath('.'))", "6 * 7")
+    notebooks.run(path)
+    first = path.read_bytes()
+    saved = nbformat.read(path, as_version=4)
+    assert [cell.execution_count for cell in saved.cells] == [1, 2, 3]
+    assert saved.cells[1].outputs[0].text == "recorded True\n"
+    assert saved.cells[2].outputs[0].data == {"text/plain": "42"}
+    assert saved.metadata == {"kernelspec": notebooks.KERNEL, "language_info": {"name": "python"}}
+    notebooks.run(path)
+    assert path.read_bytes() == first
+
+
+def test_what_is_ours_in_the_metadata_stays_and_an_editors_goes(write):
+    path = write("1", card={"minutes": 5}, widgets={"state": {}})
+    notebooks.run(path)
+    assert nbformat.read(path, as_version=4).metadata == {
+        "card": {"minutes": 5},
+        "kernelspec": notebooks.KERNEL,
+        "language_info": {"name": "python"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [("1 / 0", "ZeroDivisionError"), ("import sys; print('noise', file=sys.stderr)", "must stay empty:\nnoise")],
+)
+def test_a_failing_or_noisy_cell_leaves_the_file_alone(write, source, reason, capsys):
+    path = write("print(1)", source)
+    before = path.read_bytes()
+    assert notebooks.main([str(path)]) == 1
+    assert reason in capsys.readouterr().err and path.read_bytes() == before
+
+
+def test_a_cell_that_hangs_is_stopped(write, monkeypatch):
+    monkeypatch.setattr(notebooks, "CELL_SECONDS", 1)
+    with pytest.raises(notebooks.NotebookFailed, match=r"lab\.ipynb.*timed out"):
+        notebooks.run(write("import time; time.sleep(60)"))
