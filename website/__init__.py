@@ -2,11 +2,12 @@
 
 from sphinx.application import Sphinx
 
-PARTS = ("theme", "cards", "katex", "roles", "widgets")
+PARTS = ("theme", "cards", "katex", "roles", "lab", "widgets")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Load every part; each is an extension of its own and can be read alone."""
     for part in PARTS:
         app.setup_extension(f"{__name__}.{part}")
+    app.add_config_value("comments_config", {}, "")  # Jupyter Book sets it although sphinx_comments is not loaded
     return {"parallel_read_safe": True, "parallel_write_safe": False}
