@@ -1,0 +1,99 @@
+"""The prose: no typed number with a unit, every chapter a pair, solutions that solve."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+import helpers.collectives
+from helpers.exercises import ring as exercise
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted((ROOT / "book").glob("*.md"))
+CHAPTERS = [page for page in PAGES if page.stem not in ("intro", "setup")]
+# Sizes that a sentence chooses as its example, and addresses; a derived, quoted or measured number never stands here.
+CHOSEN = ("1 KiB", "1 GiB")
+TYPED = re.compile(r"\d[\d.,]*\s*(?:[KMGT]i?B(?:/s)?|[KMGT]b/s|bytes|µs|us|ms|ns|%|per cent)\b|\d[\d.,]*\s*%")
+
+
+def prose(text: str) -> str:
+    """The page without front matter, code, directives' options, roles, links' targets and formulas."""
+    text = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.S)
+    text = re.sub(r"^(`{3,}|:{3,})\{(?!admonition|dropdown|note|tip)[^\n]*\n.*?^\1", "", text, flags=re.S | re.M)
+    text = re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)
+    text = re.sub(r"\$\$.*?\$\$", "", text, flags=re.S)
+    return re.sub(r"\{\w+\}`[^`]*`|`[^`]*`|\$[^$]*\$|\]\([^)]*\)", "", text)
+
+
+def typed_numbers(text: str) -> list[str]:
+    found = [match[0].strip() for match in TYPED.finditer(prose(text))]
+    return [number for number in found if number not in CHOSEN]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
+def test_no_number_is_typed(page):
+    """A number with a unit comes from the lab, from a fact or from a recorded run."""
+    assert typed_numbers(page.read_text()) == []
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["It does 450 GB/s one way.", "after 24.7 µs", "the 96 MiB buffer", "about 15 % off", "400 Gb/s", "12% more"],
+)
+def test_a_typed_number_is_seen(typed):
+    assert typed_numbers(f"# A page\n\n{typed}\n")
+
+
+def test_what_is_not_typed_is_not_seen():
+    assert not typed_numbers(
+        "{fact}`H100.nvlink` and {lab}`bytes_4`, $2 \\cdot 64\\%$, `64 MiB`\n\n```{player} all_reduce ring\n:nbytes: 64 MiB\n```\n"
+    )
+
+
+@pytest.mark.parametrize("page", CHAPTERS, ids=lambda p: p.stem)
+def test_a_chapter_is_a_pair_with_a_script(page):
+    lab = ROOT / "notebooks" / f"{page.stem}.ipynb"
+    assert lab.exists() and (ROOT / "scripts" / f"{page.stem}.py").exists()
+    text = page.read_text()
+    assert f"](../notebooks/{page.stem}.ipynb)" in text
+    for heading in ("## Exercises", "## Sources", "{admonition} Takeaway"):
+        assert heading in text
+    first = json.loads(lab.read_text())["cells"][0]["source"]
+    assert f"](../book/{page.stem}.md)" in "".join(first)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
+def test_headings_are_at_most_three_deep(page):
+    assert not re.search(r"^####", page.read_text(), re.M)
+
+
+def test_every_page_is_in_the_table_of_contents():
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text())
+    files = set(re.findall(r"'(?:root|file)': '([^']+)'", str(toc)))
+    written = {f"book/{p.stem}" for p in PAGES} | {f"notebooks/{p.stem}" for p in (ROOT / "notebooks").glob("*.ipynb")}
+    assert files == written
+
+
+def test_the_solution_on_the_page_solves_the_exercise():
+    code = re.search(
+        r"\{dropdown\} A solution of the first\n```python\n(.*?)```", (ROOT / "book/ring.md").read_text(), re.S
+    )[1]
+    names = dict(vars(helpers.collectives))
+    exec(code, names)
+    assert exercise.other_way_round(names["my_reduce_scatter"]).passed
+
+
+def test_the_readme_prints_what_it_says(capsys):
+    readme = (ROOT / "README.md").read_text()
+    assert len(readme.splitlines()) < 80
+    code, printed = (re.search(rf"```{kind}\n(.*?)```", readme, re.S)[1] for kind in ("python", "text"))
+    exec(code, {})
+    assert capsys.readouterr().out == printed
+
+
+def test_every_file_that_the_readme_links_is_there():
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)|(?:src|srcset)=\"([^\"]+)\"", (ROOT / "README.md").read_text())
+    assert len(links) > 8
+    assert [link for pair in links for link in pair if link and not (ROOT / link).exists()] == []
