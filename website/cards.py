@@ -109,7 +109,8 @@ def link(docname: str) -> nodes.paragraph:
     ref = addnodes.pending_xref(
         "", refdomain="std", reftype="doc", reftarget=f"/{docname}", refexplicit=False, refwarn=True
     )
-    return nodes.paragraph("", "", ref + nodes.inline("", docname))
+    ref += nodes.inline("", docname)
+    return nodes.paragraph("", "", ref)
 
 
 def prose(text: Any) -> nodes.paragraph:

@@ -2,6 +2,7 @@
 
 import atexit
 import json
+import re
 import shutil
 import subprocess
 from functools import cache
@@ -61,11 +62,16 @@ def find_node() -> str:
 def write_math(writer: HTML5Translator, node: nodes.Element, display: bool) -> None:
     """One formula into the page; a formula that KaTeX refuses is a warning, so the build fails."""
     try:
-        html = typeset(node.astext(), display)
+        html = typeset(unnumbered(node.astext()), display)
     except KatexError as error:
         log.warning("%s", error, location=node, type="bim", subtype="katex")
         html = f"<code>{writer.encode(node.astext())}</code>"
     writer.body.append(html)
+
+
+def unnumbered(tex: str) -> str:
+    """The same formula without a number of KaTeX's own: the book numbers its equations from page to page."""
+    return re.sub(r"\\(begin|end)\{(equation|align|alignat|gather)\}", r"\\\1{\2*}", tex)
 
 
 def visit_math(writer: HTML5Translator, node: nodes.Element) -> None:

@@ -9,6 +9,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 from helpers.view.tokens import css as tokens_css
+from website.scripts import write
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +34,7 @@ def style_page(
     context["bim_scripts"] = [*SCRIPTS, *needed(body, SCRIPTS_FOR)]
     context["bim_chapters"] = chapters(context)
     context["bim_contents"] = contents(context.get("toc", ""))
+    context["bim_author"] = app.config.author
     context["bim_home"] = app.env.titles[app.config.root_doc].astext()
     context["bim_description"] = description(app, pagename, doctree)
 
@@ -71,8 +73,7 @@ def description(app: Sphinx, pagename: str, doctree: nodes.document | None) -> s
 
 def write_tokens(app: Sphinx, exception: Exception | None) -> None:
     """The design tokens as one style sheet, the same that widgets and charts read."""
-    if exception is None and app.builder.format == "html":
-        Path(app.outdir, "_static", "tokens.css").write_text(tokens_css(), encoding="utf-8")
+    write(app, exception, {"tokens.css": tokens_css()})
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

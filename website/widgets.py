@@ -6,7 +6,6 @@
 ```
 """
 
-import json
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,7 +18,7 @@ from sphinx.util.docutils import SphinxDirective
 from helpers.view import player as players
 from helpers.view import trace
 from helpers.view.bundle import plain_script
-from helpers.view.tokens import plotly_template, tokens
+from website.scripts import call, write
 
 log = logging.getLogger(__name__)
 
@@ -53,14 +52,8 @@ class PlayerDirective(SphinxDirective):
 
 
 def write_scripts(app: Sphinx, exception: Exception | None) -> None:
-    """Everything that the shim may load, under _static/."""
-    if exception is not None or app.builder.format != "html":
-        return
-    static = Path(app.outdir, "_static")
-    for path, text in {**widget_files(), **schedule_scripts(), "chart-theme.js": chart_theme()}.items():
-        target = static / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
+    """Everything about widgets that the shim may load."""
+    write(app, exception, {**widget_files(), **schedule_scripts()})
 
 
 def widget_files() -> dict[str, str]:
@@ -79,23 +72,6 @@ def schedule_scripts() -> dict[str, str]:
     for collective in dict.fromkeys(entry["collective"] for entry in entries):
         files[f"schedules/{collective}.js"] = call("schedules", collective, trace.traces(collective))
     return files
-
-
-def chart_theme() -> str:
-    """Both templates of the charts, and for every colour of the light theme its twin in the dark one."""
-    light, dark = tokens()["light"], tokens()["dark"]
-    twins = {light[name].lower(): dark[name] for name in reversed(light) if light[name].startswith("#")}
-    return call("charts.theme", {"light": plotly_template("light"), "dark": plotly_template("dark"), "dark_of": twins})
-
-
-def call(name: str, *values: Any) -> str:
-    """A line that hands data to the shim: data and nothing else, so that it may come from any folder."""
-    return f"BytesInMotion.{name}({','.join(map(compact, values))});\n"
-
-
-def compact(value: Any) -> str:
-    """JSON without spaces."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
