@@ -67,8 +67,9 @@ def install(writer: Writer, completion: Completion) -> Noter:
     for op in (*COLLECTIVES, *POINT_TO_POINT, "batch_isend_irecv"):
         if original := getattr(c10d, op, None):  # names differ between torch 2.11 and 2.13
             describe = _describe_batch if op == "batch_isend_irecv" else _describer(op, original)
+            noted = noter.noted(original, describe)
             for module in (c10d, dist):
-                setattr(module, op, noter.noted(original, describe))
+                setattr(module, op, noted)
     dist.Work.wait = noter.noted_wait(dist.Work.wait)
     return noter
 

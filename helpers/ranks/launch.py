@@ -26,7 +26,7 @@ from pathlib import Path
 from . import notes, worker
 from .output import Output
 
-PRELOAD = ["torch", "torch.distributed", "torch.multiprocessing", "cloudpickle", "helpers.ranks.worker"]
+PRELOAD = ["helpers.ranks.preload"]  # torch, cloudpickle and the worker's own code
 _PREFIX = "bytes-in-motion-"
 _starting = threading.Lock()
 

@@ -150,10 +150,9 @@ def _at(note: Note) -> str:
 def headline(failures: list[Failure], states: list[str]) -> str:
     """The short message: the root cause with its own lines, then what every other rank was doing."""
     root = failures[0]
-    who = "" if root.rank is None else f"rank {root.rank} "
     same: dict[str, list[int]] = defaultdict(list)
     for rank, state in enumerate(states):
-        if rank != root.rank:
-            same[state].append(rank)
+        same[state].append(rank)
+    who = "" if root.rank is None else f"{ranks_text(same.pop(states[root.rank]))} "
     others = [f"{ranks_text(ranks)}: {state}" for state, ranks in same.items()]
     return "\n".join([f"{who}{root.text}", *root.traceback.splitlines(), *others])

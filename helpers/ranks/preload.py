@@ -1,0 +1,16 @@
+"""What the forkserver imports before it forks the first rank; nothing else imports this. Chapter: ranks.
+
+Everything imported is frozen: in a child, a garbage collection would touch, and so copy, every page shared with the server
+(measured: 0.2 s of a start with 4 ranks on 2 cores).
+"""
+
+import gc
+
+gc.disable()
+
+from . import worker  # noqa: E402
+
+gc.freeze()
+gc.enable()
+
+__all__ = ["worker"]
