@@ -34,6 +34,7 @@ endif
 test: python ## run every test: style, notebooks, library, ranks, site, browser
 	@$(INSTALL) --for test
 	@$(RUN) -m tools.browser
+	@$(RUN) -m tools.others
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 	$(RUN) -m codespell_lib

@@ -23,6 +23,17 @@ def root() -> Path:
     return ROOT
 
 
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """Path of the browser that the page tests drive; a missing one fails the test with what to install."""
+    from tools import browser
+
+    try:
+        return browser.find()
+    except browser.NoBrowser as missing:
+        pytest.fail(str(missing), pytrace=False)
+
+
 def gpu_count() -> int:
     """CUDA GPUs that torch can use here; asked only when a test wants one."""
     import torch

@@ -20,7 +20,7 @@ TAGS = {"nbval-ignore-output", "raises-exception", "remove-cell", "hide-input"}
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 
 PRIVATE = {
-    "a path of somebody's machine": r"(?:/home/|/Users/|/root/|/tmp/|/work/|/workspace/|[A-Z]:\\\\|site-packages|\.venv)[\w.-]*",
+    "a path of somebody's machine": r"(?:/(?:home|Users|root|tmp|work|workspace)/|[A-Z]:\\\\|site-packages|\.venv)[\w.-]*",
     "a token": r"\b(?:hf_|ghp_|github_pat_|sk-|AKIA)[A-Za-z0-9_-]{12,}|[?&]token=\w+",
     "an address in memory": r"\bat 0x[0-9a-f]{6,}",
 }

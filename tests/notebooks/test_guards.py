@@ -91,7 +91,7 @@ SPOILS = {
         outputs=[nbformat.v4.new_output("stream", name="stderr", text="w")]
     ),
     "unknown tag 'nbval-skip'": lambda nb: nb.cells[3].metadata.update(tags=["nbval-skip"]),
-    "a path of somebody's machine: '/home/ada'": lambda nb: nb.cells[2].update(outputs=[printed("/home/ada/x.py")]),
+    "a path of somebody's machine: '/Users/ada'": lambda nb: nb.cells[2].update(outputs=[printed("/Users/ada/x.py")]),
     "a token": lambda nb: nb.cells[3].update(source="t = 'hf_abcdefghijklmnop'"),
     "an address in memory": lambda nb: nb.cells[2].update(outputs=[printed("<f at 0x7f00deadbeef>")]),
     "metadata of a machine's kernel": lambda nb: nb.metadata.kernelspec.update(display_name="my env"),
