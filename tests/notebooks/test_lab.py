@@ -1,0 +1,90 @@
+"""One walk through a real JupyterLab: open a notebook, run its cell, press the player's button, see the step change."""
+
+import json
+import os
+import secrets
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import nbformat
+import pytest
+from playwright.sync_api import sync_playwright
+
+READY = 60  # seconds until the server answers, and until a cell has run: guards against a hang
+ERROR = "[data-mime-type='application/vnd.jupyter.error']"
+CELL = "from helpers.view.player import player\nplayer('all_reduce ring', nranks=3, nbytes='3 MiB')"
+
+
+@pytest.fixture
+def lab(tmp_path):
+    """A JupyterLab on a folder with one notebook; gives its address. Its settings and its runtime files are its own."""
+    cells = [nbformat.v4.new_markdown_cell("# Smoke"), nbformat.v4.new_code_cell(CELL)]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
+    (tmp_path / "labs").mkdir()
+    (tmp_path / "labs" / "smoke.ipynb").write_text(nbformat.writes(notebook))
+    token = secrets.token_hex(16)
+    own = {f"JUPYTER_{kind}_DIR": str(tmp_path / kind.lower()) for kind in ("CONFIG", "DATA", "RUNTIME")}
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1", "--port=0", str(tmp_path / "labs")]
+    command += ["--allow-root"] if os.geteuid() == 0 else []
+    environment = {**os.environ, **own, "JUPYTER_TOKEN": token, "JUPYTERLAB_WORKSPACES_DIR": str(tmp_path)}
+    with (tmp_path / "log").open("w") as log:
+        server = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+    try:
+        yield f"{address(tmp_path, server)}lab/tree/smoke.ipynb?token={token}"
+    finally:
+        server.terminate()
+        server.wait(timeout=READY)
+
+
+def address(folder: Path, server: subprocess.Popen) -> str:
+    """Where the server says that it listens, once it answers there."""
+    end = time.monotonic() + READY
+    while time.monotonic() < end and server.poll() is None:
+        for found in (folder / "runtime").glob("jpserver-*.json"):
+            url = json.loads(found.read_text() or "{}").get("url")
+            if url and answers(url):
+                return url
+        time.sleep(0.1)
+    raise AssertionError(f"JupyterLab did not start:\n{(folder / 'log').read_text()[-3000:]}")
+
+
+def answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{url}api", timeout=5) as reply:
+            return reply.status == 200
+    except OSError:
+        return False
+
+
+def outside(request) -> bool:
+    """Whether a request would leave this machine."""
+    return not request.url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:"))
+
+
+def test_a_cell_runs_and_its_widget_steps(lab, chromium):
+    assert lab.startswith("http://127.0.0.1:")
+    with sync_playwright() as playwright:
+        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        browser = playwright.chromium.launch(executable_path=chromium, args=flags)
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.set_default_timeout(READY * 1000)
+        asked = []
+        page.on("request", lambda request: asked.append(request.url) if outside(request) else None)
+        page.goto(lab)
+        page.locator(".jp-CodeCell .cm-content").first.click()
+        page.keyboard.press("Control+Enter")
+        page.locator(f".jp-OutputArea :is(.bim-sentence, {ERROR})").first.wait_for()
+        assert page.locator(ERROR).all_inner_texts() == []
+        before = page.locator(".jp-OutputArea .bim-sentence").inner_text()
+        page.locator(".jp-OutputArea").get_by_role("button", name="Step forward").click()
+        page.wait_for_function("before => document.querySelector('.bim-sentence').innerText !== before", arg=before)
+        page.locator(".jp-OutputArea").get_by_role("combobox", name="Algorithm").select_option("flat")
+        page.wait_for_function("() => document.querySelector('.bim-sentence').innerText.includes('rank')")
+        if folder := os.environ.get("BIM_SCREENSHOTS"):
+            page.screenshot(path=f"{folder}/lab.png")
+        browser.close()
+    assert asked == [], "JupyterLab with our widget asked another host"
