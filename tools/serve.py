@@ -30,6 +30,7 @@ class GzipHandler(SimpleHTTPRequestHandler):
 
     def send_head(self) -> io.BufferedIOBase | None:
         path = Path(self.translate_path(self.path))
+        path = path / "index.html" if path.is_dir() and self.path.endswith("/") else path
         kind = self.guess_type(str(path))
         if not (path.is_file() and kind.startswith(SQUEEZED) and "gzip" in self.headers.get("Accept-Encoding", "")):
             return super().send_head()

@@ -2,7 +2,7 @@
 
 from sphinx.application import Sphinx
 
-PARTS = ("theme", "cards", "katex", "roles", "lab", "widgets")
+PARTS = ("theme", "cards", "katex", "roles", "lab", "widgets", "charts")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

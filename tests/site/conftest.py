@@ -1,0 +1,75 @@
+"""Books built once, served gzipped on 127.0.0.1, and one Chromium for all; a missing browser fails the tests."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from books import ROOT, build_or_fail, make_sample
+from pages import Watch
+from playwright.sync_api import Browser, sync_playwright
+
+from tools.browser import find
+from tools.serve import make_server
+
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory) -> Path:
+    """The real book, built from nothing."""
+    return build_or_fail(ROOT, tmp_path_factory.mktemp("site"))
+
+
+@pytest.fixture(scope="session")
+def sample(tmp_path_factory) -> Path:
+    """The sample book."""
+    folder = tmp_path_factory.mktemp("sample")
+    return build_or_fail(make_sample(folder / "book"), folder / "out")
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The address of a gzip server for the folder."""
+    with make_server(folder, port=0) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="session")
+def address(site, sample) -> Iterator[dict[str, str]]:
+    """Where each book is served."""
+    with served(site) as site_address, served(sample) as sample_address:
+        yield {"site": site_address, "sample": sample_address}
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """The system's Chromium."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find(), args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(chromium):
+    """open_page(home, path, theme=, width=, height=, **context) -> (page, watch), loaded."""
+    contexts = []
+
+    def open_it(home: str, path: str, theme: str = "light", width: int = 1280, height: int = 900, **options):
+        viewport = {"width": width, "height": height}
+        context = chromium.new_context(viewport=viewport, color_scheme=theme, **options)
+        contexts.append(context)
+        page, watch = context.new_page(), Watch(home)
+        watch.on(page)
+        page.goto(f"{home}/{path}")
+        return page, watch
+
+    yield open_it
+    for context in contexts:
+        context.close()

@@ -1,0 +1,74 @@
+"""What the browser tests look at: what a page did that it must not, whether its mounts live, what axe finds."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+AXE = Path(__file__).parents[1] / "vendor" / "axe-core" / "axe.min.js"
+STANDARDS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+
+
+@dataclass
+class Watch:
+    """What a page did that it must not do, and how many bytes it took over the wire."""
+
+    home: str
+    outside: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    sizes: dict[str, int] = field(default_factory=dict)
+
+    def on(self, page: Page) -> None:
+        """Listen to the page; what leaves home is stopped and written down."""
+        page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("requestfailed", lambda request: self.failed.append(request.url))
+        page.on("response", lambda reply: self.failed.append(reply.url) if reply.status >= 400 else None)
+        page.on("requestfinished", self._weigh)
+        page.route("**/*", self._let_through)
+
+    def _let_through(self, route) -> None:
+        url = route.request.url
+        self.asked.append(url)
+        if url.startswith((self.home, "data:", "blob:")):
+            route.continue_()
+        else:
+            self.outside.append(url)
+            route.abort()
+
+    def _weigh(self, request) -> None:
+        sizes = request.sizes()
+        self.sizes[request.url] = sizes["responseBodySize"] + sizes["responseHeadersSize"]
+
+    def assert_clean(self, where: str) -> None:
+        """Nothing from outside, nothing failed, no error."""
+        assert (self.outside, self.failed, self.errors) == ([], [], []), where
+
+
+def read_through(page: Page) -> None:
+    """Scroll to the end as a reader would, until every mount is alive, then return to the top."""
+    mounts = page.locator(".bim-mount")
+    for i in range(mounts.count()):
+        mounts.nth(i).scroll_into_view_if_needed()
+        page.wait_for_function(
+            "i => 'mounted' in document.querySelectorAll('.bim-mount')[i].dataset", arg=i, timeout=10_000
+        )
+    page.evaluate("scrollTo(0, 0)")
+
+
+def violations(page: Page) -> list[str]:
+    """What axe finds against WCAG 2.0 to 2.2, A and AA, and its two rules for landmarks: rule, what is wrong, where."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE.read_text(encoding="utf-8"))  # evaluated, not added as a script: the page forbids that
+    found = page.evaluate(
+        """(standards) => axe.run({
+            runOnly: {type: "tag", values: standards},
+            rules: {region: {enabled: true}, "label-content-name-mismatch": {enabled: true}},
+        }).then((result) => result.violations)""",
+        STANDARDS,
+    )
+    return [
+        f"{rule['id']}: {node['failureSummary']} at {node['html'][:160]}" for rule in found for node in rule["nodes"]
+    ]

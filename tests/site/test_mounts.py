@@ -1,0 +1,96 @@
+"""Widgets and charts on the page: alive without a kernel, from a server and from a folder, and only when a reader comes near."""
+
+import re
+
+import pytest
+from books import ROOT, SAMPLE, pages_of_toc
+from pages import read_through
+
+BOOKS = {"site": ROOT, "sample": SAMPLE}
+PAGES = [(book, path) for book, source in BOOKS.items() for path in pages_of_toc(source)]
+
+
+@pytest.mark.parametrize(("book", "path"), PAGES, ids=lambda value: value)
+def test_every_player_steps(book, path, address, open_page):
+    page, watch = open_page(address[book], path)
+    read_through(page)
+    step_every_player(page)
+    watch.assert_clean(path)
+
+
+@pytest.mark.parametrize(("book", "path"), PAGES, ids=lambda value: value)
+def test_page_lives_from_a_folder(book, path, request, open_page):
+    folder = request.getfixturevalue(book).as_uri()
+    page, watch = open_page(folder, path)
+    read_through(page)
+    step_every_player(page)
+    assert page.locator(".bim-chart svg.main-svg").count() >= page.locator('.bim-mount[data-kind="chart"]').count()
+    watch.assert_clean(path)
+    assert all(url.startswith(("file:", "data:")) for url in watch.asked)
+
+
+def step_every_player(page):
+    """Press forward in each player: what it shows and what it says must change."""
+    players = page.locator('.bim-mount[data-kind="player"]')
+    for i in range(players.count()):
+        player = players.nth(i)
+        before = player.inner_text(), spoken(player)
+        player.get_by_role("button", name=re.compile("forward|next", re.IGNORECASE)).first.click()
+        page.wait_for_function(
+            "([i, said]) => document.querySelectorAll('.bim-mount[data-kind=player]')[i].querySelector('[aria-live]').textContent !== said",
+            arg=[i, before[1]],
+        )
+        assert player.inner_text() != before[0]
+
+
+def spoken(player) -> str:
+    """What the player's live region says."""
+    return player.locator("[aria-live]").first.text_content()
+
+
+def test_plotly_comes_once_and_only_near_a_chart(address, open_page):
+    page, watch = open_page(address["sample"], "notebooks/kitchen.html", height=300)
+    page.wait_for_load_state("networkidle")
+    assert plotly(watch) == 0
+    read_through(page)
+    page.locator(".bim-chart svg.main-svg").first.wait_for()
+    assert plotly(watch) == 1
+
+
+def plotly(watch) -> int:
+    return sum("plotly" in url for url in watch.asked)
+
+
+def test_chart_follows_the_theme(address, open_page):
+    page, watch = open_page(address["sample"], "notebooks/kitchen.html", theme="light")
+    read_through(page)
+    line, title = page.locator(".bim-chart .scatterlayer path.js-line").first, page.locator(".bim-chart .gtitle")
+    light = line.get_attribute("style"), title.get_attribute("style")
+    page.get_by_role("button", name="Dark theme").click()
+    page.wait_for_function(
+        "said => document.querySelector('.bim-chart .gtitle').getAttribute('style') !== said", arg=light[1]
+    )
+    assert line.get_attribute("style") != light[0], "a colour that the figure names follows too"
+    page.get_by_role("button", name="Dark theme").click()
+    page.wait_for_function(
+        "said => document.querySelector('.bim-chart .gtitle').getAttribute('style') === said", arg=light[1]
+    )
+    assert line.get_attribute("style") == light[0]
+    watch.assert_clean("theme")
+
+
+def test_chart_keeps_its_numbers(address, open_page):
+    page, _ = open_page(address["sample"], "notebooks/kitchen.html")
+    read_through(page)
+    chart = page.locator('.bim-mount[data-kind="chart"]')
+    assert chart.get_by_role("group", name="Twice the ranks, twice the steps.").is_visible()
+    chart.get_by_text("The numbers").click()
+    assert chart.get_by_role("cell", name="4.5").is_visible()
+
+
+def test_fallback_stays_where_a_widget_fails(address, open_page):
+    page, _ = open_page(address["sample"], "book/plain.html")
+    page.route("**/widgets/player.js", lambda route: route.abort())
+    page.goto(f"{address['sample']}/book/kitchen.html")
+    page.locator(".bim-mount[data-failed]").wait_for(state="attached")
+    assert page.get_by_text("all_reduce by ring on 4 ranks, 64 MiB").is_visible()

@@ -1,0 +1,96 @@
+"""Every page, light and dark, on a telephone and on a screen: nothing from outside, no error, nothing axe objects to."""
+
+import pytest
+from books import ROOT, SAMPLE, pages_of_toc
+from pages import read_through, violations
+
+BOOKS = {"site": ROOT, "sample": SAMPLE}
+PAGES = [(book, page) for book, source in BOOKS.items() for page in [*pages_of_toc(source), "search.html?q=ring"]]
+LOOKS = [(theme, width) for theme in ("light", "dark") for width in (375, 1280)]
+
+
+@pytest.mark.parametrize(("book", "path"), PAGES, ids=lambda value: value)
+def test_page_is_clean_in_every_look(book, path, address, open_page):
+    for theme, width in LOOKS:
+        page, watch = open_page(address[book], path, theme=theme, width=width)
+        read_through(page)
+        look = f"{path}, {theme}, {width} px"
+        watch.assert_clean(look)
+        assert page.evaluate("document.documentElement.dataset.theme") == theme, look
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{look}: scrolls sideways"
+        assert violations(page) == [], look
+
+
+def test_axe_finds_a_fault(address, open_page):
+    page, _ = open_page(address["sample"], "book/plain.html")
+    page.evaluate("document.querySelector('main').append(document.createElement('button'))")
+    assert any(found.startswith("button-name") for found in violations(page))
+
+
+def test_watch_sees_what_leaves_home(address, open_page):
+    page, watch = open_page(address["sample"], "book/plain.html")
+    page.evaluate("document.querySelector('main').append(Object.assign(new Image(), {src: '/nowhere.png'}))")
+    page.wait_for_event("console")
+    assert watch.failed == [f"{address['sample']}/nowhere.png"]
+    with pytest.raises(AssertionError):
+        watch.assert_clean("a page with a missing picture")
+
+
+def test_no_script_from_elsewhere_may_run(address, open_page):
+    page, watch = open_page(address["sample"], "book/plain.html")
+    page.evaluate(
+        "document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.ran = 1'}))"
+    )
+    assert page.evaluate("window.ran") is None
+    assert any("Content Security Policy" in error for error in watch.errors)
+
+
+def test_theme_follows_the_switch_and_is_remembered(address, open_page):
+    page, _ = open_page(address["sample"], "book/plain.html", theme="light")
+    button = page.get_by_role("button", name="Dark theme")
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    button.click()
+    assert button.get_attribute("aria-pressed") == "true"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != paper
+    page.reload()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_chapters_open_and_close_on_a_telephone(address, open_page):
+    page, watch = open_page(address["sample"], "book/plain.html", width=375)
+    chapters = page.get_by_role("navigation", name="Chapters")
+    assert not chapters.is_visible()
+    page.get_by_role("button", name="Chapters").click()
+    assert chapters.is_visible()
+    assert violations(page) == []
+    page.keyboard.press("Escape")
+    assert not chapters.is_visible()
+    watch.assert_clean("chapters")
+
+
+def test_search_finds_a_page(address, open_page):
+    page, watch = open_page(address["sample"], "book/plain.html")
+    page.get_by_role("searchbox", name="Search the book").fill("quotation")
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="What can stand on a page?").last.wait_for()
+    assert page.locator("#search-results li").count() == 1
+    assert page.locator("#search-results .context").inner_text() != ""
+    watch.assert_clean("search")
+
+
+def test_code_can_be_copied(address, open_page):
+    page, _ = open_page(address["sample"], "book/kitchen.html", permissions=["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy this code").last.focus()
+    page.keyboard.press("Enter")
+    page.get_by_text("Copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()").startswith(
+        "from helpers.collectives import CATALOGUE, check\n"
+    )
+
+
+def test_pages_read_well_without_javascript(address, open_page):
+    page, watch = open_page(address["sample"], "book/kitchen.html", java_script_enabled=False)
+    assert page.get_by_text("all_reduce by ring on 4 ranks, 64 MiB").is_visible()
+    assert page.locator(".bim-mount table tbody tr").count() == 6
+    assert page.locator(".katex-html").first.is_visible()
+    watch.assert_clean("without JavaScript")

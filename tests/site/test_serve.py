@@ -1,0 +1,78 @@
+"""The server for readers: gzip, the right types, nothing outside its folder, a clear word when there is nothing to serve."""
+
+import gzip
+import re
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+
+import pytest
+from books import ROOT
+from conftest import served
+
+from tools.serve import make_server
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A built book of one page."""
+    inside = tmp_path / "html"
+    inside.mkdir()
+    (inside / "index.html").write_text("<p>" + "bytes " * 500)
+    (inside / "font.woff2").write_bytes(b"\x00\x01")
+    (inside / "script.mjs").write_text("export {}")
+    (tmp_path / "secret.txt").write_text("secret")
+    return inside
+
+
+def fetch(url: str, **headers: str):
+    return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=10)
+
+
+def test_text_is_gzipped_for_who_takes_it(folder):
+    page = (folder / "index.html").read_bytes()
+    with served(folder) as address:
+        squeezed = fetch(f"{address}/index.html", **{"Accept-Encoding": "gzip"})
+        assert squeezed.headers["Content-Encoding"] == "gzip"
+        assert gzip.decompress(squeezed.read()) == page
+        assert fetch(f"{address}/index.html").read() == page
+
+
+def test_types_that_browsers_insist_on(folder):
+    with served(folder) as address:
+        assert fetch(f"{address}/script.mjs").headers["Content-Type"] == "text/javascript"
+        assert fetch(f"{address}/font.woff2").headers["Content-Type"] == "font/woff2"
+
+
+def test_nothing_outside_the_folder(folder):
+    with served(folder) as address, pytest.raises(urllib.error.HTTPError, match="404"):
+        fetch(f"{address}/%2e%2e/secret.txt")
+
+
+def test_only_this_machine(folder):
+    with make_server(folder, port=0) as server:
+        assert server.server_address[0] == "127.0.0.1"
+
+
+def test_taken_port_is_avoided_unless_asked_for(folder):
+    with make_server(folder) as first, make_server(folder) as second:
+        assert first.server_port != second.server_port
+        with pytest.raises(OSError, match="in use"):
+            make_server(folder, first.server_port)
+
+
+def test_nothing_built_is_said(tmp_path):
+    with pytest.raises(FileNotFoundError, match="build the book first"):
+        make_server(tmp_path)
+
+
+def test_command_prints_the_address_and_ends_on_ctrl_c(folder):
+    command = [sys.executable, ROOT / "tools" / "serve.py", folder, "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        address = re.search(r"http://127\.0\.0\.1:\d+/", process.stdout.readline())[0]
+        assert fetch(f"{address}index.html").status == 200
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=10)
+    assert (process.returncode, errors) == (0, "")

@@ -1,0 +1,177 @@
+"""The extension without a browser: what it refuses, what it writes, and that every link leads somewhere."""
+
+import hashlib
+import json
+import re
+import tomllib
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urldefrag, urljoin
+
+import pytest
+from books import ROOT, build, make_sample
+
+from website import cards, katex, roles
+
+
+class Links(HTMLParser):
+    """Every id and every href of a page, and its inline scripts."""
+
+    def __init__(self, html: str):
+        super().__init__()
+        self.ids, self.hrefs, self.inline = set(), [], []
+        self._script = False
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.ids |= {found[name] for name in ("id", "name") if found.get(name)}
+        self.hrefs += [found["href"]] if tag == "a" and found.get("href") else []
+        self._script = tag == "script" and "src" not in found
+        self.inline += [name for name in found if name.startswith("on")]
+
+    def handle_data(self, data):
+        if self._script and data.strip():
+            self.inline.append(data)
+
+
+@pytest.fixture(scope="module", params=["site", "sample"])
+def pages(request) -> dict[str, Links]:
+    """The pages of a book by their address."""
+    folder = request.getfixturevalue(request.param)
+    return {path.as_uri(): Links(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.html"))}
+
+
+def test_links_between_pages_resolve(pages):
+    broken = []
+    for page, links in pages.items():
+        for href in links.hrefs:
+            target, fragment = urldefrag(urljoin(page, href))
+            if not target.startswith("file:"):
+                continue
+            if target in pages:
+                found = not fragment or unquote(fragment) in pages[target].ids
+            else:
+                found = Path(unquote(target.removeprefix("file://"))).is_file()
+            broken += [] if found else [f"{page}: {href}"]
+    assert sum(len(links.hrefs) for links in pages.values()) > 20
+    assert broken == []
+
+
+def test_no_page_holds_a_script_of_its_own(pages):
+    assert {page: links.inline for page, links in pages.items() if links.inline} == {}
+
+
+def test_no_stored_output_holds_a_script():
+    notebooks = sorted((ROOT / "notebooks").glob("*.ipynb"))
+    assert notebooks
+    for path in notebooks:
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            assert "<script" not in json.dumps(cell.get("outputs", [])).lower(), path.name
+
+
+def test_every_chart_carries_its_page_twin():
+    """The build passes over plotly's JSON in silence, so what the page shows must stand beside it."""
+    for path in (ROOT / "notebooks").glob("*.ipynb"):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        bundles = [output.get("data", {}) for cell in cells for output in cell.get("outputs", [])]
+        for data in bundles:
+            if "application/vnd.plotly.v1+json" in data:
+                assert 'data-kind="chart"' in "".join(data.get("text/html", "")), path.name
+
+
+def test_build_refuses_a_book_with_faults(tmp_path):
+    book = make_sample(tmp_path / "book")
+    page = book / "book" / "plain.md"
+    page.write_text(FAULTS, encoding="utf-8")
+    code, log = build(book, tmp_path / "out")
+    assert code != 0
+    for said in SAID:
+        assert said in log, log
+
+
+FAULTS = r"""---
+card: {able: [fail], read: soon, hardware: none}
+---
+
+# Faults
+
+{fact}`H100.nvlinc` {recorded}`sample-run:rows.7.busbw` {recorded}`no-run:x` {lab}`kitchen:nothing` $\frac{1}$ [gone](gone.md)
+
+```{player} all_reduce by-magic
+```
+"""
+SAID = (
+    "front matter needs a `description`",
+    "card: read is 'soon', expected minutes as a number",
+    "no fact 'H100.nvlinc'; close: H100.nvlink",
+    "no '7' of 'rows.7.busbw'",
+    "no recorded run 'no-run'; there are: sample-run",
+    "nothing",
+    "KaTeX parse error",
+    "'myst' cross-reference target not found: 'gone.md'",
+    "player: unknown schedule 'all_reduce' by 'by-magic'",
+)
+
+
+@pytest.mark.parametrize(
+    ("card", "said"),
+    [
+        ({"able": ["x"], "read": 1}, "missing hardware"),
+        ({"able": ["x"], "read": 1, "hardware": "x", "colour": 1}, "unknown colour"),
+        ({"able": [], "read": 1, "hardware": "x"}, "expected a list"),
+        ({"able": ["x"], "read": -1, "hardware": "x"}, "read is -1"),
+        ("text", "expected keys and values"),
+    ],
+)
+def test_card_refuses(card, said):
+    with pytest.raises(ValueError, match=said):
+        cards.read_card(card)
+
+
+def test_pair_finds_the_other_half():
+    docs = {"book/ring", "notebooks/ring", "book/setup"}
+    assert cards.other_half("book/ring", docs) == ("Lab", "notebooks/ring")
+    assert cards.other_half("notebooks/ring", docs) == ("Chapter", "book/ring")
+    assert cards.other_half("book/setup", docs) is None
+
+
+def test_formula_is_html_and_mathml():
+    html = katex.typeset(r"\frac{N}{P}", True)
+    assert "<math" in html
+    assert 'class="katex-html"' in html
+    assert katex.node_process() is katex.node_process()
+
+
+def test_formula_that_katex_refuses_says_why():
+    with pytest.raises(katex.KatexError, match="Undefined control sequence"):
+        katex.typeset(r"\nosuchcommand", False)
+    assert "katex" in katex.typeset("x", False), "the process goes on after a refusal"
+
+
+def test_equation_is_numbered_once():
+    assert katex.unnumbered(r"\begin{align}x\end{align}") == r"\begin{align*}x\end{align*}"
+    assert katex.unnumbered(r"\begin{bmatrix}x\end{bmatrix}") == r"\begin{bmatrix}x\end{bmatrix}"
+
+
+def test_recorded_value_is_found_by_its_path(tmp_path):
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "run.json").write_text('{"machine": "m", "rows": [{"t": 1.5}]}')
+    run = roles.load_run(tmp_path, "run")
+    assert roles.pick(run, "rows.0.t") == 1.5
+    assert roles.provenance(run) == "recorded: m"
+
+
+@pytest.mark.parametrize("folder", ["assets/vendor", "tests/vendor"])
+def test_vendored_files_are_what_they_say(folder):
+    listed = tomllib.loads((ROOT / folder / "vendor.toml").read_text(encoding="utf-8"))
+    found = {path.name for path in (ROOT / folder).iterdir() if path.is_dir()}
+    assert listed.keys() == found
+    for name, entry in listed.items():
+        files = {
+            p.relative_to(ROOT / folder / name).as_posix(): p for p in (ROOT / folder / name).rglob("*") if p.is_file()
+        }
+        sums = {file: hashlib.sha256(path.read_bytes()).hexdigest() for file, path in files.items()}
+        assert sums == entry["sha256"], name
+        assert "LICENSE" in sums
+        assert re.fullmatch(r"\d+\.\d+\.\d+", entry["version"])
