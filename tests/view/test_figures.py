@@ -1,0 +1,62 @@
+import json
+
+import pytest
+
+from helpers.view.figures import Curve, time_against_size
+from helpers.view.show import chart
+from helpers.view.tokens import rank_colour
+
+SIZES = [4**k for k in range(5, 14)]
+
+
+def curve(name="ring", kind="prediction", alpha=1e-5):
+    return Curve(name, kind, SIZES, [alpha + n / 1e9 for n in SIZES])
+
+
+def test_a_prediction_is_dashed_and_hollow_a_measurement_solid():
+    guess, run, old = time_against_size(
+        [curve(), curve(kind="measurement", alpha=2e-5), curve("tree", "recorded")], "A finding"
+    ).data
+    assert (guess.line.dash, guess.marker.symbol) == ("dash", "circle-open")
+    assert (run.line.dash, run.marker.symbol, old.marker.symbol) == (None, "circle", "circle-dot")
+    assert guess.line.color == run.line.color == rank_colour(0) != old.line.color
+
+
+def test_up_to_four_lines_are_labelled_at_their_ends():
+    figure = time_against_size([curve(), curve(kind="measurement", alpha=2e-5)], "A finding")
+    assert not figure.layout.showlegend
+    assert [(t.text[0], t.text[-1]) for t in figure.data] == [("ring, prediction", ""), ("", "ring, measurement")]
+    five = time_against_size([curve(name) for name in "abcde"], "A finding")
+    assert five.layout.showlegend and all(t.text is None for t in five.data)
+
+
+def test_ticks_carry_units():
+    figure = time_against_size([curve()], "A finding")
+    assert {"1 KiB", "1 MiB"} <= set(figure.layout.xaxis.ticktext)
+    assert {"10 µs", "1 ms"} <= set(figure.layout.yaxis.ticktext)
+
+
+def test_its_table_has_sizes_and_times():
+    html = chart(time_against_size([curve()], "A finding"), "mine", "a caption")["text/html"]
+    assert "<td>ring, prediction</td><td>1 KiB</td><td>11 µs</td>" in html
+
+
+def test_is_the_same_text_every_time():
+    once, twice = (
+        json.dumps(time_against_size([curve()], "A finding").to_plotly_json(), default=str) for _ in range(2)
+    )
+    assert once == twice
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (("a", "guess", [1], [1]), "kind must be one of prediction, measurement, recorded, got 'guess'"),
+        (("a", "prediction", [1, 2], [1]), "2 sizes but 1 times"),
+        (("a", "prediction", [], []), "at least one"),
+        (("a", "prediction", [0], [1]), "sizes and seconds must be > 0"),
+    ],
+)
+def test_refuses(args, says):
+    with pytest.raises(ValueError, match=says):
+        Curve(*args)
