@@ -86,5 +86,5 @@ def _ticks(values: Sequence[float], base: int, text) -> dict:
     """Ticks at powers of `base` across the data, spelled with their unit."""
     low, high = (math.log(f(values), base) for f in (min, max))
     at = [base**k for k in range(math.floor(low + 1e-9), math.ceil(high - 1e-9) + 1)]
-    step = math.ceil(len(at) / 8)
+    step = math.ceil(len(at) / 6)  # more labels than six run into each other on a phone
     return {"tickvals": at[::step], "ticktext": [text(v) for v in at[::step]]}

@@ -32,7 +32,7 @@ def test_up_to_four_lines_are_labelled_at_their_ends():
 
 def test_ticks_carry_units():
     figure = time_against_size([curve()], "A finding")
-    assert {"1 KiB", "1 MiB"} <= set(figure.layout.xaxis.ticktext)
+    assert {"1 KiB", "4 MiB"} <= set(figure.layout.xaxis.ticktext)
     assert {"10 µs", "1 ms"} <= set(figure.layout.yaxis.ticktext)
 
 
