@@ -197,6 +197,15 @@ def test_torch_from_where_pip_looks_anyway_then_from_its_own_index(monkeypatch):
     assert "INDEX/cpu" in tried[1] and "--index-url" not in tried[2]
 
 
+def test_to_keep_a_torch_everything_else_is_installed_beside_it(monkeypatch):
+    tried = []
+    monkeypatch.setattr(install, "pip", lambda title, arguments: tried.append((title, *arguments)))
+    install.pip_all(linux(installed="2.12.0", choice="keep"), asked(torch="keep"))
+    ((title, first, *rest),) = tried
+    assert (title, first) == ("packages", "--ignore-installed")
+    assert not any(pins.name(pin) == "torch" for pin in rest) and any(pin.startswith("jupyterlab==") for pin in rest)
+
+
 def test_kept_torch_is_found_behind_our_own_packages(tmp_path, monkeypatch):
     theirs = tmp_path / "their site"
     theirs.mkdir()

@@ -56,7 +56,7 @@ def install(asked: argparse.Namespace) -> None:
     build = torch_build.plan(platform.system(), platform.machine(), settings["driver"], python.torch, asked.torch)
     print(f"Installing into .venv: Python {version_text(python)}, {build.why}", flush=True)
     same = stamp.get("settings") == settings and stamp.get("version") == version_text(python) and python_runs(stamp)
-    if not same:
+    if not same or asked.torch == "keep":
         stamp = {}
         make_venv(python, asked.torch == "keep")
     STAMP.unlink(missing_ok=True)
@@ -79,7 +79,9 @@ def pip_all(build: torch_build.Plan, asked: argparse.Namespace) -> None:
                 raise
     texts = [(ROOT / name).read_text() for name in FILES[asked.level]]
     wanted = pins.read(texts, keep_torch=not build.tags, newest=asked.pins == "newest")
-    pip("packages", [*wanted, "-e", str(ROOT)])
+    # Beside a kept torch stands a whole world of packages; JupyterLab and its widgets must still be in our own prefix.
+    apart = [] if build.tags else ["--ignore-installed"]
+    pip("packages", [*apart, *wanted, "-e", str(ROOT)])
     print(f"Installed in {time.monotonic() - start:.0f} s", flush=True)
 
 
