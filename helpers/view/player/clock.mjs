@@ -1,0 +1,42 @@
+// Where the player stands: a position in steps, 2.5 is half way through the third. Pure; time comes in through tick.
+export const STEP_MS = 450;
+
+export const start = (nsteps, step = 0) => ({ nsteps, position: clamp(step, nsteps), target: clamp(step, nsteps), playing: false });
+
+const clamp = (step, nsteps) => Math.min(nsteps, Math.max(0, step));
+
+// One step on or back from where the clock is heading; what was under way is finished at once.
+export function go(clock, by, jumps = false) {
+  const target = clamp(clock.target + by, clock.nsteps);
+  return { ...clock, position: jumps ? target : clock.target, target, playing: false };
+}
+
+export const seek = (clock, step) => start(clock.nsteps, step);
+
+// Drags in between steps while the pointer is down.
+export const hold = (clock, position) => ({ ...clock, position: clamp(position, clock.nsteps), target: clamp(position, clock.nsteps), playing: false });
+
+export function toggle(clock) {
+  if (clock.playing) return { ...clock, playing: false, target: Math.ceil(clock.position) };
+  const position = clock.position >= clock.nsteps ? 0 : clock.position;
+  return { ...clock, position, target: clock.nsteps, playing: clock.nsteps > 0 };
+}
+
+export function tick(clock, ms, speed) {
+  const by = (ms / STEP_MS) * speed;
+  const { position, target } = clock;
+  const next = position < target ? Math.min(target, position + by) : Math.max(target, position - by);
+  return { ...clock, position: next, playing: clock.playing && next < clock.nsteps };
+}
+
+export const moving = (clock) => clock.position !== clock.target;
+
+// The step that is on show, and the state under it: in flight during step 3, memory is still what step 2 left.
+export const shown = (position) => ({ step: Math.ceil(position), state: Math.floor(position) });
+
+// Ease-out within a step; whole positions stay whole.
+export function eased(position) {
+  const whole = Math.floor(position);
+  const rest = position - whole;
+  return whole + 1 - (1 - rest) ** 2;
+}

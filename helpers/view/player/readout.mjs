@@ -1,0 +1,25 @@
+// The four figures under the picture: steps, time, bytes of the busiest rank, bus bandwidth.
+import { eased, shown } from "./clock.mjs";
+import { h } from "./dom.mjs";
+import { timeAt } from "./model.mjs";
+import { bandwidthText, nbytesText, secondsText } from "./units.mjs";
+
+function figures(view, position) {
+  const { cost, last } = view;
+  const { step, state } = shown(position);
+  const busiest = Math.max(...cost.sent[state]);
+  return [
+    ["Step", `${step}`, `of ${last}`],
+    ["Time so far", secondsText(timeAt(cost, eased(position))), `of ${secondsText(cost.seconds)}, by the model`],
+    ["Sent by the busiest rank", nbytesText(busiest), `of ${nbytesText(Math.max(...cost.sent[last]))}; least for the busiest port: ${nbytesText(cost.least)}`],
+    ["busbw of the whole", Number.isFinite(cost.busbw) ? bandwidthText(cost.busbw) : "–", `of ${bandwidthText(view.link.bandwidth)} one way per GPU`],
+  ];
+}
+
+// -> { node, show(view, position) }
+export function readout() {
+  const node = h("dl", { class: "bim-readout" });
+  const show = (view, position) => node.replaceChildren(...figures(view, position).map(([name, figure, note]) =>
+    h("div", {}, h("dt", {}, name), h("dd", {}, h("strong", {}, figure), h("span", {}, note)))));
+  return { node, show };
+}

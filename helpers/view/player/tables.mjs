@@ -1,0 +1,55 @@
+// The picture as tables: who holds what now, and what every rank received so far, with the arithmetic of the example values.
+import { inside } from "./cells.mjs";
+import { h } from "./dom.mjs";
+import { chunkText } from "./sentence.mjs";
+import { input, value } from "./replay.mjs";
+import { nbytesText } from "./units.mjs";
+
+const row = (kind, words) => h("tr", {}, words.map((word, i) => (kind === "th" || !i
+  ? h("th", { scope: kind === "th" ? "col" : "row" }, word) : h("td", {}, word))));
+
+const table = (caption, head, rows) => h("table", {}, h("caption", {}, caption), h("thead", {}, row("th", head)), h("tbody", {}, rows));
+
+const place = (s, id) => (id < s.nranks ? `rank ${id}` : `switch ${id - s.nranks}`);
+
+// Rank by chunk at a state: whose contributions are inside, or the values.
+export function memoryTable(view, state, numbers) {
+  const { schedule: s, columns, cost, run } = view;
+  const direct = s.collective === "all_to_all";
+  const word = (rank, column) => {
+    if (!numbers) return inside(run, state, rank, column) || "–";
+    const values = [...new Set(column.slots.map((slot) => slot.chunk))].map((c) => value(run.counts(state, rank, c), c));
+    return values.filter((v) => v !== null).join(", ") || "–";
+  };
+  const head = ["Rank", ...columns.map(({ label }) => `${direct ? "from" : "chunk"} ${label}`), "sent", "received"];
+  const rows = Array.from({ length: view.places }, (_, rank) => row("td",
+    [place(s, rank), ...columns.map((column) => word(rank, column)), nbytesText(cost.sent[state][rank]), nbytesText(cost.received[state][rank])]));
+  const what = numbers ? "values" : direct ? "which receivers' chunks" : "whose contributions";
+  return table(`After step ${state} of ${view.last}: ${what} every rank holds`, head, rows);
+}
+
+// "4 + 7 = 11" for an addition, "11" for a copy; the first operand is what was there.
+function arithmetic(view, state, { src, dst, chunk, adds }) {
+  const [old, came] = [dst, src].map((rank) => value(view.run.counts(state - 1, rank, chunk), chunk));
+  const now = value(view.run.counts(state, dst, chunk), chunk);
+  return adds && old !== null ? `${old} + ${came ?? "nothing"} = ${now}` : `${now ?? "nothing"}`;
+}
+
+// Every transfer up to a state, latest step first.
+export function logTable(view, state) {
+  const { schedule: s } = view;
+  const rows = [];
+  for (let step = state; step > 0; step--) for (const t of s.steps[step - 1]) {
+    rows.push(row("td", [`${step}`, place(s, t.dst), chunkText(s, t.src, t.dst, [t.chunk]), place(s, t.src), t.adds ? "adds" : "keeps", arithmetic(view, step, t)]));
+  }
+  const example = `Example values: rank r puts (3r + 5c + 2) mod 9 + 1 into chunk c, so rank 0 has ${input(0, 0)} in chunk 0`;
+  return table(example, ["Step", "Receiver", "gets", "from", "and", "value then"], rows);
+}
+
+// A <details> whose table is built only while it is open. -> { node, refresh() }
+export function twin(summary, build) {
+  const body = h("div", { class: "bim-scroll", tabindex: "0", role: "region", "aria-label": summary });
+  const refresh = () => { if (node.open) body.replaceChildren(build()); };
+  const node = h("details", { class: "bim-details", toggle: () => refresh() }, h("summary", {}, summary), body);
+  return { node, refresh };
+}

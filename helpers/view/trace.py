@@ -1,0 +1,93 @@
+"""What a widget gets of a schedule: its text, and what its collective promises before and after. Plain data, no drawing.
+
+The page replays the text itself; it never builds a schedule. Chapters: ring, intro.
+"""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+
+from helpers.collectives import CATALOGUE, Schedule, promise
+from helpers.facts import LINKS
+
+NRANKS = range(2, 17)  # what the player can draw
+NCHUNKS = (1, 2, 4, 8, 16)  # what it offers where an algorithm takes a chunk count
+
+
+def trace(schedule: Schedule) -> dict:
+    """{"text", "before", "after", "factor"}: masks [rank][chunk], bit o set when origin o is inside, -1 where it does not matter.
+
+    factor: busbw = algbw * factor, and factor * nbytes is the least that the busiest port must carry.
+    Raises ScheduleError on a schedule that has no collective yet or does not fit it.
+    """
+    promised = promise(schedule.collective)
+    shape = schedule.nranks, schedule.nchunks, schedule.root
+    promised.accepts(*shape)
+    return {
+        "text": str(schedule),
+        "before": _masks(promised.before(*shape)),
+        "after": _masks(promised.after(*shape)),
+        "factor": promised.bus_factor(schedule.nranks),
+    }
+
+
+def _masks(counts: np.ndarray) -> list[list[int]]:
+    bits = 2 ** np.arange(counts.shape[2], dtype=np.int64)
+    return np.where((counts < 0).any(axis=2), -1, (counts > 0) @ bits).tolist()
+
+
+def build(
+    collective: str, algorithm: str, nranks: int, root: int | None = None, nchunks: int | None = None
+) -> Schedule:
+    """The catalogue's schedule; root and nchunks only where the algorithm takes them. ValueError names what does not fit."""
+    builder = CATALOGUE.get((collective, algorithm))
+    if builder is None:
+        known = ", ".join(" ".join(key) for key in CATALOGUE)
+        raise ValueError(f"unknown schedule {collective!r} by {algorithm!r}: expected one of {known}")
+    options = {"root": root, "nchunks": nchunks}
+    given = {name: value for name, value in options.items() if value is not None}
+    unknown = given.keys() - inspect.signature(builder).parameters.keys()
+    if unknown:
+        name = min(unknown)
+        raise ValueError(f"{collective} by {algorithm} takes no {name}, got {name}={given[name]!r}")
+    return builder(nranks=nranks, **given)
+
+
+def catalogue() -> list[dict]:
+    """Every schedule that a widget can ask for: {"collective", "algorithm", "rooted", "nranks": [...], "nchunks": [...] or null}."""
+    return [_entry(*key) for key in CATALOGUE]
+
+
+def _entry(collective: str, algorithm: str) -> dict:
+    takes = inspect.signature(CATALOGUE[collective, algorithm]).parameters
+    return {
+        "collective": collective,
+        "algorithm": algorithm,
+        "rooted": "root" in takes,
+        "nranks": list(NRANKS),
+        "nchunks": list(NCHUNKS) if "nchunks" in takes else None,
+    }
+
+
+def traces(collective: str) -> dict[str, dict[str, dict]]:
+    """Every trace of one collective with root 0, for the page: {algorithm: {"P" or "P.nchunks": trace}}."""
+    return {e["algorithm"]: _traces(e) for e in catalogue() if e["collective"] == collective}
+
+
+def _traces(entry: dict) -> dict[str, dict]:
+    chunkings = [(f".{n}", n) for n in entry["nchunks"] or ()] or [("", None)]
+    return {
+        f"{nranks}{suffix}": trace(build(entry["collective"], entry["algorithm"], nranks, nchunks=nchunks))
+        for nranks in entry["nranks"]
+        for suffix, nchunks in chunkings
+    }
+
+
+def links() -> list[dict]:
+    """Every network of the course: {"slug", "name", "alpha": seconds, "bandwidth": bytes per second, one way per GPU}."""
+    return [
+        {"slug": slug, "name": link.name, "alpha": link.alpha, "bandwidth": link.bandwidth.value}
+        for slug, link in LINKS.items()
+    ]

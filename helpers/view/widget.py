@@ -1,0 +1,50 @@
+"""The base of every widget: alive in a kernel, data with a readable fallback in a saved notebook and on the page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anywidget
+import traitlets
+
+from helpers.view.bundle import bundle
+from helpers.view.tokens import css
+
+HERE = Path(__file__).parent
+
+
+def stylesheet(name: str) -> str:
+    """The tokens and a widget's own css, helpers/view/<name>/<name>.css."""
+    return css() + (HERE / name / f"{name}.css").read_text(encoding="utf-8")
+
+
+class CourseWidget(anywidget.AnyWidget):
+    """A subclass sets `name` (its folder and its mount's kind) and writes `sentence()` and `html()`."""
+
+    name = ""
+    _esm = traitlets.Unicode().tag(sync=True)
+    _css = traitlets.Unicode().tag(sync=True)
+    live = traitlets.Bool(True, read_only=True).tag(sync=True)  # a kernel is listening; on the page nobody sets it
+
+    @traitlets.default("_esm")
+    def _default_esm(self) -> str:
+        return bundle(HERE / self.name / f"{self.name}.mjs")
+
+    @traitlets.default("_css")
+    def _default_css(self) -> str:
+        return stylesheet(self.name)
+
+    def sentence(self) -> str:
+        """What the widget shows, in one line that is the same on every run."""
+        raise NotImplementedError
+
+    def html(self) -> str:
+        """The mount element that a saved notebook keeps."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.sentence()})"
+
+    def _repr_mimebundle_(self, **kwargs: object) -> tuple[dict, dict]:
+        data, metadata = super()._repr_mimebundle_(**kwargs)
+        return {**data, "text/html": self.html(), "text/plain": repr(self)}, metadata

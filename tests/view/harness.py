@@ -1,0 +1,66 @@
+"""A page with one or more players and nothing else, as a file: what the browser tests press. Needs no server and no network."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from pathlib import Path
+
+from helpers.view.bundle import plain_script
+from helpers.view.trace import catalogue, links, traces
+from helpers.view.widget import HERE, stylesheet
+
+INTER = HERE.parents[1] / "assets" / "vendor" / "inter" / "inter-latin-wght-normal.woff2"
+FONT = f'@font-face {{ font-family: Inter; font-weight: 100 900; src: url("{INTER.as_uri()}"); }}'
+
+# The smallest honest stand-in for the site's shim and for a kernel's model: same traits, same events, answers come late.
+SHIM = """
+const tables = {};
+const BytesInMotion = { define: (kind, widget) => { BytesInMotion.widget = widget; } };
+function makeModel(state) {
+  const hearers = {};
+  const model = {
+    get: (key) => state[key],
+    set(key, value) { if (state[key] === value) return; state[key] = value; (hearers["change:" + key] ?? []).forEach((f) => f()); },
+    on: (event, f) => { (hearers[event] ??= []).push(f); },
+    off: (event, f) => { hearers[event] = (hearers[event] ?? []).filter((g) => g !== f); },
+    save_changes() {
+      const spec = state.spec;
+      const found = tables[spec.collective]?.[spec.algorithm];
+      const trace = found?.[spec.nchunks == null ? spec.nranks : spec.nranks + "." + spec.nchunks];
+      setTimeout(() => model.set("trace", trace ? { ...trace } : { error: "no such schedule" }), 5);
+    },
+  };
+  return model;
+}
+"""
+
+
+def page(specs: list[dict], theme: str = "light", live: bool = False) -> str:
+    """HTML of a page with one player per spec."""
+    collectives = {entry["collective"] for entry in catalogue()}
+    tables = {name: traces(name) for name in collectives}
+    state = {"catalogue": catalogue(), "links": links(), "live": live}
+    mounts = "".join(
+        f'<div class="bim-mount" data-kind="player" data-spec="{escape(json.dumps(spec))}"></div>' for spec in specs
+    )
+    return f"""<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8"><title>Player</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><style>{FONT}{stylesheet("player")}
+body {{ margin: 0 auto; padding: 16px; max-width: 880px; background: var(--bim-page); color: var(--bim-ink); }}</style></head>
+<body><main><h1 style="font: 600 20px var(--bim-font-ui)">Player</h1>{mounts}</main><script>{SHIM}
+Object.assign(tables, {json.dumps(tables, ensure_ascii=False)});
+{plain_script(HERE / "player" / "player.mjs", "player")}
+const state = {json.dumps(state, ensure_ascii=False)};
+window.models = [...document.querySelectorAll(".bim-mount")].map((el) => {{
+  if (location.search.includes("manual")) el.dataset.clock = "manual";
+  const model = makeModel({{ ...state, spec: JSON.parse(el.dataset.spec) }});
+  BytesInMotion.widget.render({{ model, el }});
+  return model;
+}});
+</script></body></html>"""
+
+
+def write(path: Path, specs: list[dict], **options: object) -> str:
+    """Writes the page and returns its file:// address."""
+    path.write_text(page(specs, **options), encoding="utf-8")
+    return path.resolve().as_uri()
