@@ -39,11 +39,17 @@ def typeset(tex: str, display: bool) -> str:
 @cache
 def node_process() -> subprocess.Popen[str]:
     """The one node process, started at the first formula; it ends when its standard input closes."""
-    process = subprocess.Popen(
+    atexit.register(end_node)
+    return subprocess.Popen(
         [find_node(), LOOP], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
     )
-    atexit.register(process.communicate)
-    return process
+
+
+def end_node(*_: object) -> None:
+    """Let the node process end, if it was started; the next formula starts another."""
+    if node_process.cache_info().currsize:
+        node_process().communicate()
+        node_process.cache_clear()
 
 
 def find_node() -> str:
@@ -94,4 +100,5 @@ def visit_displaymath(writer: HTML5Translator, node: nodes.Element) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the renderer; `html_math_renderer: katex` chooses it and no page loads MathJax."""
     app.add_html_math_renderer("katex", (visit_math, None), (visit_displaymath, None))
+    app.connect("build-finished", end_node)
     return {"parallel_read_safe": True, "parallel_write_safe": False}

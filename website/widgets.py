@@ -15,14 +15,15 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from helpers.view import player as players
-from helpers.view import trace
+import helpers.view
 from helpers.view.bundle import plain_script
+from helpers.view.player import player_html, player_spec, resolve
+from helpers.view.trace import catalogue, links, traces
 from website.scripts import call, write
 
 log = logging.getLogger(__name__)
 
-VIEW = Path(players.__file__).parent
+VIEW = Path(helpers.view.__file__).parent
 WIDGETS = ("player",)
 
 
@@ -44,11 +45,11 @@ class PlayerDirective(SphinxDirective):
         which = {key: self.options[key] for key in ("nranks", "root", "nchunks") if key in self.options}
         how = {key: self.options[key] for key in ("nbytes", "link", "step") if key in self.options}
         try:
-            spec = players.player_spec(players.resolve(self.arguments[0], **which), **how)
+            spec = player_spec(resolve(self.arguments[0], **which), **how)
         except ValueError as error:
             log.warning("player: %s", error, location=self.get_location(), type="bim", subtype="player")
             return []
-        return [nodes.raw("", players.player_html(spec), format="html")]
+        return [nodes.raw("", player_html(spec), format="html")]
 
 
 def write_scripts(app: Sphinx, exception: Exception | None) -> None:
@@ -67,10 +68,10 @@ def widget_files() -> dict[str, str]:
 
 def schedule_scripts() -> dict[str, str]:
     """One script per collective with every trace that a page may ask for, and one that lists them and the links."""
-    entries = trace.catalogue()
-    files = {"schedules/index.js": call("catalogue", entries) + call("links", trace.links())}
+    entries = catalogue()
+    files = {"schedules/index.js": call("catalogue", entries) + call("links", links())}
     for collective in dict.fromkeys(entry["collective"] for entry in entries):
-        files[f"schedules/{collective}.js"] = call("schedules", collective, trace.traces(collective))
+        files[f"schedules/{collective}.js"] = call("schedules", collective, traces(collective))
     return files
 
 

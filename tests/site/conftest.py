@@ -1,7 +1,7 @@
 """Books built once, served gzipped on 127.0.0.1, and one Chromium for all; a missing browser fails the tests."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -41,10 +41,23 @@ def served(folder: Path) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def address(site, sample) -> Iterator[dict[str, str]]:
-    """Where each book is served."""
-    with served(site) as site_address, served(sample) as sample_address:
-        yield {"site": site_address, "sample": sample_address}
+def site_address(site) -> Iterator[str]:
+    """Where the real book is served."""
+    with served(site) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def sample_address(sample) -> Iterator[str]:
+    """Where the sample book is served."""
+    with served(sample) as address:
+        yield address
+
+
+@pytest.fixture
+def address(request) -> Callable[[str], str]:
+    """address("site") or address("sample"): where it is served."""
+    return lambda book: request.getfixturevalue(f"{book}_address")
 
 
 @pytest.fixture(scope="session")

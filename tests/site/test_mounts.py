@@ -12,7 +12,7 @@ PAGES = [(book, path) for book, source in BOOKS.items() for path in pages_of_toc
 
 @pytest.mark.parametrize(("book", "path"), PAGES, ids=lambda value: value)
 def test_every_player_steps(book, path, address, open_page):
-    page, watch = open_page(address[book], path)
+    page, watch = open_page(address(book), path)
     read_through(page)
     step_every_player(page)
     watch.assert_clean(path)
@@ -49,7 +49,7 @@ def spoken(player) -> str:
 
 
 def test_plotly_comes_once_and_only_near_a_chart(address, open_page):
-    page, watch = open_page(address["sample"], "notebooks/kitchen.html", height=300)
+    page, watch = open_page(address("sample"), "notebooks/kitchen.html", height=300)
     page.wait_for_load_state("networkidle")
     assert plotly(watch) == 0
     read_through(page)
@@ -62,7 +62,7 @@ def plotly(watch) -> int:
 
 
 def test_chart_follows_the_theme(address, open_page):
-    page, watch = open_page(address["sample"], "notebooks/kitchen.html", theme="light")
+    page, watch = open_page(address("sample"), "notebooks/kitchen.html", theme="light")
     read_through(page)
     line, title = page.locator(".bim-chart .scatterlayer path.js-line").first, page.locator(".bim-chart .gtitle")
     light = line.get_attribute("style"), title.get_attribute("style")
@@ -80,7 +80,7 @@ def test_chart_follows_the_theme(address, open_page):
 
 
 def test_chart_keeps_its_numbers(address, open_page):
-    page, _ = open_page(address["sample"], "notebooks/kitchen.html")
+    page, _ = open_page(address("sample"), "notebooks/kitchen.html")
     read_through(page)
     chart = page.locator('.bim-mount[data-kind="chart"]')
     assert chart.get_by_role("group", name="Twice the ranks, twice the steps.").is_visible()
@@ -89,8 +89,8 @@ def test_chart_keeps_its_numbers(address, open_page):
 
 
 def test_fallback_stays_where_a_widget_fails(address, open_page):
-    page, _ = open_page(address["sample"], "book/plain.html")
+    page, _ = open_page(address("sample"), "book/plain.html")
     page.route("**/widgets/player.js", lambda route: route.abort())
-    page.goto(f"{address['sample']}/book/kitchen.html")
+    page.goto(f"{address('sample')}/book/kitchen.html")
     page.locator(".bim-mount[data-failed]").wait_for(state="attached")
     assert page.get_by_text("all_reduce by ring on 4 ranks, 64 MiB").is_visible()

@@ -136,14 +136,21 @@ def test_pair_finds_the_other_half():
     assert cards.other_half("book/setup", docs) is None
 
 
-def test_formula_is_html_and_mathml():
+@pytest.fixture
+def node():
+    """The node process ends with the test."""
+    yield
+    katex.end_node()
+
+
+def test_formula_is_html_and_mathml(node):
     html = katex.typeset(r"\frac{N}{P}", True)
     assert "<math" in html
     assert 'class="katex-html"' in html
     assert katex.node_process() is katex.node_process()
 
 
-def test_formula_that_katex_refuses_says_why():
+def test_formula_that_katex_refuses_says_why(node):
     with pytest.raises(katex.KatexError, match="Undefined control sequence"):
         katex.typeset(r"\nosuchcommand", False)
     assert "katex" in katex.typeset("x", False), "the process goes on after a refusal"

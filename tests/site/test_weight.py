@@ -15,7 +15,7 @@ PAGES = [(book, path) for book, source in BOOKS.items() for path in pages_of_toc
 
 @pytest.mark.parametrize(("book", "path"), PAGES, ids=lambda value: value)
 def test_page_keeps_its_budget(book, path, address, open_page):
-    page, watch = open_page(address[book], path)
+    page, watch = open_page(address(book), path)
     read_through(page)
     page.wait_for_load_state("networkidle")
     weight = sum(watch.sizes.values())
@@ -31,7 +31,7 @@ def kind(page) -> str:
 
 
 def test_pages_are_served_gzipped(address, open_page):
-    page, watch = open_page(address["sample"], "book/plain.html")
+    page, watch = open_page(address("sample"), "book/plain.html")
     page.wait_for_load_state("networkidle")
     raw = len(page.evaluate("fetch(location.href).then((reply) => reply.text())"))
     assert watch.sizes[page.url] < raw * 0.6
