@@ -2,7 +2,7 @@
 
 from .algorithms import CATALOGUE
 from .lower import Message, lower
-from .price import Price, price
+from .price import Price, crossover, price
 from .promises import PROMISES, Promise, owner, promise
 from .schedule import Schedule, ScheduleError, Transfer
 from .simulate import check, contributions, simulate
@@ -18,6 +18,7 @@ __all__ = [
     "Transfer",
     "check",
     "contributions",
+    "crossover",
     "lower",
     "owner",
     "price",

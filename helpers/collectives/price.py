@@ -73,3 +73,24 @@ def _price_step(step: Step, size: float, network: Network) -> StepPrice:
             port[1] += nchunks * size * link.beta
     alpha, transfer = max(ports.values(), key=sum)
     return StepPrice(alpha + transfer, alpha, transfer)
+
+
+def crossover(short: Schedule, long: Schedule, network: Network, most: int = 2**50) -> int:
+    """The smallest nbytes (whole) from which `long` costs no more than `short`, found by bisection. Chapters: ring, latency-bandwidth.
+
+    Raises ScheduleError unless `short` is cheaper at 1 byte and `long` at `most` bytes.
+    """
+
+    def long_wins(nbytes: int) -> bool:
+        return price(long, nbytes, network).seconds <= price(short, nbytes, network).seconds
+
+    if long_wins(1) or not long_wins(most):
+        raise ScheduleError(
+            f"{short.algorithm} and {long.algorithm} do not cross between 1 and {most} bytes on {short.nranks} ranks:"
+            f" {'the second' if long_wins(1) else 'the first'} is cheaper throughout"
+        )
+    low, high = 1, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if long_wins(middle) else (middle, high)
+    return high

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from helpers.collectives import CATALOGUE, Schedule, ScheduleError, Transfer, price
+from helpers.collectives import CATALOGUE, Schedule, ScheduleError, Transfer, crossover, price
 
 SIZES = [0, 1, 4096, 64 * 2**20, 10**9 + 7]
 A, B = 1e-5, 1e-11
@@ -76,3 +76,24 @@ def test_refuses_an_unnamed_schedule(link):
     ring = CATALOGUE["all_reduce", "ring"](nranks=4)
     with pytest.raises(ScheduleError, match=r"call \.named"):
         price(ring + ring, 8, link)
+
+
+@pytest.mark.parametrize("n", [4, 8, 13, 64])
+def test_crossover_of_tree_and_ring(n, link):
+    """2 ceil(log2 P)(alpha + S beta) = 2(P-1)(alpha + S beta / P), solved for S."""
+    tree, ring = CATALOGUE["all_reduce", "binomial"](nranks=n), CATALOGUE["all_reduce", "ring"](nranks=n)
+    rounds = math.ceil(math.log2(n))
+    solved = A * (n - 1 - rounds) / (B * (rounds - (n - 1) / n))
+    size = crossover(tree, ring, link)
+    assert size == pytest.approx(solved, abs=1.01)
+    assert price(ring, size, link).seconds <= price(tree, size, link).seconds
+    assert price(ring, size - 1, link).seconds > price(tree, size - 1, link).seconds
+
+
+def test_crossover_refuses_two_that_do_not_cross(link):
+    tree, ring = CATALOGUE["all_reduce", "binomial"](nranks=2), CATALOGUE["all_reduce", "ring"](nranks=2)
+    with pytest.raises(ScheduleError, match=r"do not cross between 1 and \d+ bytes on 2 ranks: the second is cheaper"):
+        crossover(tree, ring, link)
+    flat = CATALOGUE["all_reduce", "flat"](nranks=4)
+    with pytest.raises(ScheduleError, match="the first is cheaper"):
+        crossover(CATALOGUE["all_reduce", "binomial"](nranks=4), flat, link)
