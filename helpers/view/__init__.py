@@ -1,5 +1,8 @@
 """What a reader sees: widgets and figures. Plain data in; never torch."""
 
+from helpers.view.figures import Curve, time_against_size
+from helpers.view.keep import keep
 from helpers.view.player import Player, player
+from helpers.view.show import show
 
-__all__ = ["Player", "player"]
+__all__ = ["Curve", "Player", "keep", "player", "show", "time_against_size"]
