@@ -77,26 +77,24 @@ class Call:
         else:
             self._died(member)
 
-    def _receive(self, member: Member) -> None:
+    def _receive(self, member: Member) -> bool:
+        """Take one message; False when there will be no more."""
         try:
             kind, body, *here_used = pickle.loads(member.call.recv_bytes())
         except (EOFError, OSError):
-            return self.team.unregister(member.call)
-        if kind == "emit":
-            if self.on_emit:
-                self.on_emit(member.rank, pickle.loads(body))
-            return None
-        self.team.here_used |= any(here_used)
-        self.outcomes[member.rank] = Done(body) if kind == "done" else body
-        return None
+            self.team.unregister(member.call)
+            return False
+        if kind != "emit":
+            self.team.here_used |= any(here_used)
+            self.outcomes[member.rank] = Done(body) if kind == "done" else body
+        elif self.on_emit:
+            self.on_emit(member.rank, pickle.loads(body))
+        return True
 
     def _died(self, member: Member) -> None:
         """Its last words may still be in the pipe: they come first."""
         self.team.unregister(member.process.sentinel)
-        try:
-            while member.call.poll():
-                self._receive(member)
-        except (EOFError, OSError):
+        while member.call.poll() and self._receive(member):
             pass
         member.process.join()
         finished = isinstance(self.outcomes.get(member.rank), Done)

@@ -47,7 +47,7 @@ def _error(call: Call, journals: list[Journal], disagreement: str | None) -> Ran
     failures.sort(key=lambda f: _ORDER.index(f.kind))
     states = [f.text.splitlines()[0] if (f := found[m.rank]) else "finished" for m in team.members]
     message = verdict.headline(failures, states)
-    if call.stuck:
+    if call.stuck and not disagreement:
         message = f"{call.stuck}\n{message}"
     sound = all(f.kind == "raised" for f in failures) and not _under_way(journals)
     if team.here_used and not sound:

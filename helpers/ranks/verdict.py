@@ -106,12 +106,11 @@ def uneven(journals: list[Journal]) -> str | None:
 def hopeless(journals: list[Journal], pending: set[int]) -> str | None:
     """Why waiting longer cannot help, when that is certain before the deadline: None while it is not."""
     if mismatch(journals):
-        return "ranks are in different collectives"
-    finished = [j.entered for rank, j in enumerate(journals) if rank not in pending]
+        return "ranks differ"
     waiting = [n for rank in pending if (n := journals[rank].inside) and n.collective and not n.group]
-    if finished and waiting and min(finished) < max(n.number for n in waiting):
-        return "a rank finished without entering the collective that others wait in"
-    return None
+    last = max(waiting, key=lambda note: note.number, default=None)
+    gone = [rank for rank, j in enumerate(journals) if rank not in pending and last and j.entered < last.number]
+    return f"{ranks_text(gone)} finished without entering {last}" if gone else None
 
 
 def is_consequence(raised) -> bool:
@@ -140,7 +139,7 @@ def pending_text(journal: Journal, stack: str) -> str:
 def lost_text(journal: Journal) -> str:
     """A rank whose exception only follows from another's failure."""
     note = next((n for n in reversed(journal.notes) if n.state in (State.FAILED, State.INSIDE)), None)
-    return f"lost its peer in {note}{_at(note)} (a consequence)" if note else "lost its peer (a consequence)"
+    return f"lost a peer in {note}{_at(note)} (a consequence)" if note else "lost a peer (a consequence)"
 
 
 def _at(note: Note) -> str:

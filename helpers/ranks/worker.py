@@ -178,7 +178,7 @@ def _raised(error: BaseException) -> Raised:
         message=_text(error),
         trimmed=_trimmed(error),
         full="".join(traceback.format_exception(error)),
-        from_torch=bool(frames) and f"{os.sep}torch{os.sep}" in frames[-1].filename,
+        from_torch=bool(frames) and not places.own(frames[-1].filename),
         pickled=_pickled(error),
     )
 
