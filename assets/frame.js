@@ -48,7 +48,7 @@
     }
   }
 
-  const boxes = [...document.querySelectorAll(".bim-scroll, .bim-text pre")];
+  const boxes = [...document.querySelectorAll(".bim-sideways, .bim-text pre")];
   const watchSize = new ResizeObserver((entries) => entries.forEach(({ target }) => reachable(target)));
   boxes.forEach((box) => watchSize.observe(box));
   document.querySelectorAll(".highlight > pre").forEach(copyButton);

@@ -89,7 +89,7 @@ def visit_math(writer: HTML5Translator, node: nodes.Element) -> None:
 def visit_displaymath(writer: HTML5Translator, node: nodes.Element) -> None:
     """A formula on its own line, with its number and a link to it where it has a label."""
     ids = f' id="{node["ids"][0]}"' if node.get("ids") else ""
-    writer.body.append(f'<div class="bim-math bim-scroll"{ids}>')
+    writer.body.append(f'<div class="bim-math bim-sideways"{ids}>')
     write_math(writer, node, display=True)
     if node.get("number"):
         writer.body.append(f'<span class="bim-math-number">({node["number"]})</span>')

@@ -47,7 +47,7 @@ def needed(body: str, files: dict[str, tuple[str, ...]]) -> list[str]:
 def mend(body: str) -> str:
     """Repair what writers leave behind: names that differ from the visible text, and tables that cannot scroll."""
     body = body.replace('<summary aria-label="Toggle hidden content">', "<summary>")
-    return re.sub(r"<table\b.*?</table>", r'<div class="bim-scroll">\g<0></div>', body, flags=re.DOTALL)
+    return re.sub(r"<table\b.*?</table>", r'<div class="bim-sideways">\g<0></div>', body, flags=re.DOTALL)
 
 
 def chapters(context: dict[str, Any]) -> str:

@@ -182,3 +182,16 @@ def test_vendored_files_are_what_they_say(folder):
         assert sums == entry["sha256"], name
         assert "LICENSE" in sums
         assert re.fullmatch(r"\d+\.\d+\.\d+", entry["version"])
+
+
+def test_page_and_widgets_share_no_class():
+    """A class of the page that a widget also uses would restyle every chart beside it: it happened."""
+
+    def classes(*sheets: Path) -> set[str]:
+        return {name for sheet in sheets for name in re.findall(r"\.(bim-[\w-]+)", sheet.read_text(encoding="utf-8"))}
+
+    page = classes(*(ROOT / "assets").glob("*.css"))
+    widgets = classes(*(ROOT / "helpers" / "view").glob("*/*.css"))
+    assert len(page) > 20
+    assert len(widgets) > 20
+    assert page & widgets == set()
