@@ -1,10 +1,33 @@
 """Running collectives for real: one process per rank, started from a notebook or a script."""
 
+from .bench import Row, Timing, bench, bench_each, fit_link, messages, sweep
 from .devices import World, world
 from .execute import execute
 from .inside import emit, here
 from .pack import PackError
 from .pool import Ranks
+from .record import Run, load, measured_or_recorded, record
 from .verdict import Failure, RankError
 
-__all__ = ["Failure", "PackError", "RankError", "Ranks", "World", "emit", "execute", "here", "world"]
+__all__ = [
+    "Failure",
+    "PackError",
+    "RankError",
+    "Ranks",
+    "Row",
+    "Run",
+    "Timing",
+    "World",
+    "bench",
+    "bench_each",
+    "emit",
+    "execute",
+    "fit_link",
+    "here",
+    "load",
+    "measured_or_recorded",
+    "messages",
+    "record",
+    "sweep",
+    "world",
+]

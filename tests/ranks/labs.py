@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+import sys
+import time
+
 import torch
 import torch.distributed as dist
 
@@ -65,7 +70,7 @@ def differences(cases: list[tuple], schedules: dict[str, Schedule] | None = None
 def cases(nranks: int) -> list[tuple]:
     """The whole catalogue at every size that its collective allows, in floats and integers."""
     found = []
-    for (collective, algorithm), build in CATALOGUE.items():
+    for (collective, _), build in CATALOGUE.items():
         rooted = collective in ("broadcast", "reduce", "scatter", "gather")
         for root in {0, nranks - 1} if rooted else (None,):
             s = build(nranks=nranks, **({} if root is None else {"root": root}))
@@ -79,3 +84,158 @@ def _shapes(collective: str, nranks: int) -> list[tuple]:
     divided = collective in ("reduce_scatter", "scatter", "all_to_all")
     floats = [((n * nranks if divided else n,), "float32") for n in sizes]
     return [*floats, ((nranks * 3, 5), "int64"), ((nranks * 2, 2, 3), "float64"), ((nranks * 4,), "bfloat16")]
+
+
+# what ranks may do --------------------------------------------------------------------------------------------------
+def ones(n: int = 1024) -> torch.Tensor:
+    return torch.ones(n)
+
+
+def healthy() -> float:
+    x = ones(4)
+    dist.all_reduce(x)
+    return x.sum().item()
+
+
+def last() -> bool:
+    return dist.get_rank() == dist.get_world_size() - 1
+
+
+class Unpicklable(Exception):
+    def __reduce__(self):
+        raise TypeError("not me")
+
+
+class Exploding:
+    """Pickles well and raises when it is read back."""
+
+    def __init__(self, where: str):
+        self.where = where
+
+    def __reduce__(self):
+        return explode, (self.where,)
+
+
+def explode(where: str) -> None:
+    if where == ("rank" if dist.is_initialized() else "parent"):
+        raise ArithmeticError("cannot be read back")
+
+
+class Slow:
+    def __reduce__(self):
+        raise SystemExit("pickling ends the process")
+
+
+def raises_on_last():
+    if last():
+        raise ValueError("boom")
+    dist.all_reduce(ones())
+
+
+def raises_on_all():
+    raise KeyError("k")
+
+
+def raises_unpicklable():
+    if last():
+        raise Unpicklable("odd")
+    dist.all_reduce(ones())
+
+
+def says_a_peer_left():
+    if last():
+        raise RuntimeError("Connection closed by peer, says the reader's own code")
+    dist.all_reduce(ones())
+
+
+def dies_by(signum: int):
+    if last():
+        os.kill(os.getpid(), signum)
+        time.sleep(60)
+    dist.all_reduce(ones())
+
+
+def segfaults():
+    if last():
+        ctypes.string_at(0)
+    dist.all_reduce(ones())
+
+
+def exits(code: int):
+    if last():
+        os._exit(code)
+    dist.all_reduce(ones())
+
+
+def sys_exits():
+    if last():
+        sys.exit(0)
+    dist.all_reduce(ones())
+
+
+def returns_early():
+    if not last():
+        dist.all_reduce(ones())
+
+
+def skips_and_sleeps():
+    if last():
+        time.sleep(60)
+    dist.all_reduce(ones())
+
+
+def skips_and_keeps_the_gil():
+    if last():
+        sum(range(10**12))
+    dist.all_reduce(ones())
+
+
+def differs_in_op():
+    for _ in range(3):
+        dist.all_reduce(ones())
+    if last():
+        dist.broadcast(ones(), 0)
+    else:
+        dist.all_reduce(ones())
+
+
+def differs_in_size():
+    dist.all_reduce(ones(512 if last() else 1024))
+
+
+def differs_in_dtype():
+    dist.all_reduce(ones(8).to(torch.int32 if last() else torch.float32))
+
+
+def differs_in_root():
+    dist.broadcast(ones(), 1 if last() else 0)
+
+
+def differs_in_reduction():
+    dist.all_reduce(ones(), dist.ReduceOp.MAX if last() else dist.ReduceOp.SUM)
+
+
+def receives_in_a_circle():
+    dist.recv(ones(), (dist.get_rank() + 1) % dist.get_world_size())
+
+
+def waits_on_a_handle():
+    handle = None if last() else dist.all_reduce(ones(), async_op=True)
+    if last():
+        time.sleep(60)
+    handle.wait()
+
+
+def subgroup_differs():
+    group = dist.new_group([0, 1])
+    rank = dist.get_rank()
+    if rank == 0:
+        dist.all_reduce(ones(), group=group)
+    elif rank == 1:
+        dist.broadcast(ones(), 1, group=group)
+
+
+def launches_and_leaves():
+    """Nobody hangs: rank 0 never waits on its handle. The group is out of step all the same."""
+    if dist.get_rank() == 0:
+        dist.all_reduce(ones(4), async_op=True)
