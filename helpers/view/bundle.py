@@ -1,7 +1,7 @@
 """Several small ES modules into one: what anywidget loads in a kernel and the site wraps as a plain script. No bundler needed.
 
-Each module becomes a function scope that returns its exports, so names never clash. The modules keep to a plain subset, and
-whatever falls outside it is refused: named imports from "./x.mjs" on one line, `export function|const|class`, one default at the entry.
+The modules keep to a plain subset, and whatever falls outside it is refused: named imports from "./x.mjs" on one line,
+`export function|const`, one default at the entry, and names at the top that no other module of the widget has.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-_IMPORT = re.compile(r'^import \{ ?([^}]*?) ?\} from "(\./[\w-]+\.mjs)";$', re.M)
-_EXPORT = re.compile(r"^export (?:async )?(?:function\*?|const|class) (\w+)", re.M)
-_DEFAULT = re.compile(r"^export default ", re.M)
-_COMMENT = re.compile(r"^\s*(?://.*|/\*\*?.*\*/)$", re.M)
+from helpers.view.javascript import join, tokens
+from helpers.view.shorten import shorten
+
+_IMPORT = re.compile(r'^import \{ ([\w, ]+) \} from "(\./[\w-]+\.mjs)";$', re.M)
+_TOP = re.compile(r"^(export )?(?:async )?(?:function|const|let) (\w+)", re.M)
+_DEFAULT = re.compile(r"^export default (.+);$", re.M)
 
 
 class BundleError(ValueError):
@@ -21,17 +23,32 @@ class BundleError(ValueError):
 
 def bundle(entry: Path | str) -> str:
     """One ES module text with `export default ...` on its last line, from the entry module and everything it imports."""
-    return f"{_scopes(Path(entry))}\nexport default {_name(Path(entry))}.default;\n"
+    body, default = _flat(Path(entry).resolve())
+    return f"{body}export default {default};\n"
 
 
 def plain_script(entry: Path | str, name: str) -> str:
     """The same modules as a plain script for the page: ends in `BytesInMotion.define(name, module default)`."""
-    body = f'{_scopes(Path(entry))}\nBytesInMotion.define("{name}", {_name(Path(entry))}.default);'
-    return f'(() => {{\n"use strict";\n{body}\n}})();\n'
+    body, default = _flat(Path(entry).resolve())
+    return f'(()=>{{"use strict";\n{body}BytesInMotion.define("{name}",{default});\n}})();\n'
 
 
-def _scopes(entry: Path) -> str:
-    return "\n".join(_scope(path) for path in _in_order(entry.resolve(), [], ()))
+def _flat(entry: Path) -> tuple[str, str]:
+    """All modules' text in one scope, each after the ones it imports; and the entry's default export."""
+    paths = _in_order(entry, [], ())
+    texts = {path: path.read_text(encoding="utf-8") for path in paths}
+    _refuse_clashes(texts)
+    default = _DEFAULT.search(texts[entry])
+    if not default:
+        raise BundleError(f"{entry.name} has no `export default ...;` on one line")
+    top = frozenset(name for text in texts.values() for _, name in _TOP.findall(text))
+    pieces = [piece for path, text in texts.items() for piece in _pieces(_bare(path, text))]
+    return "".join(join(shorten(tokens(piece), top)) for piece in pieces), default[1]
+
+
+def _pieces(text: str) -> list[str]:
+    """A module cut before every declaration at its top."""
+    return [piece for piece in re.split(r"^(?=(?:async )?(?:function|const|let) )", text, flags=re.M) if tokens(piece)]
 
 
 def _in_order(path: Path, done: list[Path], above: tuple[Path, ...]) -> list[Path]:
@@ -39,45 +56,31 @@ def _in_order(path: Path, done: list[Path], above: tuple[Path, ...]) -> list[Pat
     if path in above:
         raise BundleError(f"{path.name} imports itself by way of {', '.join(p.name for p in above)}")
     if not path.is_file():
-        raise BundleError(f"{above[-1].name if above else 'the entry'} asks for {path.name}, which is not there")
-    for _, target in _IMPORT.findall(path.read_text(encoding="utf-8")):
-        _in_order((path.parent / target).resolve(), done, (*above, path))
+        raise BundleError(f"{above[-1].name if above else 'the bundle'} asks for {path.name}, which is not there")
+    for names, target in _IMPORT.findall(path.read_text(encoding="utf-8")):
+        other = (path.parent / target).resolve()
+        _in_order(other, done, (*above, path))
+        exported = {name for export, name in _TOP.findall(other.read_text(encoding="utf-8")) if export}
+        if missing := set(names.split(", ")) - exported:
+            raise BundleError(f"{path.name} imports {min(missing)} from {other.name}, which does not export it")
     if path not in done:
         done.append(path)
     return done
 
 
-def _name(path: Path) -> str:
-    return "m_" + path.stem.replace("-", "_")
+def _refuse_clashes(texts: dict[Path, str]) -> None:
+    owners: dict[str, Path] = {}
+    for path, text in texts.items():
+        for _, name in _TOP.findall(text):
+            if owners.setdefault(name, path) is not path:
+                raise BundleError(f"{path.name} and {owners[name].name} both have {name} at the top: rename one")
 
 
-def _scope(path: Path) -> str:
-    """`const m_x = (() => { ...; return { exports }; })();`"""
-    text = path.read_text(encoding="utf-8")
-    exports = _EXPORT.findall(text)
-    text = _IMPORT.sub(lambda found: _destructure(path, found), text)
-    text = _DEFAULT.sub("const defaultExport = ", text)
-    text = re.sub(r"^export ", "", text, flags=re.M)
-    _refuse_leftovers(path, text)
-    if "const defaultExport = " in text:
-        exports.append("default: defaultExport")
-    return f"const {_name(path)} = (() => {{\n{_squeeze(text)}\nreturn {{ {', '.join(exports)} }};\n}})();"
-
-
-def _destructure(path: Path, found: re.Match) -> str:
-    names = found[1].replace(" as ", ": ")
-    return f"const {{ {names} }} = {_name(path.parent / found[2])};"
-
-
-def _refuse_leftovers(path: Path, text: str) -> None:
+def _bare(path: Path, text: str) -> str:
+    """A module without its imports and the word export."""
+    text = _DEFAULT.sub("", _IMPORT.sub("", text))
+    text = re.sub(r"^export (?=(?:async )?(?:function|const|let) )", "", text, flags=re.M)
     for number, line in enumerate(text.splitlines(), 1):
         if re.match(r"\s*(import|export)\b", line) or "import(" in line:
             raise BundleError(f"{path.name}:{number} is outside the subset that bundle() understands: {line.strip()!r}")
-        if line.count("`") % 2:
-            raise BundleError(f"{path.name}:{number}: a template literal must end on the line where it begins")
-
-
-def _squeeze(text: str) -> str:
-    """Without whole-line comments, indentation and blank lines. Strings are safe: none spans lines."""
-    lines = (line.strip() for line in _COMMENT.sub("", text).splitlines())
-    return "\n".join(line for line in lines if line)
+    return text

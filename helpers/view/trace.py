@@ -16,8 +16,20 @@ NRANKS = range(2, 17)  # what the player can draw
 NCHUNKS = (1, 2, 4, 8, 16)  # what it offers where an algorithm takes a chunk count
 
 
+PROMISES_IN_WORDS = {
+    "all_reduce": "every rank holds its own data; at the end every rank must hold the sum of all",
+    "reduce": "every rank holds its own data; at the end the root must hold the sum of all",
+    "broadcast": "only the root holds data; at the end every rank must hold it",
+    "reduce_scatter": "every rank holds its own data; at the end each rank must hold one part of the sum",
+    "all_gather": "each rank holds one chunk; at the end every rank must hold all of them",
+    "scatter": "only the root holds data; at the end each rank must hold its own chunk",
+    "gather": "each rank holds one chunk; at the end the root must hold all of them",
+    "all_to_all": "each rank holds one chunk for every rank; at the end each must have reached its receiver",
+}
+
+
 def trace(schedule: Schedule) -> dict:
-    """{"text", "before", "after", "factor"}: masks [rank][chunk], bit o set when origin o is inside, -1 where it does not matter.
+    """{"text", "before", "after", "factor", "promise"}: masks [rank][chunk], bit o set when origin o is inside, -1 where it does not matter.
 
     factor: busbw = algbw * factor, and factor * nbytes is the least that the busiest port must carry.
     Raises ScheduleError on a schedule that has no collective yet or does not fit it.
@@ -30,6 +42,7 @@ def trace(schedule: Schedule) -> dict:
         "before": _masks(promised.before(*shape)),
         "after": _masks(promised.after(*shape)),
         "factor": promised.bus_factor(schedule.nranks),
+        "promise": PROMISES_IN_WORDS[schedule.collective],
     }
 
 

@@ -1,10 +1,11 @@
 // How memory is laid out: one column per chunk, one slot in it per origin that can be inside. all_to_all has nranks² chunks that
 // stay whole, so there a column is a sender and its slots are the chunks for each receiver.
+import { times } from "./text.mjs";
 
 // -> [{ label, slots: [{ chunk, origin, mark }] }]; mark: what a slot says in words
 export function columns(s, after, run) {
   if (s.collective === "all_to_all") return senders(s);
-  return Array.from({ length: s.nchunks }, (_, chunk) => {
+  return times(s.nchunks, (chunk) => {
     const union = after.reduce((all, row) => (row[chunk] > 0 ? all | row[chunk] : all), everInside(s, run, chunk));
     const origins = ranks(s).filter((o) => (union >> o) & 1);
     return { label: `${chunk}`, slots: origins.map((origin) => ({ chunk, origin, mark: origin })) };
@@ -20,7 +21,7 @@ function everInside(s, run, chunk) {
   return mask;
 }
 
-const ranks = (s) => Array.from({ length: s.nranks }, (_, r) => r);
+const ranks = (s) => times(s.nranks, (r) => r);
 
 function senders(s) {
   const slots = (src) => ranks(s).map((dst) => ({ chunk: src * s.nranks + dst, origin: src, mark: dst }));

@@ -1,9 +1,12 @@
 // Where the player stands: a position in steps, 2.5 is half way through the third. Pure; time comes in through tick.
 export const STEP_MS = 450;
 
-export const start = (nsteps, step = 0) => ({ nsteps, position: clamp(step, nsteps), target: clamp(step, nsteps), playing: false });
-
 const clamp = (step, nsteps) => Math.min(nsteps, Math.max(0, step));
+
+export function start(nsteps, step = 0) {
+  const position = clamp(step, nsteps);
+  return { nsteps, position, target: position, playing: false };
+}
 
 // One step on or back from where the clock is heading; what was under way is finished at once.
 export function go(clock, by, jumps = false) {
@@ -11,10 +14,8 @@ export function go(clock, by, jumps = false) {
   return { ...clock, position: jumps ? target : clock.target, target, playing: false };
 }
 
-export const seek = (clock, step) => start(clock.nsteps, step);
-
-// Drags in between steps while the pointer is down.
-export const hold = (clock, position) => ({ ...clock, position: clamp(position, clock.nsteps), target: clamp(position, clock.nsteps), playing: false });
+// Also in between steps, while a pointer drags.
+export const seek = (clock, position) => start(clock.nsteps, position);
 
 export function toggle(clock) {
   if (clock.playing) return { ...clock, playing: false, target: Math.ceil(clock.position) };
@@ -40,3 +41,5 @@ export function eased(position) {
   const rest = position - whole;
   return whole + 1 - (1 - rest) ** 2;
 }
+
+export const uneased = (position) => Math.floor(position) + 1 - Math.sqrt(1 - (position % 1));

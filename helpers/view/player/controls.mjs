@@ -1,9 +1,10 @@
 // The controls as one sentence of native selects: "all_reduce by ring on 4 ranks, 64 MiB, over NVLink 4".
 import { h } from "./dom.mjs";
 import { find } from "./permalink.mjs";
+import { times } from "./text.mjs";
 import { nbytesText } from "./units.mjs";
 
-const SIZES = [1, ...Array.from({ length: 13 }, (_, i) => 1024 * 4 ** i)];
+const OFFERED = [1, ...times(13, (i) => 1024 * 4 ** i)];
 const OWN = "as given";
 
 function select(label, options, chosen, onChange) {
@@ -15,7 +16,7 @@ function select(label, options, chosen, onChange) {
 }
 
 const unique = (items) => [...new Set(items)];
-const sizes = (nbytes) => unique([...SIZES, nbytes]).sort((a, b) => a - b).map((n) => [n, nbytesText(n)]);
+const sizes = (nbytes) => unique([...OFFERED, nbytes]).sort((a, b) => a - b).map((n) => [n, nbytesText(n)]);
 
 // A spec for another schedule: what the entry cannot take falls away, what it needs and lacks gets its usual value.
 export function choose(catalogue, spec, change) {
@@ -44,7 +45,7 @@ export function controls({ spec, catalogue, links, schedule, own, live }, { onSc
   const entry = given ? null : find(catalogue, spec);
   const byAlgorithm = (value) => (value === OWN ? onOwn() : pick("algorithm")(value));
   const towards = ["reduce", "gather"].includes(schedule.collective) ? "to" : "from";
-  const roots = Array.from({ length: schedule.nranks }, (_, r) => r);
+  const roots = times(schedule.nranks, (r) => r);
   return h("p", { class: "bim-controls" },
     select("Collective", unique(catalogue.map((e) => e.collective)), schedule.collective, pick("collective")),
     " by ", select("Algorithm", algorithms, given ? OWN : spec.algorithm, byAlgorithm),

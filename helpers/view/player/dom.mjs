@@ -15,9 +15,4 @@ export const h = (tag, attributes = {}, ...children) => grow(document.createElem
 
 export const svg = (tag, attributes = {}, ...children) => grow(document.createElementNS(SVG, tag), attributes, children);
 
-export function set(node, attributes) {
-  return grow(node, attributes, []);
-}
-
-// "5 ranks", "1 rank"
-export const plural = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
+export const set = (node, attributes) => grow(node, attributes, []);

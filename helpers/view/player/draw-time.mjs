@@ -1,70 +1,62 @@
 // Time: a lane per rank. A message is a bar: its alpha part hollow, its bytes part tinted (a prediction, so outlined); waiting is blank.
-import { eased } from "./clock.mjs";
+import { eased, uneased } from "./clock.mjs";
 import { set, svg } from "./dom.mjs";
-import { badge, rankClass } from "./draw-cell.mjs";
+import { GUTTER, badge, rankClass } from "./draw-cell.mjs";
 import { positionAt, ticks, timeAt } from "./model.mjs";
+import { canvas, label, line, moved, rect } from "./shapes.mjs";
+import { times } from "./text.mjs";
 import { secondsText } from "./units.mjs";
 
-const GUTTER = 34;
 const TOP = 16;
 
-function bars(view, x, row) {
-  const owner = (id) => (id < view.schedule.nranks ? rankClass(id) : "bim-switch");
-  const thick = row * 0.58;
-  return view.cost.steps.flatMap(({ start, messages }) => messages.flatMap((m) => {
-    const [from, to] = [TOP + m.src * row + row * 0.12, TOP + m.dst * row + row * 0.8];
-    const [a, b, c] = [x(start + m.sendAt), x(start + m.sendAt + m.alpha), x(start + m.sendAt + m.alpha + m.transfer)];
-    const got = x(start + m.recvAt);
+function lanes({ cost, schedule }, x, row) {
+  return cost.steps.map(({ start, messages }) => messages.map((m) => {
+    const color = rankClass(m.src, schedule.nranks);
+    const lane = (rank) => TOP + (rank + 0.12) * row;
+    const [a, b, c] = [0, m.alpha, m.alpha + m.transfer].map((after) => x(start + m.sendAt + after));
     return [
-      svg("rect", { class: `bim-alpha ${owner(m.src)}`, x: a, y: from, width: Math.max(0, b - a), height: thick }),
-      svg("rect", { class: `bim-bytes ${owner(m.src)}`, x: b, y: from, width: Math.max(0.5, c - b), height: thick }),
-      svg("rect", { class: `bim-recv ${owner(m.src)}`, x: got, y: to, width: Math.max(0.5, c - a), height: Math.max(1.5, row * 0.1) }),
+      rect(`bim-alpha ${color}`, a, lane(m.src), b - a, row * 0.58),
+      rect(`bim-bytes ${color}`, b, lane(m.src), c - b, row * 0.58),
+      rect(`bim-recv ${color}`, x(start + m.recvAt), lane(m.dst) + row * 0.68, c - a, Math.max(1.5, row * 0.1)),
     ];
   }));
 }
 
 function axis(end, x, y, width) {
-  const marks = ticks(end, width > 560 ? 6 : 3);
-  return svg("g", {}, svg("line", { class: "bim-axis", x1: x(0), x2: x(end), y1: y, y2: y }), marks.map((t) => [
-    svg("line", { class: "bim-axis", x1: x(t), x2: x(t), y1: y, y2: y + 4 }),
-    svg("text", { class: `bim-label ${t ? (x(t) > width - 30 ? "bim-end" : "bim-middle") : ""}`, x: x(t), y: y + 17 }, secondsText(t)),
-  ]));
+  const anchor = (t) => (!t ? "" : x(t) > width - 30 ? "bim-end" : "bim-middle");
+  return [line("bim-axis", x(0), y, x(end), y), ticks(end, width > 560 ? 6 : 3).map((t) =>
+    [line("bim-axis", x(t), y, x(t), y + 4), label(`bim-label ${anchor(t)}`, x(t), y + 17, secondsText(t))])];
 }
 
-const uneased = (position) => Math.floor(position) + 1 - Math.sqrt(1 - (position - Math.floor(position)));
-
 // onHold(position) while a pointer drags the cursor, onDrop(step) when it lets go. -> { node, show(position) }
-export function timeView(view, width, onHold = () => {}, onDrop = () => {}) {
-  const row = view.places <= 4 ? 22 : view.places <= 8 ? 17 : 13;
-  const bottom = TOP + row * view.places;
-  const height = bottom + 28;
-  const end = view.cost.seconds || 1;
-  const x = (seconds) => GUTTER + (seconds / end) * (width - GUTTER - 8);
-  const veil = svg("rect", { class: "bim-veil", y: TOP - 2, height: bottom - TOP + 2 });
-  const cursor = svg("g", { class: "bim-cursor" }, svg("line", { y1: 10, y2: bottom + 8 }), svg("path", { d: "M-6 2h12v5l-6 7l-6 -7z" }));
-  const node = svg("svg", { class: "bim-time", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "When each rank sends and receives; drag to move through the steps" },
-    view.cost.steps.map(({ start }) => svg("line", { class: "bim-grid", x1: x(start), x2: x(start), y1: TOP, y2: bottom })),
-    Array.from({ length: view.places }, (_, rank) => badge(rank, view.schedule.nranks, 13, TOP + row * (rank + 0.5), Math.min(row - 2, 18))),
-    bars(view, x, row), veil, axis(view.cost.seconds, x, bottom + 4, width), cursor);
-  scrub(node, width, (px) => uneased(positionAt(view.cost, ((px - GUTTER) / (width - GUTTER - 8)) * end)), onHold, onDrop);
+export function timeView(view, width, onHold, onDrop) {
+  const { cost, places, schedule } = view;
+  const row = places <= 4 ? 22 : places <= 8 ? 17 : 13;
+  const bottom = TOP + row * places;
+  const [end, room] = [cost.seconds || 1, width - GUTTER - 8];
+  const x = (seconds) => GUTTER + (seconds / end) * room;
+  const veil = rect("bim-veil", 0, TOP - 2, 0, bottom - TOP + 2);
+  const cursor = svg("g", { class: "bim-cursor" }, line("", 0, 10, 0, bottom + 8), svg("path", { d: "M-6 2h12v5l-6 7l-6 -7z" }));
+  const node = canvas("bim-time", width, bottom + 28, "When each rank sends and receives; drag to move through the steps",
+    cost.steps.map(({ start }) => line("bim-grid", x(start), TOP, x(start), bottom)),
+    times(places, (rank) => badge(rank, schedule.nranks, 13, TOP + row * (rank + 0.5), Math.min(row - 2, 18))),
+    lanes(view, x, row), veil, axis(cost.seconds, x, bottom + 4, width), cursor);
+  scrub(node, (px) => uneased(positionAt(cost, ((px - GUTTER) / room) * end)), onHold, onDrop);
   const show = (position) => {
-    const at = x(timeAt(view.cost, eased(position)));
-    set(cursor, { transform: `translate(${at.toFixed(1)} 0)` });
+    const at = x(timeAt(cost, eased(position)));
+    moved(cursor, at, 0);
     set(veil, { x: at, width: Math.max(0, width - at) });
   };
   return { node, show };
 }
 
-function scrub(node, width, positionOf, onHold, onDrop) {
-  const at = (event) => {
-    const box = node.getBoundingClientRect();
-    return positionOf(((event.clientX - box.left) / (box.width || 1)) * width);
-  };
+function scrub(node, positionOf, onHold, onDrop) {
   let held = false;
-  set(node, {
-    pointerdown: (event) => { held = true; node.setPointerCapture?.(event.pointerId); onHold(at(event)); },
-    pointermove: (event) => { if (held) onHold(at(event)); },
-    pointerup: (event) => { if (held) onDrop(Math.round(at(event))); held = false; },
-    pointercancel: () => { held = false; },
-  });
+  const drag = (event) => {
+    if (event.type === "pointerdown") node.setPointerCapture(event.pointerId), held = true;
+    const at = positionOf(event.clientX - node.getBoundingClientRect().left);
+    if (held) event.type === "pointerup" ? onDrop(Math.round(at)) : onHold(at);
+    held &&= event.type !== "pointerup";
+  };
+  set(node, { pointerdown: drag, pointermove: drag, pointerup: drag });
 }

@@ -3,9 +3,9 @@ import { columns } from "./cells.mjs";
 import { price } from "./price.mjs";
 import { faults, replay } from "./replay.mjs";
 import { phases } from "./sentence.mjs";
-import { parse } from "./text.mjs";
+import { parse, times } from "./text.mjs";
 
-// trace: { text, before, after, factor }; link: { name, alpha, bandwidth }
+// trace: { text, before, after, factor, promise }; link: { name, alpha, bandwidth }
 export function compute(trace, nbytes, link) {
   const schedule = parse(trace.text);
   const run = replay(schedule, trace.before);
@@ -15,6 +15,7 @@ export function compute(trace, nbytes, link) {
     link,
     nbytes,
     after: trace.after,
+    promise: trace.promise,
     cost: price(schedule, nbytes, link, trace.factor),
     columns: columns(schedule, trace.after, run),
     faults: faults(schedule, run, trace.after),
@@ -46,5 +47,5 @@ export function ticks(end, most) {
   const rough = end / most;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough * 0.999);
-  return Array.from({ length: Math.floor(end / step + 1e-9) + 1 }, (_, i) => i * step);
+  return times(Math.floor(end / step + 1e-9) + 1, (i) => i * step);
 }

@@ -1,5 +1,5 @@
 // The step player: one schedule, three linked views. This module ties state, clock and drawing together.
-import { eased, go, hold, moving, seek, shown, start, tick, toggle } from "./clock.mjs";
+import { go, moving, seek, shown, start, tick, toggle } from "./clock.mjs";
 import { controls } from "./controls.mjs";
 import { copy } from "./copying.mjs";
 import { drawMemory, memorySizes } from "./draw-memory.mjs";
@@ -9,7 +9,7 @@ import { frame } from "./frame.mjs";
 import { listen } from "./keys.mjs";
 import { encode, python } from "./permalink.mjs";
 import { readout } from "./readout.mjs";
-import { sentence, spoken } from "./sentence.mjs";
+import { sentence } from "./sentence.mjs";
 import { session } from "./session.mjs";
 import { logTable, memoryTable, twin } from "./tables.mjs";
 import { transport } from "./transport.mjs";
@@ -81,9 +81,9 @@ function render({ model, el }) {
     const body = parts.stage.clientWidth;
     const wide = body >= WIDE;
     parts.root.classList.toggle("bim-wide", wide);
-    const height = wide ? Math.max(220, memorySizes(view(), 500, false).height) : Math.min(300, body * 0.8);
+    const height = wide ? Math.max(220, memorySizes(view(), 500, false).height) : Math.min(view().places > 4 ? 300 : 230, body * 0.8);
     ui.topology = topologyView(view(), parts.topology.body.clientWidth || 280, height);
-    ui.time = timeView(view(), parts.time.body.clientWidth || 320, (at) => { ui.clock = hold(ui.clock, at); draw(); }, does.seek);
+    ui.time = timeView(view(), parts.time.body.clientWidth || 320, (at) => { ui.clock = seek(ui.clock, at); draw(); }, does.seek);
     parts.topology.body.replaceChildren(ui.topology.node);
     parts.time.body.replaceChildren(ui.time.node);
     ui.drawn = "";
@@ -98,7 +98,10 @@ function render({ model, el }) {
     figures.show(view(), at);
     if (ui.drawn === `${step} ${state} ${ui.clock.playing}`) return;
     ui.drawn = `${step} ${state} ${ui.clock.playing}`;
-    parts.memory.body.replaceChildren(drawMemory(view(), at, parts.memory.body.clientWidth || 320, ui.mode === "numbers"));
+    const room = parts.memory.body.clientWidth || 320;
+    const memory = drawMemory(view(), at, room, ui.mode === "numbers");
+    parts.memory.body.replaceChildren(memory);
+    parts.memory.body.tabIndex = memory.getAttribute("width") > room ? 0 : -1; // what scrolls can be reached by keyboard
     const words = sentence(view(), step);
     parts.lead.textContent = `${words.lead}.`;
     parts.text.textContent = words.text;
@@ -109,7 +112,8 @@ function render({ model, el }) {
   }
 
   function speak(force) {
-    const text = spoken(sentence(view(), shown(position()).step));
+    const { lead, text: deed, end } = sentence(view(), shown(position()).step);
+    const text = `${lead}: ${deed} ${end}`;
     if (text === ui.said || (!force && ui.silent < SPEAK_MS)) return;
     Object.assign(ui, { said: text, silent: 0 });
     parts.live.textContent = text;
@@ -148,7 +152,6 @@ function render({ model, el }) {
   }
   const onHash = () => { const linked = talk.linked(location.hash, index); if (linked) open(linked); };
   const onStep = () => { if (model.get("step") !== ui.clock.target) does.seek(model.get("step")); };
-  const onFull = () => { parts.enlarge.textContent = document.fullscreenElement === parts.root ? "Back to the page" : "Enlarge"; };
 
   el.append(parts.root);
   parts.root.player = { tick: advance, position }; // tests drive time
@@ -157,7 +160,6 @@ function render({ model, el }) {
   const watcher = new ResizeObserver(() => { if (width !== parts.stage.clientWidth) { width = parts.stage.clientWidth; redraw(); } });
   watcher.observe(parts.stage);
   window.addEventListener("hashchange", onHash);
-  document.addEventListener("fullscreenchange", onFull);
   model.on("change:step", onStep);
   const first = model.get("step") ?? talk.base.step ?? 0;
   open(talk.linked(location.hash, index) ?? { spec: talk.base, step: first, mode: "slots" });
@@ -165,7 +167,6 @@ function render({ model, el }) {
     cancelAnimationFrame(ui.frame);
     watcher.disconnect();
     window.removeEventListener("hashchange", onHash);
-    document.removeEventListener("fullscreenchange", onFull);
     model.off("change:step", onStep);
     talk.close();
   };

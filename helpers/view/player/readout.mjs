@@ -11,8 +11,8 @@ function figures(view, position) {
   return [
     ["Step", `${step}`, `of ${last}`],
     ["Time so far", secondsText(timeAt(cost, eased(position))), `of ${secondsText(cost.seconds)}, by the model`],
-    ["Sent by the busiest rank", nbytesText(busiest), `of ${nbytesText(Math.max(...cost.sent[last]))}; least for the busiest port: ${nbytesText(cost.least)}`],
-    ["busbw of the whole", Number.isFinite(cost.busbw) ? bandwidthText(cost.busbw) : "–", `of ${bandwidthText(view.link.bandwidth)} one way per GPU`],
+    ["Sent by the busiest rank", nbytesText(busiest), `of ${nbytesText(Math.max(...cost.sent[last]))}; least ${nbytesText(cost.least)}`],
+    ["busbw of the whole", view.faults.length || !(cost.busbw < Infinity) ? "–" : bandwidthText(cost.busbw), `of ${bandwidthText(view.link.bandwidth)} one way per GPU`],
   ];
 }
 

@@ -1,9 +1,9 @@
 // Which schedule is on show: asks the kernel or the page for traces, and keeps spec, trace and computed view together.
 import { compute, keepStep } from "./model.mjs";
-import { decode, refuse } from "./permalink.mjs";
+import { decode, known } from "./permalink.mjs";
 import { parse } from "./text.mjs";
 
-const given = (spec) => ({ text: spec.schedule, before: spec.before, after: spec.after, factor: spec.factor });
+const given = ({ schedule, before, after, factor, promise }) => ({ text: schedule, before, after, factor, promise });
 
 // Does an answer belong to the question that is open?
 function answers(trace, spec) {
@@ -65,9 +65,9 @@ export function session(model, onView, onError) {
     if (!found) return null;
     const { view = "slots", ...fields } = found;
     const spec = found.collective ? { nbytes: base.nbytes, link: base.link, root: null, nchunks: null, ...fields } : { ...base, ...fields };
-    const problem = refuse(spec, model.get("catalogue"), model.get("links"));
-    if (problem) onError(`This link asks for ${problem}, which this page does not have.`);
-    return problem ? null : { spec, step: found.step ?? 0, mode: view === "numbers" ? view : "slots" };
+    if (known(spec, model.get("catalogue"), model.get("links"))) return { spec, step: found.step ?? 0, mode: view };
+    onError("This link asks for a schedule that this page does not have.");
+    return null;
   }
 
   model.on("change:trace", hear);

@@ -1,8 +1,10 @@
 // The picture as tables: who holds what now, and what every rank received so far, with the arithmetic of the example values.
 import { inside } from "./cells.mjs";
 import { h } from "./dom.mjs";
+import { valuesIn } from "./draw-memory.mjs";
 import { chunkText } from "./sentence.mjs";
 import { input, value } from "./replay.mjs";
+import { place, times } from "./text.mjs";
 import { nbytesText } from "./units.mjs";
 
 const row = (kind, words) => h("tr", {}, words.map((word, i) => (kind === "th" || !i
@@ -10,19 +12,16 @@ const row = (kind, words) => h("tr", {}, words.map((word, i) => (kind === "th" |
 
 const table = (caption, head, rows) => h("table", {}, h("caption", {}, caption), h("thead", {}, row("th", head)), h("tbody", {}, rows));
 
-const place = (s, id) => (id < s.nranks ? `rank ${id}` : `switch ${id - s.nranks}`);
-
 // Rank by chunk at a state: whose contributions are inside, or the values.
 export function memoryTable(view, state, numbers) {
   const { schedule: s, columns, cost, run } = view;
   const direct = s.collective === "all_to_all";
   const word = (rank, column) => {
     if (!numbers) return inside(run, state, rank, column) || "–";
-    const values = [...new Set(column.slots.map((slot) => slot.chunk))].map((c) => value(run.counts(state, rank, c), c));
-    return values.filter((v) => v !== null).join(", ") || "–";
+    return valuesIn(view, state, rank, column).join(", ") || "–";
   };
   const head = ["Rank", ...columns.map(({ label }) => `${direct ? "from" : "chunk"} ${label}`), "sent", "received"];
-  const rows = Array.from({ length: view.places }, (_, rank) => row("td",
+  const rows = times(view.places, (rank) => row("td",
     [place(s, rank), ...columns.map((column) => word(rank, column)), nbytesText(cost.sent[state][rank]), nbytesText(cost.received[state][rank])]));
   const what = numbers ? "values" : direct ? "which receivers' chunks" : "whose contributions";
   return table(`After step ${state} of ${view.last}: ${what} every rank holds`, head, rows);

@@ -25,3 +25,8 @@ export function parse(text) {
     steps: lines.filter(Boolean).map((line) => line.split(/\s+/).map(transfer)),
   };
 }
+
+// [make(0), ..., make(n - 1)]
+export const times = (n, make) => Array.from({ length: n }, (_, i) => make(i));
+
+export const place = (s, id) => (id < s.nranks ? `rank ${id}` : `switch ${id - s.nranks}`);
