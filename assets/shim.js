@@ -43,8 +43,8 @@ const BytesInMotion = (() => {
 
   async function traceOf(spec) {
     if (spec.schedule) { // not in the catalogue: it travels inside its spec
-      const { schedule: text, before, after, factor } = spec;
-      return { text, before, after, factor };
+      const { schedule: text, ...promised } = spec;
+      return { text, ...promised };
     }
     await load(`schedules/${spec.collective}.js`);
     const key = spec.nchunks == null ? `${spec.nranks}` : `${spec.nranks}.${spec.nchunks}`;
