@@ -89,7 +89,8 @@ class Writer:
             number = self._numbers[group] = self._numbers.get(group, 0) + 1
             if not group:
                 self._checksum = zlib.crc32(f"{op} {agreed}".encode(), self._checksum)
-        text = _FIELD.join((op, str(number), agreed, more, group or "", where)).encode()[: _SIZE - _REC.size]
+        fields = op, str(number), agreed[:48], more[:60], (group or "")[:80], where[-60:]  # together they fit a record
+        text = _FIELD.join(fields).encode()[: _SIZE - _REC.size]
         at, self._count = self._at(self._count), self._count + 1
         self._region[at + _REC.size : at + _REC.size + len(text)] = text
         _REC.pack_into(self._region, at, self._count, time.monotonic(), State.INSIDE, len(text))

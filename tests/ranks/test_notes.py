@@ -1,0 +1,223 @@
+"""Op notes: entered is told from completed, signatures are compared, and what they cost."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import ClassVar
+
+import labs
+import pytest
+import torch
+import torch.distributed as dist
+
+from helpers.ranks import hooks, notes, places, streams, verdict
+from helpers.ranks.notes import State
+
+
+@pytest.fixture
+def region() -> memoryview:
+    return memoryview(bytearray(notes.REGION))
+
+
+def journals(*calls: list[tuple]) -> list[notes.Journal]:
+    """One journal per rank, from (op, agreed) of what it entered."""
+    found = []
+    for entered in calls:
+        region = memoryview(bytearray(notes.REGION))
+        writer = notes.Writer(region)
+        for op, agreed, *group in entered:
+            writer.enter(op, agreed, "", *group, where="cell line 7")
+        found.append(notes.read(region))
+    return found
+
+
+def test_a_note_tells_entered_from_completed(region):
+    writer = notes.Writer(region)
+    first = writer.enter("all_reduce", "float32[4]", where="cell line 7")
+    assert str(notes.read(region).inside) == "all_reduce #1 of float32[4]"
+    writer.mark(first, State.DONE)
+    journal = notes.read(region)
+    assert journal.inside is None and journal.notes[0].state == State.DONE and journal.notes[0].where == "cell line 7"
+    writer.enter("recv", "int64[2]", " from rank 3", None)
+    assert str(notes.read(region).inside) == "recv from rank 3 of int64[2]"
+    assert notes.read(region).entered == 1, "a receive is no collective"
+
+
+def test_old_records_are_overwritten(region):
+    writer = notes.Writer(region)
+    for _ in range(1000):
+        record = writer.enter("barrier", "")
+    writer.mark(0, State.DONE)  # long overwritten: nothing happens
+    journal = notes.read(region)
+    assert [note.number for note in journal.notes] == list(range(1001 - notes.KEPT, 1001))
+    assert journal.entered == 1000 and record == 999 and journal.inside.number == 1000
+
+
+def test_long_texts_are_cut_and_no_field_is_lost(region):
+    long = "x" * 500
+    notes.Writer(region).enter("reduce_scatter_single", long, "", long, long)
+    (note,) = notes.read(region).notes
+    assert note.op == "reduce_scatter_single" and min(map(len, (note.agreed, note.group, note.where))) >= 48
+
+
+def test_a_record_that_is_being_overwritten_is_left_out(region):
+    writer = notes.Writer(region)
+    writer.enter("barrier", "")
+    region[256:264] = (99).to_bytes(8, "little")  # another record's number, its text not yet there
+    assert notes.read(region).notes == ()
+
+
+def test_a_mismatch_is_said_in_words():
+    ring = [("all_reduce", "float32[8]")] * 3
+    found = journals(*[[*ring, ("all_reduce", "float32[8]")]] * 3, [*ring, ("broadcast", "float32[8] root 0")])
+    assert verdict.mismatch(found) == (
+        "ranks 0-2 are in all_reduce #4 of float32[8] (cell line 7),"
+        " rank 3 in broadcast #4 of float32[8] root 0 (cell line 7)"
+    )
+    assert verdict.mismatch(journals(ring, ring, ring[:1])) is None, "being behind is no mismatch"
+
+
+def test_groups_are_compared_by_themselves():
+    one, other = "g1|ranks 0, 1", "g2|ranks 2, 3"
+    fine = journals(
+        [("barrier", "", one)], [("barrier", "", one)], [("all_reduce", "a", other)], [("all_reduce", "a", other)]
+    )
+    assert verdict.mismatch(fine) is None
+    wrong = journals([("barrier", "", one)], [("all_reduce", "a", one)])
+    assert "barrier #1 in the group of ranks 0, 1" in verdict.mismatch(wrong)
+
+
+def test_waiting_is_hopeless_only_when_it_is():
+    waiting = [("all_reduce", "a")] * 2
+    assert verdict.hopeless(journals(waiting, waiting[:1]), pending={0, 1}) is None, "rank 1 may still come"
+    assert verdict.hopeless(journals(waiting, waiting), pending={0}) is None, "rank 1 has entered: it will arrive"
+    assert verdict.hopeless(journals(waiting, waiting[:1]), pending={0}).startswith("rank 1 finished without entering")
+    receives = journals([("recv", "a", None)], [])
+    assert verdict.hopeless(receives, pending={0}) is None, "sends and receives are not counted"
+
+
+def test_every_collective_is_noted_once_with_its_line(two):
+    def f():
+        x, y = torch.ones(4), torch.empty(8)
+        dist.all_reduce(x)
+        dist.all_gather_into_tensor(y, x)
+        dist.all_gather_object([None, None], "o")
+        dist.broadcast(x, src=1)
+        dist.reduce(x, 0, dist.ReduceOp.MAX)
+        dist.all_to_all_single(y, torch.ones(8), [4, 4], [4, 4])
+        handle = dist.all_reduce(x, async_op=True)
+        handle.wait()
+        dist.barrier()
+
+    two.run(f)
+    line = f.__code__.co_firstlineno
+    found = notes.read(two._team.members[1].region).notes
+    assert [(str(note), note.where) for note in found] == [
+        ("all_reduce #1 of float32[4]", f"test_notes.py line {line + 2}"),
+        ("all_gather_into_tensor #2 of float32[4]", f"test_notes.py line {line + 3}"),
+        ("all_gather_object #3", f"test_notes.py line {line + 4}"),
+        ("broadcast #4 of float32[4] root 1", f"test_notes.py line {line + 5}"),
+        ("reduce #5 of float32[4] root 0 max", f"test_notes.py line {line + 6}"),
+        ("all_to_all_single #6", f"test_notes.py line {line + 7}"),
+        ("all_reduce #7 of float32[4]", f"test_notes.py line {line + 8}"),
+        ("barrier #8", f"test_notes.py line {line + 10}"),
+    ]
+    assert {note.state for note in found} == {State.DONE}
+
+
+def test_a_batch_is_one_note_that_ends_with_its_last_wait(two):
+    def f():
+        other = 1 - dist.get_rank()
+        x, y = torch.ones(4), torch.empty(4)
+        works = dist.batch_isend_irecv([dist.P2POp(dist.isend, x, other), dist.P2POp(dist.irecv, y, other)])
+        for work in works:
+            work.wait()
+
+    two.run(f)
+    (note,) = notes.read(two._team.members[0].region).notes
+    assert (str(note), note.state) == ("batch_isend_irecv: to rank 1, from rank 1", State.DONE)
+
+
+def test_numbers_start_at_1_in_every_call(two):
+    for _ in range(2):
+        two.run(labs.healthy)
+        assert [note.number for note in notes.read(two._team.members[0].region).notes] == [1]
+
+
+def test_an_async_launch_is_not_a_wait(two):
+    """Four seconds of computing while a collective is under way: longer than the deadline, and no fault."""
+
+    def f():
+        handle = dist.all_reduce(torch.ones(4), async_op=True)
+        time.sleep(2.4)
+        handle.wait()
+
+    assert two.run(f) == [None, None]
+
+
+def test_a_gpus_collective_is_inside_only_once_its_stream_reaches_it(region):
+    """The events are played: no GPU is needed to see the order."""
+
+    class Event:
+        made: ClassVar[list] = []
+
+        def __init__(self):
+            self.reached = False
+            self.made.append(self)
+
+        def record(self):
+            pass
+
+        def query(self):
+            return self.reached
+
+    def state_is(wanted):
+        deadline = time.monotonic() + 5
+        while notes.read(region).notes[0].state != wanted and time.monotonic() < deadline:
+            time.sleep(0.001)
+        return notes.read(region).notes[0].state == wanted
+
+    writer, completion = notes.Writer(region), streams.StreamCompletion(Event, poll=0.001)
+    record = writer.enter("all_reduce", "float32[4]")
+    completion.end(writer, record, completion.begin())
+    assert state_is(State.LAUNCHED)
+    Event.made[0].reached = True
+    assert state_is(State.INSIDE)
+    Event.made[1].reached = True
+    assert state_is(State.DONE)
+
+
+def test_a_note_costs_at_most_a_twentieth_of_a_small_all_reduce(pools):
+    """A 64 KB all_reduce on 4 ranks, noted and not, in turns. Noise is larger than the cost, so the note is timed by itself."""
+
+    def cost():
+        x = torch.ones(16384)
+        region = memoryview(bytearray(notes.REGION))
+        noter = hooks.Noter(notes.Writer(region), hooks.Completion())
+        noted = noter.noted(lambda tensor: None, hooks._describer("all_reduce", dist.all_reduce))
+        reps = 2000
+        start = time.perf_counter()
+        for _ in range(reps):
+            noted(x)
+        note = (time.perf_counter() - start) / reps
+        times = []
+        for _ in range(50):
+            dist.barrier()
+            start = time.perf_counter()
+            dist.all_reduce.__wrapped__(x)
+            times.append(time.perf_counter() - start)
+        return note / sorted(times)[25]
+
+    assert min(pools[4].run(cost)) <= 0.05
+
+
+def test_ranks_are_written_as_people_do():
+    texts = {(0,): "rank 0", (0, 1): "ranks 0, 1", (0, 1, 2): "ranks 0-2", (0, 1, 2, 5, 7, 8): "ranks 0-2, 5, 7, 8"}
+    assert {ranks: places.ranks_text(list(ranks)) for ranks in texts} == texts
+
+
+def test_the_readers_own_code_is_told_from_libraries():
+    assert places.own("/tmp/ipykernel_12/345.py") and places.own(__file__)
+    assert not any(map(places.own, (torch.__file__, os.__file__, places.__file__)))
+    assert places.place("/tmp/ipykernel_12/345.py") == "cell" and places.place("/a/b/lab.py") == "lab.py"
