@@ -43,7 +43,7 @@ def run(path: Path) -> None:
             coalesce_streams=True,
         )
         try:
-            client.execute(env={**os.environ, **ENVIRONMENT}, cleanup_kc=True)  # nbclient leaves a manager it is given
+            client.execute(env={**ENVIRONMENT, **os.environ}, cleanup_kc=True)  # nbclient leaves a manager it is given
         except (CellExecutionError, CellTimeoutError, DeadKernelError) as failed:
             raise NotebookFailed(f"{path.name}: {failed}") from None
     noise = stderr(notebook)

@@ -66,6 +66,8 @@ class Schedule:
             _whole(name, getattr(self, name), least)
         if self.root is not None:
             _in_range("root", self.root, self.nranks, "")
+        for name in ("collective", "algorithm"):
+            _one_word(name, getattr(self, name))
         steps = tuple(tuple(t if type(t) is Transfer else Transfer(*t) for t in step) for step in self.steps)
         object.__setattr__(self, "steps", steps)
         for number, step in enumerate(steps, 1):
@@ -176,6 +178,12 @@ class Schedule:
 def _whole(name: str, value: object, least: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise ScheduleError(f"{name} must be a whole number >= {least}, got {value!r}")
+
+
+def _one_word(name: str, value: object) -> None:
+    """A name stands between spaces in the text form, where "-" means none."""
+    if value is not None and not (isinstance(value, str) and re.fullmatch(r"\S+", value) and value != "-"):
+        raise ScheduleError(f'{name} must be one word, like "all_reduce" or "two-rings", got {value!r}')
 
 
 def _in_range(name: str, value: object, size: int, where: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -40,11 +41,13 @@ def gap(question: str, guess: float, truth: float, unit: str = "") -> None:
 
 
 @contextmanager
-def refuses(expected: type[BaseException]) -> Iterator[None]:
-    """Prints the message of the error that a lesson wants, and raises ClaimError if none, or another, came."""
+def refuses(expected: type[BaseException]) -> Iterator[SimpleNamespace]:
+    """Prints the message of the error that a lesson wants (`as caught`: caught.message), and raises ClaimError if none came."""
+    caught = SimpleNamespace(message="")
     try:
-        yield
+        yield caught
     except expected as error:
+        caught.message = str(error)
         print(f"{type(error).__name__}: {error}")
     else:
         raise ClaimError(f"expected {expected.__name__}, but nothing was raised")

@@ -71,6 +71,13 @@ def test_a_switch_may_be_added_into_by_many_at_once():
     check(build(step, [Transfer(3, r, 0) for r in range(3)], nchunks=1, nswitches=1))
 
 
+@pytest.mark.parametrize("name", ["two rings", "", "-", 3, "a\nb"])
+def test_a_name_is_one_word(name):
+    """Else the text form could not be read back."""
+    with pytest.raises(ScheduleError, match="algorithm must be one word"):
+        RING(4).named("all_reduce", name)
+
+
 def test_is_a_value():
     assert RING(4) == RING(4) != RING(5)
     assert len({RING(4), RING(4)}) == 1
@@ -150,7 +157,7 @@ def test_or_is_beside_and_wants_disjoint_slots():
     n = 5
     clockwise = RING(n).on(range(n), n, chunks=range(n), nchunks=2 * n)
     back = RING(n).on([-r % n for r in range(n)], n, chunks=range(n, 2 * n), nchunks=2 * n)
-    both = (clockwise | back).named("all_reduce", "two rings")
+    both = (clockwise | back).named("all_reduce", "two-rings")
     check(both)
     assert len(both.steps) == 2 * (n - 1)
     assert len(both.steps[0]) == 2 * n

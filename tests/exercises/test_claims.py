@@ -24,8 +24,9 @@ def test_a_long_value_is_cut(capsys):
 
 
 def test_refuses_prints_the_error_that_a_lesson_wants(capsys):
-    with refuses(ValueError):
+    with refuses(ValueError) as caught:
         raise ValueError("rank 0 chunk 1")
+    assert caught.message == "rank 0 chunk 1"
     assert capsys.readouterr().out == "ValueError: rank 0 chunk 1\n"
 
 
