@@ -19,12 +19,14 @@ from typing import Any
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
 log = logging.getLogger(__name__)
 
 REQUIRED = {"able", "read", "hardware"}
 OPTIONAL = {"run", "needs"}
+Row = tuple[str, nodes.paragraph]
 PAIRS = {"book": ("notebooks", "Lab"), "notebooks": ("book", "Chapter")}
 
 
@@ -41,7 +43,8 @@ def add_card(app: Sphinx, doctree: nodes.document) -> None:
     except ValueError as error:
         log.warning("%s", error, location=docname, type="bim", subtype="card")
         return
-    title.parent.insert(title.parent.index(title) + 1, draw_card(card, docname, app.env.found_docs))
+    rows = facts(card, docname, app.env.found_docs) + own_file(app.env)
+    title.parent.insert(title.parent.index(title) + 1, draw_card(card["able"], rows))
 
 
 def read_card(card: Any) -> dict[str, Any]:
@@ -60,15 +63,16 @@ def read_card(card: Any) -> dict[str, Any]:
     return card
 
 
-def draw_card(card: dict[str, Any], docname: str, docs: set[str]) -> nodes.container:
+def draw_card(able: list[str], rows: list[Row]) -> nodes.container:
     """The card as document nodes, so that its links are checked like any other."""
-    able = nodes.bullet_list("", *(nodes.list_item("", prose(item)) for item in card["able"]))
+    items = nodes.bullet_list("", *(nodes.list_item("", prose(item)) for item in able))
+    fields = [nodes.field("", nodes.field_name("", name), nodes.field_body("", body)) for name, body in rows]
     box = nodes.container(classes=["bim-card"])
-    box += [nodes.paragraph("", "Afterwards you can", classes=["bim-card-head"]), able, facts(card, docname, docs)]
+    box += [nodes.paragraph("", "Afterwards you can", classes=["bim-card-head"]), items, nodes.field_list("", *fields)]
     return box
 
 
-def facts(card: dict[str, Any], docname: str, docs: set[str]) -> nodes.field_list:
+def facts(card: dict[str, Any], docname: str, docs: set[str]) -> list[Row]:
     """The card's second column: minutes, hardware, what comes first, and the other half of the pair."""
     rows = [("Read", prose(f"{card['read']} min"))]
     if "run" in card:
@@ -79,8 +83,17 @@ def facts(card: dict[str, Any], docname: str, docs: set[str]) -> nodes.field_lis
     if pair := other_half(docname, docs):
         label, target = pair
         rows.append((label, link(target)))
-    fields = [nodes.field("", nodes.field_name("", name), nodes.field_body("", body)) for name, body in rows]
-    return nodes.field_list("", *fields)
+    return rows
+
+
+def own_file(env: BuildEnvironment) -> list[Row]:
+    """For a notebook: a link that downloads it."""
+    path = PurePosixPath(env.doc2path(env.docname, base=False))
+    if path.suffix != ".ipynb":
+        return []
+    download = addnodes.download_reference("", "", nodes.literal("", path.name), reftarget=path.name)
+    download["filename"] = env.dlfiles.add_file(env.docname, str(path))
+    return [("Download", nodes.paragraph("", "", download))]
 
 
 def other_half(docname: str, docs: set[str]) -> tuple[str, str] | None:

@@ -94,3 +94,18 @@ def test_fallback_stays_where_a_widget_fails(address, open_page):
     page.goto(f"{address('sample')}/book/kitchen.html")
     page.locator(".bim-mount[data-failed]").wait_for(state="attached")
     assert page.get_by_text("all_reduce by ring on 4 ranks, 64 MiB").is_visible()
+
+
+@pytest.mark.parametrize(("motion", "at_once"), [("reduce", True), ("no-preference", False)])
+def test_reduced_motion_jumps(motion, at_once, address, open_page):
+    page, _ = open_page(address("sample"), "book/kitchen.html", reduced_motion=motion)
+    read_through(page)
+    said = page.locator(".bim-mount [aria-live]").first
+    before = said.text_content()
+    after = page.get_by_role("button", name="Step forward").evaluate(
+        "button => { button.click(); return button.closest('.bim-mount').querySelector('[aria-live]').textContent; }"
+    )
+    assert (after != before) == at_once
+    assert page.evaluate("getComputedStyle(document.documentElement).scrollBehavior") == (
+        "auto" if at_once else "smooth"
+    )
