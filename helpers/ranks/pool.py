@@ -41,6 +41,7 @@ class Ranks:
         self._env = _strings(env or {})
         self._busy = threading.Lock()
         self._closed = False
+        self._details = "no call has failed"
         self._team: Team | None = None
         self._finalizer: Callable[[], None] = lambda: None
         self._start()
@@ -87,12 +88,20 @@ class Ranks:
             raise RuntimeError("these ranks are in a call already: one call at a time, or a second Ranks()")
         try:
             return self._run(message, limit, on_emit)
-        except BaseException as error:
-            if not (isinstance(error, RankError) and error.sound):
+        except RankError as error:
+            self._details = error.details()
+            if not error.sound:
                 self._stop()
+            raise
+        except BaseException:
+            self._stop()
             raise
         finally:
             self._busy.release()
+
+    def details(self) -> str:
+        """Everything about the last call that failed: every rank's state, traceback, latest operations, stack and output."""
+        return self._details
 
     def close(self) -> None:
         """End the ranks. Nothing of them is left when this returns; closing twice is fine."""

@@ -60,6 +60,10 @@ class RankError(RuntimeError):
         """Every rank's state, full traceback, latest operations, stack and output."""
         return self._details
 
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows: the message alone, without the way through this library."""
+        return [f"RankError: {self}", "(everything the ranks said and did: print(ranks.details()))"]
+
     def __reduce__(self):
         return RankError, (str(self), self.failures, self.states, self._details, self.sound)
 

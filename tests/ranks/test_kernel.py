@@ -68,6 +68,7 @@ class Cell:
     def __init__(self, client, message: str):
         self.client, self.message = client, message
         self.text = self.error = ""
+        self.shown: list[str] = []  # an error as the notebook draws it
         self.busy = True
 
     def read(self) -> None:
@@ -78,6 +79,7 @@ class Cell:
         self.text += content.get("text", "") if got["msg_type"] == "stream" else ""
         if got["msg_type"] == "error":
             self.error = f"{content['ename']}: {content['evalue']}"
+            self.shown = content["traceback"]
         self.busy = content.get("execution_state") != "idle"
 
     def end(self) -> Cell:
@@ -191,3 +193,11 @@ def test_nothing_outlives_a_restart(doomed):
     below = doomed.below()
     doomed.manager.restart_kernel(now=True)
     assert psutil.wait_procs(below, timeout=5)[1] == []
+
+
+def test_the_notebook_shows_the_message_and_not_the_way_through_the_library(kernel):
+    kernel.run("def f(): raise ValueError('boom')")
+    cell = kernel.run("r.run(f)")
+    assert cell.shown == [cell.error, "(everything the ranks said and did: print(ranks.details()))"]
+    details = kernel.run("print(r.details())").text
+    assert "Traceback (most recent call last)" in details and details.count("raised ValueError: boom") == 5

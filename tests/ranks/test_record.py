@@ -1,0 +1,89 @@
+"""Recorded runs: what is written, what is read back, and when which is shown."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import platform
+from pathlib import Path
+
+import pytest
+
+from helpers.ranks import Timing, load, measured_or_recorded, record
+from helpers.ranks import record as record_function
+
+recorder = __import__("sys").modules["helpers.ranks.record"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch) -> Path:
+    monkeypatch.setattr(recorder, "FOLDER", tmp_path)
+    monkeypatch.delenv(recorder.SWITCH, raising=False)
+    return tmp_path
+
+
+def test_a_run_is_read_back_as_it_was_written(folder):
+    made = record(
+        "ring-all-reduce", {"rows": [Timing(1.0, 2.0, 3)], "p": (1, 2)}, "make lab", label="4 ranks, gloo, CPU"
+    )
+    read = load("ring-all-reduce")
+    assert read.data == made.data == {"rows": [{"min": 1.0, "median": 2.0, "reps": 3}], "p": [1, 2]}
+    assert (read.machine, read.versions, read.date, read.command) == (
+        made.machine,
+        made.versions,
+        made.date,
+        "make lab",
+    )
+    assert (made.source, read.source) == ("live", "replay")
+    assert str(read).startswith("4 ranks, gloo, CPU; ") and str(read).endswith(f"recorded {read.date}")
+
+
+def test_it_says_what_it_ran_on_and_not_where_or_who():
+    text = Path(recorder.FOLDER / "x.json")
+    record("x", [1], "make lab")
+    held = json.loads(text.read_text())
+    assert set(held) == {"name", "data", "label", "machine", "versions", "date", "command"}
+    assert held["machine"]["cores"] >= 1 and held["versions"]["python"] == platform.python_version()
+    for secret in (platform.node(), str(Path.home()), getpass.getuser(), str(Path.cwd())):
+        assert secret not in json.dumps(held["machine"]) + json.dumps(held["versions"])
+
+
+@pytest.mark.parametrize("name", ["../x", "A", "", "a b", 3])
+def test_names_that_are_refused(name):
+    with pytest.raises(ValueError, match="is named like"):
+        record(name, [], "")
+
+
+def test_what_json_cannot_hold_is_refused(folder):
+    for data, error in (({1, 2}, TypeError), (float("nan"), ValueError)):
+        with pytest.raises(error):
+            record("x", data, "")
+    assert list(folder.iterdir()) == []
+
+
+def test_a_missing_run_names_those_that_exist():
+    record("ring", [], "")
+    with pytest.raises(FileNotFoundError, match=r"no recorded run 'rings' \(there are: ring\)"):
+        load("rings")
+
+
+def test_a_live_reader_sees_their_own_run_and_a_rebuild_the_recorded_one(monkeypatch):
+    runs = iter([10, 20, 30])
+    live = measured_or_recorded("x", lambda: {"t": next(runs)})
+    assert (live.data, live.fresh, live.source) == ({"t": 10}, {"t": 10}, "live")
+    monkeypatch.setenv(recorder.SWITCH, "record")
+    assert measured_or_recorded("x", lambda: {"t": next(runs)}, label="L", command="C").data == {"t": 20}
+    monkeypatch.setenv(recorder.SWITCH, "recorded")
+    shown = measured_or_recorded("x", lambda: {"t": next(runs)})
+    assert (shown.data, shown.fresh, shown.source) == ({"t": 20}, {"t": 30}, "replay")
+    assert (shown.label, shown.command) == ("L", "C")
+
+
+def test_an_unknown_mode_is_refused_and_a_missing_run_is_noticed_before_measuring(monkeypatch):
+    monkeypatch.setenv(recorder.SWITCH, "recorded")
+    with pytest.raises(FileNotFoundError, match="make it with BYTES_IN_MOTION=record"):
+        measured_or_recorded("x", lambda: pytest.fail("measured in vain"))
+    monkeypatch.setenv(recorder.SWITCH, "yes")
+    with pytest.raises(ValueError, match="BYTES_IN_MOTION is unset"):
+        measured_or_recorded("x", dict)
+    assert record_function is record
