@@ -50,11 +50,11 @@ export function timeView(view, width, onHold, onDrop) {
   return { node, show };
 }
 
-function scrub(node, positionOf, onHold, onDrop) {
+function scrub(node, whereIs, onHold, onDrop) {
   let held = false;
   const drag = (event) => {
     if (event.type === "pointerdown") node.setPointerCapture(event.pointerId), held = true;
-    const at = positionOf(event.clientX - node.getBoundingClientRect().left);
+    const at = whereIs(event.clientX - node.getBoundingClientRect().left);
     if (held) event.type === "pointerup" ? onDrop(Math.round(at)) : onHold(at);
     held &&= event.type !== "pointerup";
   };
