@@ -4,16 +4,17 @@ import re
 
 import pytest
 from books import ROOT, SAMPLE, pages_of_toc
-from pages import read_through
+from pages import assert_within_budget, read_through
 
 BOOKS = {"site": ROOT, "sample": SAMPLE}
 PAGES = [(book, path) for book, source in BOOKS.items() for path in pages_of_toc(source)]
 
 
 @pytest.mark.parametrize(("book", "path"), PAGES, ids=lambda value: value)
-def test_every_player_steps(book, path, address, open_page):
+def test_page_is_light_and_every_player_steps(book, path, address, open_page):
     page, watch = open_page(address(book), path)
     read_through(page)
+    assert_within_budget(page, watch)
     step_every_player(page)
     watch.assert_clean(path)
 

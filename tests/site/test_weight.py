@@ -2,32 +2,9 @@
 
 import gzip
 
-import pytest
-from books import ROOT, SAMPLE, pages_of_toc
-from pages import read_through
+from pages import KB
 
-KB = 1000
-BUDGETS = {"text": 350 * KB, "player": 400 * KB, "chart": 800 * KB}
 WIDGET = 15 * KB
-BOOKS = {"site": ROOT, "sample": SAMPLE}
-PAGES = [(book, path) for book, source in BOOKS.items() for path in pages_of_toc(source)]
-
-
-@pytest.mark.parametrize(("book", "path"), PAGES, ids=lambda value: value)
-def test_page_keeps_its_budget(book, path, address, open_page):
-    page, watch = open_page(address(book), path)
-    read_through(page)
-    page.wait_for_load_state("networkidle")
-    weight = sum(watch.sizes.values())
-    budget = BUDGETS[kind(page)]
-    heaviest = sorted(watch.sizes.items(), key=lambda item: -item[1])[:5]
-    assert 20 * KB < weight <= budget, f"{path}: {weight} of {budget} bytes; {heaviest}"
-
-
-def kind(page) -> str:
-    """What the heaviest thing on the page is."""
-    kinds = set(page.locator(".bim-mount").evaluate_all("mounts => mounts.map((mount) => mount.dataset.kind)"))
-    return next((kind for kind in ("chart", "player") if kind in kinds), "text")
 
 
 def test_pages_are_served_gzipped(address, open_page):
