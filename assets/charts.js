@@ -15,10 +15,19 @@ BytesInMotion.charts = (() => {
     return value;
   }
 
-  function themed({ data, layout }) {
+  function themed({ data, layout: { title, ...layout } }) {
     const dark = isDark();
     const show = dark ? recolour : structuredClone; // plotly writes into what it is given
-    return { data: show(data), layout: { ...show(layout), template: dark ? theme.dark : theme.light, autosize: true } };
+    const template = structuredClone(dark ? theme.dark : theme.light);
+    template.layout.margin.t = 12; // the title stands above, as text that wraps
+    return { data: show(data), layout: { ...show(layout), template, autosize: true } };
+  }
+
+  function finding({ title }) {
+    const line = document.createElement("p");
+    line.className = "bim-finding";
+    line.textContent = (title?.text ?? title ?? "").replace(/<[^>]+>/g, " ");
+    return line;
   }
 
   function numbers(el) {
@@ -35,8 +44,9 @@ BytesInMotion.charts = (() => {
     box.className = "bim-chart";
     box.id = `chart-${spec.name}`;
     box.setAttribute("role", "group");
-    box.setAttribute("aria-label", el.querySelector("p")?.textContent ?? "Chart");
-    el.replaceChildren(box, numbers(el));
+    const title = finding(spec.layout);
+    box.setAttribute("aria-label", title.textContent);
+    el.replaceChildren(title, box, numbers(el));
     const redraw = () => {
       const { data, layout } = themed(spec);
       return Plotly.react(box, data, layout, spec.config);

@@ -65,16 +65,16 @@ def plotly(watch) -> int:
 def test_chart_follows_the_theme(address, open_page):
     page, watch = open_page(address("sample"), "notebooks/kitchen.html", theme="light")
     read_through(page)
-    line, title = page.locator(".bim-chart .scatterlayer path.js-line").first, page.locator(".bim-chart .gtitle")
+    line, title = page.locator(".bim-chart .scatterlayer path.js-line").first, page.locator(".bim-chart .xtitle")
     light = line.get_attribute("style"), title.get_attribute("style")
     page.get_by_role("button", name="Dark theme").click()
     page.wait_for_function(
-        "said => document.querySelector('.bim-chart .gtitle').getAttribute('style') !== said", arg=light[1]
+        "said => document.querySelector('.bim-chart .xtitle').getAttribute('style') !== said", arg=light[1]
     )
     assert line.get_attribute("style") != light[0], "a colour that the figure names follows too"
     page.get_by_role("button", name="Dark theme").click()
     page.wait_for_function(
-        "said => document.querySelector('.bim-chart .gtitle').getAttribute('style') === said", arg=light[1]
+        "said => document.querySelector('.bim-chart .xtitle').getAttribute('style') === said", arg=light[1]
     )
     assert line.get_attribute("style") == light[0]
     watch.assert_clean("theme")
@@ -84,7 +84,8 @@ def test_chart_keeps_its_numbers(address, open_page):
     page, _ = open_page(address("sample"), "notebooks/kitchen.html")
     read_through(page)
     chart = page.locator('.bim-mount[data-kind="chart"]')
-    assert chart.get_by_role("group", name="Twice the ranks, twice the steps.").is_visible()
+    assert chart.get_by_role("group", name="Twice the ranks, twice the steps").is_visible()
+    assert chart.locator(".bim-finding").inner_text() == "Twice the ranks, twice the steps"
     chart.get_by_text("The numbers").click()
     assert chart.get_by_role("cell", name="4.5").is_visible()
 
