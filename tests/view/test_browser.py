@@ -1,0 +1,398 @@
+"""The player in Chromium, alone on a page from a file: every control pressed, by mouse and by keyboard, and what it says read back."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import harness
+import pytest
+from playwright.sync_api import Page, expect
+
+from helpers.collectives import CATALOGUE, Schedule, price
+from helpers.facts import LINKS
+from helpers.units import seconds_text
+from helpers.view.player import player_spec, resolve
+
+AXE = Path(__file__).parents[1] / "vendor" / "axe-core" / "axe.min.js"
+RING = CATALOGUE["all_reduce", "ring"]
+BROKEN = Schedule("all_reduce", "mine", 4, 4, RING(4).steps[:-1])
+DOUBLED = Schedule("all_reduce", "mine", 4, 4, (*RING(4).steps[:3], RING(4).steps[2], *RING(4).steps[3:]))
+
+
+@pytest.fixture
+def open_player(browser, tmp_path):
+    """open_player(spec, ..., theme=, width=, motion=) -> a page whose clock only `tick` moves; errors and requests fail the test."""
+    contexts, troubles = [], []
+
+    def open_(*specs, theme="light", width=1280, motion="no-preference", live=False, clock="manual", hash_=""):
+        address = harness.write(tmp_path / "player.html", list(specs), theme=theme, live=live)
+        context = browser.new_context(viewport={"width": width, "height": 900}, reduced_motion=motion)
+        context.grant_permissions(["clipboard-read", "clipboard-write"])
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
+        page.on(
+            "request",
+            lambda request: None if request.url.startswith(("file:", "data:")) else troubles.append(request.url),
+        )
+        page.goto(f"{address}?{clock}{hash_}")
+        page.locator(".bim-sentence").first.wait_for()
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert troubles == []
+
+
+def tick(page: Page, ms: float, nth: int = 0) -> None:
+    page.evaluate("([nth, ms]) => document.querySelectorAll('.bim-player')[nth].player.tick(ms)", [nth, ms])
+
+
+def position(page: Page) -> float:
+    return page.evaluate("document.querySelector('.bim-player').player.position()")
+
+
+def press(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def said(page: Page) -> str:
+    return page.locator(".bim-player [aria-live=polite]").first.inner_text()
+
+
+def lead(page: Page) -> str:
+    return page.locator(".bim-sentence strong").first.inner_text()
+
+
+def figure(page: Page, name: str) -> str:
+    return page.locator(".bim-readout div", has_text=name).locator("strong").inner_text()
+
+
+def test_the_first_frame_is_complete_and_still(open_player):
+    page = open_player(player_spec(RING(4)))
+    assert lead(page) == "Start."
+    assert page.locator(".bim-memory .bim-cell").count() == 16
+    assert page.locator(".bim-memory .bim-full").count() == 16
+    assert page.locator(".bim-topology .bim-badge").count() == 4
+    assert page.locator(".bim-topology .bim-carry").count() == 0
+    assert page.locator(".bim-time .bim-bytes").count() == 6 * 4
+    tick(page, 5000)
+    assert position(page) == 0
+
+
+def test_it_never_starts_by_itself(open_player):
+    page = open_player(player_spec(RING(4)), clock="real")
+    page.wait_for_timeout(700)
+    assert position(page) == 0
+
+
+def test_every_transport_button(open_player):
+    page = open_player(player_spec(RING(4)))
+    for name, ends in [("Step forward", 1), ("Step forward", 2), ("Step back", 1), ("Last step", 6), ("First step", 0)]:
+        before = said(page)
+        press(page, name)
+        tick(page, 450)
+        assert position(page) == ends
+        assert said(page) != before
+    press(page, "Play")
+    tick(page, 3 * 450)
+    assert lead(page) == "Step 3 of 6, reduce-scatter."
+    press(page, "Pause")
+    tick(page, 10_000)
+    assert position(page) == 3
+    page.get_by_role("slider", name="Step").fill("5")
+    assert lead(page) == "Step 5 of 6, all-gather."
+    assert page.get_by_role("slider", name="Step").get_attribute("aria-valuetext") == "Step 5 of 6, all-gather"
+
+
+def test_playing_in_real_time_reaches_the_end(open_player):
+    page = open_player(player_spec(RING(2)), clock="real")
+    page.get_by_role("combobox", name="Speed").select_option("4×")
+    press(page, "Play")
+    expect(page.locator(".bim-sentence em")).to_have_text("Done: the promise is kept.")
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
+
+
+def test_speed_and_ease(open_player):
+    page = open_player(player_spec(RING(4)))
+    page.get_by_role("combobox", name="Speed").select_option("¼×")
+    press(page, "Step forward")
+    tick(page, 450)
+    assert position(page) == 0.25
+
+
+def test_chunks_travel_while_memory_waits(open_player):
+    page = open_player(player_spec(RING(4)))
+    press(page, "Step forward")
+    places = set()
+    for _ in range(4):
+        tick(page, 100)
+        places.add(page.locator(".bim-packet").first.get_attribute("transform"))
+        assert page.locator(".bim-memory .bim-full").count() == 16
+    tick(page, 50)
+    assert len(places) == 4
+    assert page.locator(".bim-memory .bim-full").count() == 20
+    assert page.locator(".bim-topology .bim-carry").count() == 4
+
+
+def test_figures_are_the_models_own(open_player):
+    page = open_player(player_spec(RING(4), "64 MiB", "pcie-4", 6))
+    assert figure(page, "Time so far") == seconds_text(price(RING(4), 2**26, LINKS["pcie-4"]).seconds)
+    assert figure(page, "Sent by the busiest rank") == "96 MiB"
+    assert page.locator(".bim-sentence em").inner_text() == "Done: the promise is kept."
+
+
+def test_every_control_of_the_sentence(open_player):
+    page = open_player(player_spec(RING(4), step=3))
+
+    def choose(name: str, option: str) -> None:
+        page.get_by_role("combobox", name=name).focus()
+        page.get_by_role("combobox", name=name).select_option(option)
+
+    seen = {page.locator(".bim-panel-time").inner_html()}
+    for name, option in [
+        ("Network", "PCIe 4.0 x16"),
+        ("Size", "1 GiB"),
+        ("Number of ranks", "8"),
+        ("Algorithm", "flat"),
+    ]:
+        choose(name, option)
+        page.wait_for_timeout(50)
+        seen.add(page.locator(".bim-panel-time").inner_html())
+        assert page.evaluate("document.activeElement.getAttribute('aria-label')") == name  # focus stays
+    assert len(seen) == 5
+    assert lead(page).startswith("Step 7 of 14")  # half way stays half way
+    choose("Collective", "broadcast")
+    choose("Algorithm", "ring")
+    expect(page.get_by_role("combobox", name="Number of chunks")).to_have_value("4")
+    choose("Number of chunks", "16")
+    expect(page.locator(".bim-sentence strong")).to_contain_text("of 22")
+    assert page.get_by_role("combobox", name="Root").count() == 0  # the page has root 0 only
+
+
+def test_every_schedule_of_the_catalogue_plays(open_player):
+    page = open_player(player_spec(RING(2)))
+    for collective, algorithm in CATALOGUE:
+        for nranks in (2, 16):
+            page.get_by_role("combobox", name="Collective").select_option(collective)
+            page.wait_for_timeout(15)
+            page.get_by_role("combobox", name="Algorithm").select_option(algorithm)
+            page.wait_for_timeout(15)
+            page.get_by_role("combobox", name="Number of ranks").select_option(str(nranks))
+            page.wait_for_timeout(30)
+            assert page.locator(".bim-topology .bim-badge").count() == nranks
+            press(page, "Last step")
+            expect(page.locator(".bim-sentence em")).to_have_text("Done: the promise is kept.")
+            press(page, "First step")
+
+
+def test_keyboard(open_player):
+    page = open_player(player_spec(RING(4)))
+    page.locator(".bim-stage").focus()
+    for key, ends in [("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1), ("End", 6), ("Home", 0)]:
+        page.keyboard.press(key)
+        tick(page, 450)
+        assert position(page) == ends, key
+    page.keyboard.press("Space")
+    tick(page, 900)
+    assert position(page) == 2
+    page.keyboard.press("Space")
+    tick(page, 10_000)
+    assert position(page) == 2
+    page.get_by_role("button", name="Step forward").focus()
+    page.keyboard.press("Space")  # presses the button, does not play
+    tick(page, 10_000)
+    assert position(page) == 3
+    page.get_by_role("slider", name="Step").focus()
+    page.keyboard.press("ArrowRight")
+    assert position(page) == 4
+
+
+def test_focus_is_seen_and_targets_are_large(open_player):
+    page = open_player(player_spec(RING(4)))
+    boxes = page.eval_on_selector_all(
+        ".bim-player :is(button, select, input, summary)",
+        "all => all.map((one) => [one.ariaLabel || one.textContent, one.getBoundingClientRect()])"
+        ".map(([name, box]) => [name, box.width, box.height])",
+    )
+    assert len(boxes) == 19
+    assert [box for box in boxes if min(box[1:]) < 24] == []
+    page.keyboard.press("Tab")
+    style = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert style == "solid"
+
+
+def test_screen_readers_are_not_flooded_while_playing(open_player):
+    page = open_player(player_spec(RING(16)))
+    press(page, "Play")
+    heard = [said(page)]
+    for _ in range(60):
+        tick(page, 225)
+        if said(page) != heard[-1]:
+            heard.append(said(page))
+    assert position(page) == 30
+    assert 5 <= len(heard) <= 9  # 13.5 s at one sentence every 2 s at most
+    assert heard[-1].startswith("Step 30 of 30, all-gather: ")
+    assert heard[-1].endswith("Done: the promise is kept.")
+
+
+def test_reduced_motion_jumps(open_player):
+    page = open_player(player_spec(RING(4)), motion="reduce")
+    press(page, "Step forward")
+    assert position(page) == 1
+    press(page, "Play")
+    for ms in (100, 200, 300, 400):
+        tick(page, ms)
+        assert position(page) == int(position(page))
+
+
+def test_dragging_the_time_view_scrubs(open_player):
+    page = open_player(player_spec(RING(4)))
+    page.locator(".bim-time").scroll_into_view_if_needed()
+    box = page.locator(".bim-time").bounding_box()
+    page.mouse.move(box["x"] + 40, box["y"] + 30)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 30)
+    assert 2 < position(page) < 4
+    page.mouse.up()
+    assert position(page) == 3
+    page.mouse.move(box["x"] + 40, box["y"] + 30)
+    assert position(page) == 3
+
+
+def test_numbers_mode_and_tables(open_player):
+    page = open_player(player_spec(RING(3), step=4))
+    page.get_by_text("This picture as a table").click()
+    page.get_by_text("What every rank received").click()
+    expect(page.locator("details table")).to_have_count(2)
+    state, log = page.locator("details table").all()
+    assert state.locator("tbody tr").first.inner_text().split("\t") == [
+        "rank 0",
+        "0+1+2",
+        "0+1+2",
+        "0+1+2",
+        "85.3 MiB",
+        "85.3 MiB",
+    ]
+    assert log.locator("tbody tr").count() == 12
+    assert log.locator("tbody tr").last.inner_text().split("\t") == [
+        "1",
+        "rank 0",
+        "chunk 1",
+        "rank 2",
+        "adds",
+        "8 + 5 = 13",
+    ]
+    press(page, "Numbers")
+    totals = [sum((3 * r + 5 * c + 2) % 9 + 1 for r in range(3)) for c in range(3)]
+    assert page.locator(".bim-number").all_text_contents() == [str(t) for t in totals] * 3
+    assert page.locator("details table").first.locator("tbody tr").last.inner_text().split("\t")[1:4] == [
+        str(t) for t in totals
+    ]
+    press(page, "Step back")
+    tick(page, 450)
+    assert page.locator("details table").nth(1).locator("tbody tr").count() == 9
+
+
+def test_a_link_brings_the_whole_state_back(open_player):
+    page = open_player(player_spec(RING(4)), player_spec(RING(2)))
+    second = page.locator(".bim-player").nth(1)
+    second.get_by_role("combobox", name="Number of ranks").select_option("5")
+    second.get_by_role("combobox", name="Size").select_option("4 KiB")
+    second.get_by_role("button", name="Numbers").click()
+    second.get_by_role("slider").fill("3")
+    second.get_by_role("button", name="Copy link").click()
+    expect(second.get_by_role("status")).to_have_text("Link copied.")
+    link = page.evaluate("navigator.clipboard.readText()")
+    page.goto("about:blank")
+    page.goto(link)
+    again = page.locator(".bim-player").nth(1)
+    expect(again.locator(".bim-sentence strong")).to_have_text("Step 3 of 8, reduce-scatter.")
+    expect(again.get_by_role("combobox", name="Size")).to_have_value("4096")
+    expect(again.get_by_role("button", name="Numbers")).to_have_attribute("aria-pressed", "true")
+    assert lead(page) == "Start."  # the first player is not meant
+
+
+@pytest.mark.parametrize(
+    "hash_", ["#player-0--collective-all_reduce--algorithm-psychic--nranks-4--step-1", "#player-0--x", "#a:b(c"]
+)
+def test_a_bad_link_leaves_the_page_as_it_was(open_player, hash_):
+    page = open_player(player_spec(RING(4)), hash_=hash_)
+    assert lead(page) == "Start."
+
+
+def test_python_of_what_is_on_show(open_player):
+    page = open_player(player_spec(RING(4), step=2))
+    press(page, "Copy as Python")
+    expect(page.get_by_role("status")).to_have_text("Python copied.")
+    cell = page.evaluate("navigator.clipboard.readText()")
+    names: dict = {}
+    exec(cell.replace("\n\nplayer(", "\n\nmade = player("), names)
+    assert names["made"].spec == player_spec(RING(4), step=2)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "mark", "count", "words"),
+    [
+        (BROKEN, ".bim-missing", 4, r"Wrong: chunk \d of rank 0 lacks rank \d \(4 slots are wrong\)"),
+        (DOUBLED, ".bim-cross", 4, r"Wrong: chunk \d of rank 0 has rank .* too often"),
+    ],
+)
+def test_a_broken_schedule_shows_where(open_player, schedule, mark, count, words):
+    page = open_player(player_spec(schedule))
+    assert page.get_by_role("combobox", name="Algorithm").evaluate("one => one.selectedOptions[0].text") == "as given"
+    press(page, "Last step")
+    assert page.locator(f".bim-memory {mark}").count() >= count
+    assert re.search(words, page.locator(".bim-sentence em").inner_text())
+    page.get_by_role("combobox", name="Algorithm").select_option("ring")
+    expect(page.locator(".bim-sentence em")).to_have_text("Done: the promise is kept.")
+    page.get_by_role("combobox", name="Algorithm").select_option("as given")
+    expect(page.locator(".bim-sentence em")).to_contain_text("Wrong")
+
+
+def test_a_kernel_hears_the_step_and_the_choice(open_player):
+    page = open_player(player_spec(CATALOGUE["broadcast", "flat"](4)), live=True)
+    press(page, "Step forward")
+    tick(page, 450)
+    assert page.evaluate("models[0].get('step')") == 1
+    page.get_by_role("combobox", name="Root").select_option("2")
+    assert page.evaluate("models[0].get('spec').root") == 2
+    page.evaluate("models[0].set('step', 3)")
+    assert position(page) == 3
+    assert page.get_by_role("button", name="Copy link").count() == 0
+
+
+def test_enlarge(open_player):
+    page = open_player(player_spec(RING(4)))
+    press(page, "Enlarge")
+    page.wait_for_function("document.fullscreenElement?.className.startsWith('bim-player')")
+    press(page, "Enlarge")
+    page.wait_for_function("!document.fullscreenElement")
+
+
+@pytest.mark.parametrize(
+    ("what", "theme", "width"),
+    [
+        *(("all_reduce ring", theme, width) for theme in ("light", "dark") for width in (1280, 375)),
+        ("all_to_all flat", "dark", 375),
+        ("broadcast binomial", "light", 375),
+    ],
+)
+def test_nothing_overflows_and_axe_is_content(open_player, theme, width, what):
+    page = open_player(player_spec(resolve(what, 16), step=2), theme=theme, width=width)
+    press(page, "Numbers")
+    for name in ("This picture as a table", "What every rank received"):
+        page.get_by_text(name).click()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    order = page.eval_on_selector_all(".bim-panel", "all => all.map((one) => one.getBoundingClientRect().top)")
+    assert (order == sorted(order) and len(set(order)) == 3) == (width == 375)  # stacked, memory first
+    page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
+    found = page.evaluate(
+        "axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']})"
+        ".then((all) => all.violations.map((v) => [v.id, v.nodes.map((n) => n.target.join(' '))]))"
+    )
+    assert found == []

@@ -1,0 +1,163 @@
+"""The bundler: one module out of many, the same program in fewer bytes, and a clear word about what it does not understand."""
+
+import gzip
+import json
+import re
+import subprocess
+
+import pytest
+
+from helpers.view.bundle import BundleError, bundle, plain_script
+from helpers.view.javascript import join, tokens
+from helpers.view.shorten import shorten
+from helpers.view.widget import HERE
+
+PLAYER = HERE / "player" / "player.mjs"
+BUDGET = 15_000  # bytes of JavaScript, gzipped, for a widget
+
+
+def write(folder, **modules: str):
+    for name, text in modules.items():
+        (folder / f"{name}.mjs").write_text(text, encoding="utf-8")
+    return folder / "main.mjs"
+
+
+def run(node: str, code: str, folder) -> object:
+    """What a module text logs, as JSON."""
+    path = folder / "bundled.mjs"
+    path.write_text(code, encoding="utf-8")
+    done = subprocess.run([node, path], capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_the_player_fits_its_budget():
+    for text in (bundle(PLAYER), plain_script(PLAYER, "player")):
+        assert len(gzip.compress(text.encode(), 9)) <= BUDGET
+
+
+def test_the_player_is_one_module_that_asks_for_nothing():
+    text = bundle(PLAYER)
+    assert text.rstrip().splitlines()[-1].startswith("export default ")
+    assert not re.search(
+        r"^\s*import\b|\bfetch\(|XMLHttpRequest|innerHTML|https?://(?!www\.w3\.org/2000/svg)", text, re.M
+    )
+
+
+def test_every_module_is_small():
+    long = {p.name: n for p in PLAYER.parent.glob("*.mjs") if (n := len(p.read_text("utf-8").splitlines())) > 200}
+    assert long == {}
+
+
+def test_the_bundle_is_the_same_every_time():
+    assert bundle(PLAYER) == bundle(str(PLAYER))
+
+
+def test_modules_run_as_one(node, tmp_path):
+    main = write(
+        tmp_path,
+        leaf='export const base = 10;\nexport function twice(n) {\n  return 2 * n; // "not a string\n}\n',
+        branch='import { twice } from "./leaf.mjs";\nexport const four = (n) => twice(twice(n));\n',
+        main='import { four } from "./branch.mjs";\nimport { base } from "./leaf.mjs";\n'
+        "console.log(JSON.stringify([four(1), base]));\nexport default { four };\n",
+    )
+    assert run(node, bundle(main), tmp_path) == [4, 10]
+
+
+def test_a_plain_script_hands_the_default_on(node, tmp_path):
+    main = write(tmp_path, main="const answer = { render: 42 };\nexport default answer;\n")
+    script = plain_script(main, "player")
+    shim = "const BytesInMotion = { define: (name, widget) => console.log(JSON.stringify([name, widget])) };\n"
+    assert run(node, shim + script, tmp_path) == ["player", {"render": 42}]
+
+
+TRICKY = r"""
+const outer = 1;
+function f(first, { second, third: renamed = 3, ...rest }, [fourth, fifth = 5] = [4]) {
+  const local = { first, second, inner: { renamed, fourth } };
+  const pattern = /[/"'`]\/(\w+)/.exec('x/"/abc');
+  const text = `a ${first + `b ${second} {}`} ${ { second }.second } } c`;
+  let count = first / second / 2;
+  for (const [key, { length: size }] of Object.entries({ one: [1, 2] })) count += size + +key.length - -1;
+  const outerShadow = ((outer) => outer + 1)(count);
+  const nested = (a) => (b) => [a, b, first].map((x, i) => x + i);
+  const { length, ...others } = { length: 7, first: 8 };
+  const choice = first ? second : fifth;
+  try { null.x } catch (error) { count += error instanceof TypeError ? 100 : 0; }
+  return [local, pattern && pattern[1], text, count, outerShadow, nested(1)(2), rest, length, others, choice, outer, fifth];
+}
+const sum = async function (list) { let total = 0; for (const n of list) total += n; return total; };
+const objects = [
+  { first: 1, second: 2 },
+  { first: 3, second: 4 },
+].map(({ first, second }) => ({ first: second, second: first }));
+console.log(JSON.stringify([f(6, { second: 2, extra: 9 }), objects]));
+"""
+
+
+def test_short_names_change_nothing(node, tmp_path):
+    main = write(tmp_path, main=f"{TRICKY}\nexport default f;\n")
+    short = bundle(main)
+    assert run(node, short, tmp_path) == run(node, TRICKY, tmp_path)
+    assert len(short) < 0.75 * len(TRICKY)
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("a + +b - -c", "a+ +b- -c\n"),
+        ("const  x = 1 // gone\n\n  return x", "const x=1\nreturn x\n"),
+        ("x = a / b / c; y = /a b/.test(s)", "x=a/b/c;y=/a b/.test(s)\n"),
+        ("`a  ${ b  +  `c  ${d}` }  e`", "`a  ${b+`c  ${d}`}  e`\n"),
+        ("\"//\" + '/* */' /* gone */", "\"//\"+'/* */'\n"),
+    ],
+)
+def test_blanks_go_where_they_mean_nothing(text, same):
+    assert join(tokens(text)) == same
+
+
+def test_properties_and_globals_keep_their_names():
+    piece = tokens(
+        "function f(width) { const height = width.height; return { width, height: height + Math.abs(width) }; }"
+    )
+    assert (
+        join(shorten(piece, frozenset({"f"})))
+        == "function f(b){const a=b.height;return{width:b,height:a+Math.abs(b)};}\n"
+    )
+
+
+@pytest.mark.parametrize("text", ['const a = "open', "const a = `open ${b}", "const a = /open"])
+def test_what_does_not_end_is_refused(text):
+    with pytest.raises(ValueError, match="does not end"):
+        tokens(text)
+
+
+@pytest.mark.parametrize(
+    ("modules", "told"),
+    [
+        ({"main": 'import { a } from "./gone.mjs";\nexport default a;\n'}, "main.mjs asks for gone.mjs"),
+        (
+            {"main": 'import { b } from "./leaf.mjs";\nexport default b;\n', "leaf": "export const a = 1;\n"},
+            "imports b",
+        ),
+        ({"main": 'import * as d3 from "https://cdn.example/d3.mjs";\nexport default d3;\n'}, "main.mjs:1 is outside"),
+        ({"main": "const a = 1;\n"}, "has no `export default"),
+        (
+            {
+                "main": 'import { a } from "./leaf.mjs";\nconst b = 1;\nexport default a;\n',
+                "leaf": "export const a = 1;\nconst b = 2;\n",
+            },
+            "both have b at the top",
+        ),
+        (
+            {
+                "main": 'import { a } from "./leaf.mjs";\nexport default a;\n',
+                "leaf": 'import { x } from "./main.mjs";\nexport const a = 1;\n',
+            },
+            "imports itself",
+        ),
+    ],
+)
+def test_what_the_bundler_does_not_understand_is_named(tmp_path, modules, told):
+    with pytest.raises(BundleError, match=re.escape(told)):
+        bundle(write(tmp_path, **modules))
