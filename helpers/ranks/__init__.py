@@ -1,12 +1,12 @@
 """Running collectives for real: one process per rank, started from a notebook or a script."""
 
-from .bench import Row, Timing, bench, bench_each, fit_link, messages, sweep
 from .devices import World, world
-from .execute import execute
 from .inside import emit, here
 from .pack import PackError
+from .play import execute
 from .pool import Ranks
-from .record import Run, load, measured_or_recorded, record
+from .recorded import Run, load, measured_or_recorded, record
+from .timing import Row, Timing, bench, bench_each, fit_link, messages, sweep
 from .verdict import Failure, RankError
 
 __all__ = [

@@ -28,6 +28,7 @@ from .output import Output
 
 PRELOAD = ["helpers.ranks.preload"]  # torch, cloudpickle and the worker's own code
 _PREFIX = "bytes-in-motion-"
+NEWBORN = 10.0  # seconds
 _starting = threading.Lock()
 
 
@@ -76,6 +77,7 @@ class Team:
         self.selector = selectors.DefaultSelector()
         self.ready = False  # all ranks have met
         self.here_used = False
+        self._owner = os.getpid()
         self._open: list[connection.Connection] = []
         self._scratch, self._lock = _make_scratch(len(devices))
         self._notes = mmap.mmap(self._lock, len(devices) * notes.REGION)
@@ -122,7 +124,9 @@ class Team:
             self.selector.unregister(file)
 
     def kill(self) -> None:
-        """No process, pipe or file of this team is left when this returns. May be called twice."""
+        """No process, pipe or file of this team is left when this returns. May be called twice; a fork of the owner may not."""
+        if os.getpid() != self._owner:
+            return
         for end in self._open:
             end.close()
         for member in self.members:
@@ -159,7 +163,10 @@ def _make_scratch(nranks: int) -> tuple[Path, int]:
 
 
 def _abandoned(scratch: Path) -> bool:
+    """Nobody holds its lock, and it is no newborn that has yet to take it."""
     try:
+        if time.time() - scratch.stat().st_mtime < NEWBORN:
+            return False
         with (scratch / "notes").open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:  # its owner lives, or it is another user's

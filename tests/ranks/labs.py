@@ -16,7 +16,9 @@ from helpers.ranks import execute
 
 def exact(shape: tuple[int, ...] | int, dtype: torch.dtype, seed: int) -> torch.Tensor:
     """Whole numbers so small that every partial sum is exact in every dtype: any order of additions gives the same bits."""
-    return torch.randint(-8, 8, shape if isinstance(shape, tuple) else (shape,), generator=_generator(seed)).to(dtype)
+    return torch.randint(
+        -8, 8, shape if isinstance(shape, tuple) else (shape,), generator=_generator(seed), device="cpu"
+    ).to(torch.get_default_device(), dtype)
 
 
 def _generator(seed: int) -> torch.Generator:

@@ -66,15 +66,19 @@ def test_a_rank_that_cannot_join_is_an_error_and_leaves_nothing(leftovers):
 
 def test_what_a_killed_notebook_left_is_swept_and_what_lives_is_not(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    dead, alive, foreign = (tmp_path / f"bytes-in-motion-{name}" for name in ("dead", "alive", "foreign"))
-    for folder in (dead, alive, foreign):
+    dead, alive, young, foreign = (
+        tmp_path / f"bytes-in-motion-{name}" for name in ("dead", "alive", "young", "foreign")
+    )
+    for folder in (dead, alive, young, foreign):
         folder.mkdir()
-    (dead / "notes").touch()
-    (alive / "notes").touch()
+        if folder != foreign:
+            (folder / "notes").touch()
+        if folder != young:
+            os.utime(folder, (0, 0))
     with (alive / "notes").open("r+") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with Ranks(1, backend="gloo"):
-            assert [p.exists() for p in (dead, alive, foreign)] == [False, True, True]
+            assert [p.exists() for p in (dead, alive, young, foreign)] == [False, True, True, True]
 
 
 SCRIPT = """

@@ -8,7 +8,18 @@ import torch
 import torch.distributed as dist
 
 from helpers.collectives import CATALOGUE, price
-from helpers.ranks import RankError, Timing, bench, bench_each, fit_link, messages, sweep
+from helpers.ranks import (
+    RankError,
+    Ranks,
+    Timing,
+    bench,
+    bench_each,
+    fit_link,
+    messages,
+    notes,
+    sweep,
+    timing,
+)
 from helpers.units import Bandwidth
 
 
@@ -41,14 +52,12 @@ def test_a_sweep_times_torch_and_the_schedule_at_every_size(two):
     rows = two.run(sweep, CATALOGUE["all_reduce", "ring"](nranks=2), sizes)[0]
     assert [row.nbytes for row in rows] == sizes and [row.torch.reps for row in rows] == [20, 20, 5]
     for row in rows:
-        for timing in (row.torch, row.schedule):
-            assert isinstance(timing, Timing) and 0 < timing.min <= timing.median
+        for taken in (row.torch, row.schedule):
+            assert isinstance(taken, Timing) and 0 < taken.min <= taken.median
 
 
 def test_a_sweep_moves_what_it_says(two):
     """The buffer handed to both is nbytes long: noted by the ranks themselves."""
-    from helpers.ranks import notes
-
     two.run(sweep, CATALOGUE["all_reduce", "ring"](nranks=2), [4096], 1, 1)
     region = two._team.members[0].region
     assert {n.agreed for n in notes.read(region).notes if n.op == "all_reduce"} >= {"float32[1024]"}
@@ -75,8 +84,6 @@ def test_a_link_fitted_to_these_ranks_prices_a_schedule(four, busy):
 
 
 def test_a_message_needs_two_ranks(pools):
-    from helpers.ranks import Ranks
-
     with Ranks(1, backend="gloo") as one, pytest.raises(RankError, match="a message needs two ranks"):
         one.run(messages, [4])
 
@@ -84,8 +91,7 @@ def test_a_message_needs_two_ranks(pools):
 def test_ping_pong_carries_the_ball(two):
     def f():
         ball = torch.full((4,), dist.get_rank(), dtype=torch.uint8)
-        bench_module = __import__("helpers.ranks.bench", fromlist=["_ping_pong"])
-        bench_module._ping_pong(ball, ball)
+        timing._ping_pong(ball, ball)
         return ball.tolist()
 
     assert two.run(f) == [[0] * 4] * 2

@@ -9,16 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from helpers.ranks import Timing, load, measured_or_recorded, record
-from helpers.ranks import record as record_function
-
-recorder = __import__("sys").modules["helpers.ranks.record"]
+from helpers.ranks import Timing, load, measured_or_recorded, record, recorded
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch) -> Path:
-    monkeypatch.setattr(recorder, "FOLDER", tmp_path)
-    monkeypatch.delenv(recorder.SWITCH, raising=False)
+    monkeypatch.setattr(recorded, "FOLDER", tmp_path)
+    monkeypatch.delenv(recorded.SWITCH, raising=False)
     return tmp_path
 
 
@@ -39,7 +36,7 @@ def test_a_run_is_read_back_as_it_was_written(folder):
 
 
 def test_it_says_what_it_ran_on_and_not_where_or_who():
-    text = Path(recorder.FOLDER / "x.json")
+    text = Path(recorded.FOLDER / "x.json")
     record("x", [1], "make lab")
     held = json.loads(text.read_text())
     assert set(held) == {"name", "data", "label", "machine", "versions", "date", "command"}
@@ -71,19 +68,18 @@ def test_a_live_reader_sees_their_own_run_and_a_rebuild_the_recorded_one(monkeyp
     runs = iter([10, 20, 30])
     live = measured_or_recorded("x", lambda: {"t": next(runs)})
     assert (live.data, live.fresh, live.source) == ({"t": 10}, {"t": 10}, "live")
-    monkeypatch.setenv(recorder.SWITCH, "record")
+    monkeypatch.setenv(recorded.SWITCH, "record")
     assert measured_or_recorded("x", lambda: {"t": next(runs)}, label="L", command="C").data == {"t": 20}
-    monkeypatch.setenv(recorder.SWITCH, "recorded")
+    monkeypatch.setenv(recorded.SWITCH, "recorded")
     shown = measured_or_recorded("x", lambda: {"t": next(runs)})
     assert (shown.data, shown.fresh, shown.source) == ({"t": 20}, {"t": 30}, "replay")
     assert (shown.label, shown.command) == ("L", "C")
 
 
 def test_an_unknown_mode_is_refused_and_a_missing_run_is_noticed_before_measuring(monkeypatch):
-    monkeypatch.setenv(recorder.SWITCH, "recorded")
+    monkeypatch.setenv(recorded.SWITCH, "recorded")
     with pytest.raises(FileNotFoundError, match="make it with BYTES_IN_MOTION=record"):
         measured_or_recorded("x", lambda: pytest.fail("measured in vain"))
-    monkeypatch.setenv(recorder.SWITCH, "yes")
+    monkeypatch.setenv(recorded.SWITCH, "yes")
     with pytest.raises(ValueError, match="BYTES_IN_MOTION is unset"):
         measured_or_recorded("x", dict)
-    assert record_function is record

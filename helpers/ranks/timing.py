@@ -20,7 +20,7 @@ from helpers.facts import Link
 from helpers.facts.fit import fit
 from helpers.units import KIB, MIB, Bandwidth
 
-from .execute import execute
+from .play import execute
 from .pool import Ranks
 
 PING_PONG_SIZES = tuple(KIB * 4**k for k in range(8))  # 1 KiB to 16 MiB
