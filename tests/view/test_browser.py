@@ -13,6 +13,7 @@ from helpers.collectives import CATALOGUE, Schedule, price
 from helpers.facts import LINKS
 from helpers.units import seconds_text
 from helpers.view.player import player_spec, resolve
+from helpers.view.trace import build, trace
 
 AXE = Path(__file__).parents[1] / "vendor" / "axe-core" / "axe.min.js"
 RING = CATALOGUE["all_reduce", "ring"]
@@ -361,6 +362,9 @@ def test_a_kernel_hears_the_step_and_the_choice(open_player):
     assert page.evaluate("models[0].get('step')") == 1
     page.get_by_role("combobox", name="Root").select_option("2")
     assert page.evaluate("models[0].get('spec').root") == 2
+    assert "rank 0 sends" in page.locator(".bim-sentence").inner_text().lower()  # nobody has answered yet
+    page.evaluate("trace => models[0].set('trace', trace)", trace(build("broadcast", "flat", 4, root=2)))
+    assert "rank 2 sends" in page.locator(".bim-sentence").inner_text().lower()
     page.evaluate("models[0].set('step', 3)")
     assert position(page) == 3
     assert page.get_by_role("button", name="Copy link").count() == 0

@@ -8,7 +8,7 @@ const given = ({ schedule, before, after, factor, promise }) => ({ text: schedul
 // Does an answer belong to the question that is open?
 function answers(trace, spec) {
   const s = parse(trace.text);
-  return s.collective === spec.collective && s.algorithm === spec.algorithm && s.nranks === spec.nranks && (spec.nchunks ?? s.nchunks) === s.nchunks;
+  return ["collective", "algorithm", "nranks", "nchunks", "root"].every((name) => (spec[name] ?? s[name]) === s[name]);
 }
 
 // onView(view, step): there is something to show; onError(text). The base spec is what the author of the page or cell asked for.
