@@ -59,9 +59,12 @@ def pick(value: Any, key: str) -> Any:
 
 
 def provenance(run: dict[str, Any]) -> str:
-    """Where a recorded number comes from, in one line."""
-    known = [str(run[key]) for key in ("machine", "date") if run.get(key)]
-    return "recorded: " + (", ".join(known) or "see the recorded run")
+    """Where a recorded number comes from, in one line: what ran, on which machine, when, and who published it."""
+    machine = run.get("machine", "")
+    if isinstance(machine, dict):
+        machine = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in machine.items() if value)
+    said = [run.get("label"), machine, run.get("date") or run.get("measured"), run.get("source", {}).get("title")]
+    return "recorded: " + ("; ".join(str(part) for part in said if part) or "see the recorded run")
 
 
 def unknown(role: SphinxRole, message: str) -> tuple[list[nodes.Node], list[nodes.system_message]]:

@@ -169,6 +169,14 @@ def test_recorded_value_is_found_by_its_path(tmp_path):
     assert roles.provenance(run) == "recorded: m"
 
 
+def test_recorded_value_says_where_it_comes_from():
+    own = {"label": "4 ranks, gloo, CPU", "machine": {"cpu": "x86", "cores": 2, "gpus": []}, "date": "2026-01-01"}
+    published = {"machine": "one node", "measured": None, "source": {"title": "A page"}}
+    assert roles.provenance(own) == "recorded: 4 ranks, gloo, CPU; cpu x86, cores 2; 2026-01-01"
+    assert roles.provenance(published) == "recorded: one node; A page"
+    assert roles.provenance({}) == "recorded: see the recorded run"
+
+
 @pytest.mark.parametrize("folder", ["assets/vendor", "tests/vendor"])
 def test_vendored_files_are_what_they_say(folder):
     listed = tomllib.loads((ROOT / folder / "vendor.toml").read_text(encoding="utf-8"))
