@@ -74,12 +74,14 @@ def _trace(curve: Curve, colour: str, label: dict) -> go.Scatter:
 def _label(curve: Curve, curves: Sequence[Curve]) -> dict:
     """The name at the line's end instead of a legend: predictions at their first point, measurements at their last."""
     first = curve.kind == "prediction"
-    at = 0 if first else len(curve.seconds) - 1
     beside = [c.seconds[0 if first else -1] for c in curves if (c.kind == "prediction") == first]
-    vertical = "top" if curve.seconds[at] >= max(beside) else "bottom"
+    upper = curve.seconds[0 if first else -1] >= max(beside)
+    at, place = (0, "right") if first else (len(curve.seconds) - 1, "left")
+    if not (first or upper):  # times rise to the right, so under a line there is room only in its middle
+        at, place = len(curve.seconds) // 2, "center"
     text = [""] * len(curve.seconds)
     text[at] = f"{curve.name}, {curve.kind}"
-    return {"mode": "lines+markers+text", "text": text, "textposition": f"{vertical} {'right' if first else 'left'}"}
+    return {"mode": "lines+markers+text", "text": text, "textposition": f"{'top' if upper else 'bottom'} {place}"}
 
 
 def _ticks(values: Sequence[float], base: int, text) -> dict:
