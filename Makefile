@@ -14,8 +14,6 @@ INSTALL = $(ASK) -m tools.install --python "$(PYTHON)" --torch "$(TORCH)" --torc
 RECORDED := BYTES_IN_MOTION=recorded
 # Jupyter refuses to run as root unasked, and rented machines make everybody root.
 ROOT_FLAG = $(shell test "$$(id -u)" = 0 && echo --allow-root)
-# JupyterLab would ask its makers for news and updates.
-QUIET_LAB := --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate --LabApp.news_url=
 
 .DEFAULT_GOAL := help
 .PHONY: help book test lab notebooks clean python
@@ -45,7 +43,7 @@ test: python ## run every test: style, notebooks, library, ranks, site, browser
 
 lab: python ## open JupyterLab on the notebooks, on 127.0.0.1, with its token
 	@$(INSTALL)
-	$(RUN) -m jupyterlab --ip=127.0.0.1 $(ROOT_FLAG) $(QUIET_LAB) notebooks
+	$(RUN) -m jupyterlab --ip=127.0.0.1 $(ROOT_FLAG) notebooks
 
 notebooks: python ## run every notebook again and rewrite it with its outputs
 	@$(INSTALL)

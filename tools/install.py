@@ -61,6 +61,7 @@ def install(asked: argparse.Namespace) -> None:
         make_venv(python, asked.torch == "keep")
     STAMP.unlink(missing_ok=True)
     pip_all(build, asked)
+    quiet_lab()
     levels = {level: fingerprint(level) for level in FILES if level in (asked.level, "read")}
     stamp = {**stamp, **levels, "settings": settings, "version": version_text(python)}
     STAMP.write_text(json.dumps(stamp, indent=1))
@@ -83,6 +84,14 @@ def pip_all(build: torch_build.Plan, asked: argparse.Namespace) -> None:
     apart = [] if build.tags else ["--ignore-installed"]
     pip("packages", [*apart, *wanted, "-e", str(ROOT)])
     print(f"Installed in {time.monotonic() - start:.0f} s", flush=True)
+
+
+def quiet_lab() -> None:
+    """JupyterLab asks its makers for news and updates, and the reader whether it may. In our .venv it does neither."""
+    settings = VENV / "share" / "jupyter" / "lab" / "settings"
+    settings.mkdir(parents=True, exist_ok=True)
+    asks = {"fetchNews": "false", "checkForUpdates": False}
+    (settings / "overrides.json").write_text(json.dumps({"@jupyterlab/apputils-extension:notification": asks}))
 
 
 def pip(title: str, arguments: list[str]) -> None:

@@ -19,7 +19,8 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 CELL_SECONDS = 60
 # Comparison figures plot the recorded run, so that the saved notebook does not depend on this machine's speed.
 ENVIRONMENT = {"BYTES_IN_MOTION": "recorded"}
-KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}  # the schema wants all but the last
+# The schema wants a name and a display name; every machine gets these.
+KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 
 
 class NotebookFailed(Exception):
