@@ -29,7 +29,9 @@ PROMISES_IN_WORDS = {
 
 
 def trace(schedule: Schedule) -> dict:
-    """{"text", "before", "after", "factor", "promise"}: masks [rank][chunk], bit o set when origin o is inside, -1 where it does not matter.
+    """{"text", "before", "after", "factor", "promise"}.
+
+    before, after: masks [rank][chunk], bit o set when origin o is inside, -1 where it does not matter.
 
     factor: busbw = algbw * factor, and factor * nbytes is the least that the busiest port must carry.
     Raises ScheduleError on a schedule that has no collective yet or does not fit it.

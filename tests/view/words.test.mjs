@@ -70,7 +70,7 @@ test("a link that is broken or asks for what is not there is not followed", () =
   assert.equal(decode("#section-2", 0), null);
   const spec = { collective: "all_reduce", algorithm: "ring", nranks: 4, nchunks: null, nbytes: 1, link: "nvlink-4" };
   assert.ok(known(spec, catalogue, links));
-  for (const change of [{ algorithm: "tree" }, { nranks: 17 }, { nchunks: 3 }, { link: "string" }]) {
+  for (const change of [{ algorithm: "tree" }, { nranks: 17 }, { nchunks: 3 }, { link: "string" }, { nbytes: Infinity }]) {
     assert.ok(!known({ ...spec, ...change }, catalogue, links));
   }
 });

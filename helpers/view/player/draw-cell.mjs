@@ -44,5 +44,5 @@ export function cell(slots, w, h, number = null, kind = "") {
     rect("bim-frame", 0.5, 0.5, w - 1, h - 1, Math.min(5, w / 5, h / 4)),
     slots.length > 1 && pitch < 1.6 ? slotBar(slots, pad, top, inner, strip)
       : slots.map((slot, i) => slotShape(slot, pad + i * pitch + gap / 2, top, pitch - gap, strip)),
-    number !== null && label("bim-number", w / 2, top / 2 + 1, number, Math.min(15, w * 0.46, h * 0.6)));
+    number !== null && label("bim-number", w / 2, top / 2 + 1, number, Math.max(9, Math.min(15, w * 0.46, h * 0.6))));
 }

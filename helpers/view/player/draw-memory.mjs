@@ -46,7 +46,7 @@ function touched(step = []) {
 
 function cells(view, { pitch, row }, { state, step }, numbers) {
   const marks = touched(view.schedule.steps[step - 1]);
-  const [w, h] = [pitch - (pitch > 20 ? 6 : 2), row - (row > 30 ? 10 : 5)];
+  const [w, h] = [pitch - (pitch > 30 ? 6 : 3), row - (row > 30 ? 10 : 5)];
   return times(view.places, (rank) => view.columns.map((column, i) => {
     const { slots, idle } = cellLook(view, state, rank, column);
     const mark = column.slots.map(({ chunk }) => marks.get(`${rank},${chunk}`)).find(Boolean) ?? "";

@@ -53,10 +53,11 @@ export function timeView(view, width, onHold, onDrop) {
 function scrub(node, whereIs, onHold, onDrop) {
   let held = false;
   const drag = (event) => {
-    if (event.type === "pointerdown") node.setPointerCapture(event.pointerId), held = true;
+    if (event.type === "pointerdown" && !event.button) node.setPointerCapture(event.pointerId), held = true;
     const at = whereIs(event.clientX - node.getBoundingClientRect().left);
-    if (held) event.type === "pointerup" ? onDrop(Math.round(at)) : onHold(at);
-    held &&= event.type !== "pointerup";
+    const ends = event.type !== "pointerdown" && event.type !== "pointermove";
+    if (held) ends ? onDrop(Math.round(at)) : onHold(at);
+    held &&= !ends;
   };
-  set(node, { pointerdown: drag, pointermove: drag, pointerup: drag });
+  set(node, { pointerdown: drag, pointermove: drag, pointerup: drag, pointercancel: drag });
 }

@@ -30,7 +30,7 @@ export const find = (catalogue, { collective, algorithm }) =>
 export function known(spec, catalogue, links) {
   const entry = find(catalogue, spec);
   const chunks = spec.nchunks == null || entry?.nchunks?.includes(spec.nchunks);
-  return (spec.schedule || (entry?.nranks.includes(spec.nranks) && chunks)) && links.some(({ slug }) => slug === spec.link);
+  return spec.nbytes < 2 ** 60 && (spec.schedule || (entry?.nranks.includes(spec.nranks) && chunks)) && links.some(({ slug }) => slug === spec.link);
 }
 
 // A size as the text that parses back to exactly it.
