@@ -102,6 +102,11 @@ def notebook_launched(nranks: int) -> dict[str, float]:
     return {"cold start": first, "later start": later, "warm no-op call": no_op, "warm all_reduce call": later}
 
 
+def ratio(times_ours: float) -> str:
+    """ "1,891x"; below ten with a digit after the point."""
+    return f"{times_ours:,.0f}x" if times_ours >= 10 else f"{times_ours:.1f}x"
+
+
 def table(found: dict[str, dict[str, float]]) -> str:
     """Rows: what is timed; columns: who; in brackets, how many times ours."""
     widths = [22, *(max(24, len(name) + 2) for name in found)]
@@ -109,7 +114,7 @@ def table(found: dict[str, dict[str, float]]) -> str:
     for row in next(iter(found.values())):
         own = found["Ranks"][row]
         cells = [
-            f"{seconds_text(t[row])}" + ("" if who == "Ranks" else f" ({t[row] / own:,.0f}x)")
+            f"{seconds_text(t[row])}" + ("" if who == "Ranks" else f" ({ratio(t[row] / own)})")
             for who, t in found.items()
         ]
         lines.append("".join(text.ljust(width) for text, width in zip([row, *cells], widths, strict=True)))

@@ -40,6 +40,7 @@ class Call:
     def __init__(self, team: Team, timeout: float, limit: float | None, on_emit: Callable[[int, Any], None] | None):
         self.team, self.timeout, self.limit, self.on_emit = team, timeout, limit, on_emit
         self.outcomes: dict[int, Outcome] = {}
+        self.starting = not team.ready
         self.stuck: str | None = None  # why we stopped waiting, if it was a deadline
         self.began = self._looked = time.monotonic()
 
@@ -97,8 +98,9 @@ class Call:
         while member.call.poll() and self._receive(member):
             pass
         member.process.join()
-        finished = isinstance(self.outcomes.get(member.rank), Done)
-        self.outcomes[member.rank] = Died(member.process.exitcode, finished)
+        known = self.outcomes.get(member.rank)
+        if not isinstance(known, Raised):  # what it raised says more than that it then ended
+            self.outcomes[member.rank] = Died(member.process.exitcode, after_done=known is not None)
 
     def _hopeless(self) -> bool:
         now = time.monotonic()

@@ -50,6 +50,8 @@ def _error(call: Call, journals: list[Journal], disagreement: str | None) -> Ran
     if call.stuck and not disagreement:
         message = f"{call.stuck}\n{message}"
     sound = all(f.kind == "raised" for f in failures) and not _under_way(journals)
+    if call.starting:
+        message = f"the ranks could not start: {message}"
     if team.here_used and not sound:
         message += "\nThe ranks start afresh: what `here` held is gone."
     return RankError(message, failures, states, _details(call, message, journals, found), sound)

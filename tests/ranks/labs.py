@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+import threading
 import time
 
 import torch
@@ -241,3 +242,15 @@ def launches_and_leaves():
     """Nobody hangs: rank 0 never waits on its handle. The group is out of step all the same."""
     if dist.get_rank() == 0:
         dist.all_reduce(ones(4), async_op=True)
+
+
+def raises_and_dies():
+    threading.Timer(0.05, os._exit, [7]).start()
+    raise ValueError("boom")
+
+
+def finishes_and_dies():
+    if last():
+        threading.Timer(0.2, os._exit, [7]).start()
+    else:
+        time.sleep(1)
