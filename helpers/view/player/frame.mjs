@@ -3,7 +3,7 @@ import { h } from "./dom.mjs";
 
 function panel(name, title, note) {
   const body = h("div", { class: "bim-view" });
-  const node = h("section", { class: `bim-panel bim-panel-${name}` }, h("p", { class: "bim-title" }, title), body, note && h("p", { class: "bim-note" }, note));
+  const node = h("div", { class: `bim-panel bim-panel-${name}` }, h("p", { class: "bim-title" }, title), body, note && h("p", { class: "bim-note" }, note));
   return { node, body };
 }
 
