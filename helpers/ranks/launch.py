@@ -43,9 +43,10 @@ def warm_up() -> None:
     ctx = context()
     if ctx.get_start_method() != "forkserver":
         return
-    from multiprocessing import forkserver
+    from multiprocessing import forkserver, resource_tracker
 
     ctx.set_forkserver_preload(PRELOAD)
+    resource_tracker.ensure_running()  # it unblocks the signal when it starts, so it starts before
     blocked = signal.pthread_sigmask(
         signal.SIG_BLOCK, {signal.SIGINT}
     )  # children inherit it: no interrupt reaches them

@@ -163,7 +163,18 @@ def test_an_interrupt_of_an_idle_kernel_leaves_the_ranks_alone(kernel):
     assert kernel.run("print(*r.run(os.getpid))").text == pids
 
 
-@pytest.mark.parametrize("seconds", [0.0, 0.3])
+def test_no_interrupt_reaches_the_forkserver_or_a_rank(kernel):
+    """Jupyter interrupts the whole process group, and a forkserver that is still importing would die of it."""
+    cell = kernel.run(
+        "def masks(pid):\n"
+        "    lines = open(f'/proc/{pid}/status').read().splitlines()\n"
+        "    return [int(line.split()[1], 16) >> 1 & 1 for line in lines if line[:6] in ('SigBlk', 'SigIgn')]\n"
+        "print(r.run(lambda: (masks(os.getppid()), masks(os.getpid())))[0])"
+    )
+    assert cell.text == "([1, 1], [0, 1])\n", "blocked and ignored in the server, ignored in a rank"
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.3, 0.9])
 def test_an_interrupt_while_ranks_start_leaves_none_behind(doomed, seconds):
     doomed.run("import os, torch\nfrom helpers.ranks import Ranks")
     cell = doomed.start("print('ready')\nr = Ranks(4, backend='gloo'); r.run(os.getpid)", lambda text: "ready" in text)
