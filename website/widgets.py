@@ -9,6 +9,7 @@
 from pathlib import Path
 from typing import Any, ClassVar
 
+import minify
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
@@ -58,10 +59,11 @@ def write_scripts(app: Sphinx, exception: Exception | None) -> None:
 
 
 def widget_files() -> dict[str, str]:
-    """Each widget's modules as one plain script, and its style sheet; the tokens are on every page already."""
+    """Each widget's modules as one small plain script, and its style sheet; the tokens are on every page already."""
     files = {}
     for name in WIDGETS:
-        files[f"widgets/{name}.js"] = plain_script(VIEW / name / f"{name}.mjs", name)
+        script = plain_script(VIEW / name / f"{name}.mjs", name)
+        files[f"widgets/{name}.js"] = minify.string("application/javascript", script)
         files[f"widgets/{name}.css"] = (VIEW / name / f"{name}.css").read_text(encoding="utf-8")
     return files
 

@@ -54,13 +54,10 @@ def contributions(s: Schedule) -> Iterator[np.ndarray]:
 
 
 def check(s: Schedule) -> None:
-    (
-        """Returns None when the schedule keeps its collective's promise.
+    """Returns None when the schedule keeps its collective's promise.
 
     Else raises ScheduleError naming rank, chunk, expected, got and the step.
     """
-        ""
-    )
     wanted = promise(s.collective)
     wanted.accepts(s.nranks, s.nchunks, s.root)
     before = wanted.before(s.nranks, s.nchunks, s.root)

@@ -9,9 +9,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from helpers.view.javascript import join, tokens
-from helpers.view.shorten import shorten
-
 _IMPORT = re.compile(r'^import \{ ([\w, ]+) \} from "(\./[\w-]+\.mjs)";$', re.M)
 _TOP = re.compile(r"^(export )?(?:async )?(?:function|const|let) (\w+)", re.M)
 _DEFAULT = re.compile(r"^export default (.+);$", re.M)
@@ -41,14 +38,7 @@ def _flat(entry: Path) -> tuple[str, str]:
     default = _DEFAULT.search(texts[entry])
     if not default:
         raise BundleError(f"{entry.name} has no `export default ...;` on one line")
-    top = frozenset(name for text in texts.values() for _, name in _TOP.findall(text))
-    pieces = [piece for path, text in texts.items() for piece in _pieces(_bare(path, text))]
-    return "".join(join(shorten(tokens(piece), top)) for piece in pieces), default[1]
-
-
-def _pieces(text: str) -> list[str]:
-    """A module cut before every declaration at its top."""
-    return [piece for piece in re.split(r"^(?=(?:async )?(?:function|const|let) )", text, flags=re.M) if tokens(piece)]
+    return "\n".join(_bare(path, text).strip() for path, text in texts.items()) + "\n", default[1]
 
 
 def _in_order(path: Path, done: list[Path], above: tuple[Path, ...]) -> list[Path]:
