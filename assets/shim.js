@@ -86,6 +86,10 @@ const BytesInMotion = (() => {
   }, { rootMargin: `${NEAR} 0px` });
   document.querySelectorAll(".bim-mount").forEach((el) => watcher.observe(el));
 
+  // A permalink names the n-th widget of its kind: the reader is taken there, which mounts it.
+  const [, kind, n] = /^#(\w+)-(\d+)--/.exec(location.hash) ?? [];
+  if (kind) document.querySelectorAll(`.bim-mount[data-kind="${kind}"]`)[n]?.scrollIntoView({ block: "center" });
+
   return {
     load,
     define: (kind, widget) => widgets.set(kind, widget),

@@ -59,8 +59,10 @@ def test_the_repository_is_read():
 
 
 def test_files_are_small():
-    small = [path for path in CODE if path.suffix == ".mjs" or path.is_relative_to(ROOT / "website")]
-    sizes = {short(path): len(text(path).splitlines()) for path in CODE}
+    """Tests may be longer: a list of cases is read one at a time."""
+    own = [path for path in CODE if not path.is_relative_to(ROOT / "tests")]
+    small = [path for path in own if path.suffix == ".mjs" or path.is_relative_to(ROOT / "website")]
+    sizes = {short(path): len(text(path).splitlines()) for path in own}
     assert {name: lines for name, lines in sizes.items() if lines > LONGEST_FILE} == {}
     assert {n: sizes[n] for n in map(short, small) if sizes[n] > LONGEST_SMALL_FILE} == {}
 

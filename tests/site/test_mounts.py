@@ -49,6 +49,18 @@ def spoken(player) -> str:
     return player.locator("[aria-live]").first.text_content()
 
 
+def test_a_permalink_takes_the_reader_to_its_player(address, open_page):
+    """The second player of the lab lies far below the window; the link shows another schedule and step in it."""
+    state = "collective-broadcast--algorithm-binomial--link-pcie-5--nranks-8--nbytes-1024--step-2"
+    page, watch = open_page(address("site"), f"notebooks/ring.html#player-1--{state}")
+    player = page.locator('.bim-mount[data-kind="player"]').nth(1)
+    player.locator(".bim-player").wait_for()
+    assert player.evaluate("el => el.getBoundingClientRect().top < innerHeight")
+    assert "Step 2 of 3" in player.inner_text()
+    assert player.locator("select").evaluate_all("all => all.map((s) => s.value)")[:3] == ["broadcast", "binomial", "8"]
+    watch.assert_clean("notebooks/ring.html")
+
+
 def test_plotly_comes_once_and_only_near_a_chart(address, open_page):
     page, watch = open_page(address("sample"), "notebooks/kitchen.html", height=300)
     page.wait_for_load_state("networkidle")
