@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # tools/ and benchmarks/ are not installed, and tests/pythons installs nothing of ours
 
 SESSION = "BYTES_IN_MOTION_TEST_SESSION"  # every process that a test starts inherits it
+CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 GRACE = 5.0  # seconds in which what was told to stop must be gone
 # multiprocessing keeps these two beside its parent on purpose, and they end with it. What they start is not excused.
 KEPT = ("multiprocessing.forkserver", "multiprocessing.resource_tracker")
@@ -32,6 +33,17 @@ def chromium() -> str:
         return browser.find()
     except browser.NoBrowser as missing:
         pytest.fail(str(missing), pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def browser(chromium):
+    """The one Chromium of all page tests: playwright's loop cannot be entered twice in a process."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_FLAGS)
+        yield launched
+        launched.close()
 
 
 def gpu_count() -> int:

@@ -1,4 +1,4 @@
-"""Books built once, served gzipped on 127.0.0.1, and one Chromium for all; a missing browser fails the tests."""
+"""Books built once, served gzipped on 127.0.0.1."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -8,12 +8,8 @@ from pathlib import Path
 import pytest
 from books import ROOT, build_or_fail, make_sample
 from pages import Watch
-from playwright.sync_api import Browser, sync_playwright
 
-from tools.browser import find
 from tools.serve import make_server
-
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
 @pytest.fixture(scope="session")
@@ -60,23 +56,14 @@ def address(request) -> Callable[[str], str]:
     return lambda book: request.getfixturevalue(f"{book}_address")
 
 
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    """The system's Chromium."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find(), args=FLAGS)
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
-def open_page(chromium):
+def open_page(browser):
     """open_page(home, path, theme=, width=, height=, **context) -> (page, watch), loaded."""
     contexts = []
 
     def open_it(home: str, path: str, theme: str = "light", width: int = 1280, height: int = 900, **options):
         viewport = {"width": width, "height": height}
-        context = chromium.new_context(viewport=viewport, color_scheme=theme, **options)
+        context = browser.new_context(viewport=viewport, color_scheme=theme, **options)
         contexts.append(context)
         page, watch = context.new_page(), Watch(home)
         watch.on(page)
