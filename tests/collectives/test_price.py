@@ -58,6 +58,21 @@ def test_the_busiest_port_decides(link):
     assert price(fan, 1000, link).seconds == pytest.approx(3 * (A + 1000 * B))
 
 
+def test_a_receive_port_can_be_the_busiest(link):
+    """Three ranks send to rank 0 at once: each sender has one message, the receiver's port three."""
+    step = [Transfer(r, 0, r, "copy") for r in (1, 2, 3)]
+    into = Schedule("gather", "mine", 4, 4, [step], root=0)
+    assert price(into, 4000, link).seconds == pytest.approx(3 * (A + 1000 * B))
+
+
+def test_the_busiest_port_is_the_one_that_takes_longest():
+    """Not the one with the larger alpha: 10 µs + 1 µs on one link, 1 µs + 100 µs on the other."""
+    late, thin = SimpleNamespace(alpha=1e-5, beta=1e-9), SimpleNamespace(alpha=1e-6, beta=1e-7)
+    mixed = SimpleNamespace(link=lambda src, dst: late if src == 0 else thin)
+    step = price(CATALOGUE["all_gather", "flat"](nranks=2), 2000, mixed).steps[0]
+    assert (step.alpha, step.transfer) == (pytest.approx(1e-6), pytest.approx(1e-4))
+
+
 def test_a_topology_prices_each_link_by_itself():
     fast, slow = SimpleNamespace(alpha=1e-6, beta=1e-12), SimpleNamespace(alpha=1e-5, beta=1e-10)
     nodes = SimpleNamespace(link=lambda src, dst: fast if src // 2 == dst // 2 else slow)
