@@ -15,6 +15,7 @@ from helpers.collectives import (
     check,
     contributions,
     lower,
+    owner,
     simulate,
 )
 from helpers.collectives.algorithms import ring
@@ -115,6 +116,15 @@ def test_pipelined_broadcast():
                 assert sum(schedule.sent()) == nchunks * (n - 1)
     with pytest.raises(ScheduleError, match="nchunks must be a whole number >= 1, got 0"):
         ring.broadcast(4, 0, 0)
+
+
+def test_a_rank_may_own_several_chunks():
+    """Chunk c belongs to rank c // (nchunks / nranks): neighbours stay together, as in one buffer cut in nranks parts."""
+    assert [owner(c, 3, 6) for c in range(6)] == [0, 0, 1, 1, 2, 2]
+    pairs = [Transfer(0, 1, 0), Transfer(0, 1, 1), Transfer(1, 0, 2), Transfer(1, 0, 3)]
+    check(Schedule("all_gather", "swap", 2, 4, [pairs]))
+    with pytest.raises(ScheduleError, match="rank 0 sends chunk 2, but nothing is there yet"):
+        check(Schedule("all_gather", "swap", 2, 4, [[Transfer(0, 1, 0), Transfer(0, 1, 2)]]))
 
 
 def test_only_rooted_collectives_take_a_root():
@@ -227,6 +237,13 @@ def test_lower_keeps_every_transfer(key):
             for c in m.chunks
         }
         assert sends == recvs == {tuple(t) for t in step}
+
+
+def test_lower_packs_a_step_between_two_ranks_into_one_message():
+    two = Schedule("broadcast", "mine", 2, 3, [[Transfer(0, 1, 2), Transfer(0, 1, 0)]], root=0)
+    sender, receiver = lower(two)
+    assert sender == ((("send", 1, (0, 2), "copy"),),)
+    assert receiver == ((("recv", 0, (0, 2), "copy"),),)
 
 
 def test_lower_refuses_switches():

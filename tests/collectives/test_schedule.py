@@ -181,6 +181,12 @@ def test_on_builds_a_hierarchy():
     check((whole + (inside[4] | inside[5] | inside[6] | inside[7])).named("all_reduce", "hierarchical"))
 
 
+def test_on_makes_room_for_the_chunks_it_is_given():
+    outer = RING(3).on([4, 2, 0], 5, chunks=[1, 7, 3])
+    assert (outer.nranks, outer.nchunks) == (5, 8)
+    assert outer.slots() == {(rank, chunk) for rank in (0, 2, 4) for chunk in (1, 3, 7)}
+
+
 @pytest.mark.parametrize("ranks", [[0, 1], [0, 0, 1], [0, 1, 9]])
 def test_on_refuses(ranks):
     with pytest.raises(ScheduleError):
