@@ -21,6 +21,8 @@ CELL_SECONDS = 60
 ENVIRONMENT = {"BYTES_IN_MOTION": "recorded"}
 # The schema wants a name and a display name; every machine gets these.
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
+# A random id of a widget that is gone: without it JupyterLab shows the text/html beside it instead of an error.
+WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 class NotebookFailed(Exception):
@@ -63,6 +65,9 @@ def strip(notebook: nbformat.NotebookNode) -> None:
     for cell in notebook.cells:
         for key in ("execution", "collapsed", "scrolled", "trusted"):
             cell.metadata.pop(key, None)
+        for output in cell.get("outputs", []):
+            if "text/html" in output.get("data", {}):
+                output.data.pop(WIDGET, None)
 
 
 def stderr(notebook: nbformat.NotebookNode) -> str:

@@ -127,8 +127,10 @@ def _outputs(cell) -> list[str]:
             found.append("an output carries a script")
         if "FigureWidget" in json.dumps(data):
             found.append("an output is a FigureWidget")
-        if {"application/vnd.plotly.v1+json", "application/vnd.jupyter.widget-view+json"} & set(data) and not html:
-            found.append("a figure or widget without its text/html, which the page needs")
+        if "application/vnd.plotly.v1+json" in data and not html:
+            found.append("a figure without its text/html, which the page needs")
+        if "application/vnd.jupyter.widget-view+json" in data:
+            found.append("stores the id of a widget that is gone: run make notebooks")
     return found
 
 

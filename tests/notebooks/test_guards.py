@@ -87,6 +87,9 @@ SPOILS = {
     "without its text/html": lambda nb: nb.cells[3].update(
         outputs=[html("", **{"application/vnd.plotly.v1+json": {}})]
     ),
+    "id of a widget": lambda nb: nb.cells[3].update(
+        outputs=[html("", **{"application/vnd.jupyter.widget-view+json": {}})]
+    ),
     "wrote to stderr": lambda nb: nb.cells[3].update(
         outputs=[nbformat.v4.new_output("stream", name="stderr", text="w")]
     ),

@@ -40,6 +40,16 @@ def test_what_is_ours_in_the_metadata_stays_and_an_editors_goes(write):
     }
 
 
+def test_a_widget_leaves_its_table_and_no_random_id(write):
+    path = write("from helpers.view import player\nplayer('all_reduce ring', nranks=2)")
+    notebooks.run(path)
+    first = path.read_bytes()
+    (output,) = nbformat.read(path, as_version=4).cells[0].outputs
+    assert set(output.data) == {"text/html", "text/plain"} and "<table" in output.data["text/html"]
+    notebooks.run(path)
+    assert path.read_bytes() == first
+
+
 @pytest.mark.parametrize(
     ("source", "reason"),
     [("1 / 0", "ZeroDivisionError"), ("import sys; print('noise', file=sys.stderr)", "must stay empty:\nnoise")],
