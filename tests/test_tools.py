@@ -125,7 +125,9 @@ def house(tmp_path, monkeypatch):
     here.mkdir()
     (here / "requirements.txt").write_text("# why\ntorch==2.13.0  # ranks\nnumpy==2.4.6\n-e .\n")
     (here / "requirements-dev.txt").write_text("-r requirements.txt\npytest==9.2.0\n")
+    (here / "constraints.txt").write_text("pytest==9.2.0\n")
     (here / "pyproject.toml").write_text("")
+    (here / "constraints.txt").write_text("")
     monkeypatch.setattr(install, "ROOT", here)
     monkeypatch.setattr(install, "VENV", here / ".venv")
     monkeypatch.setattr(install, "STAMP", here / ".venv" / "installed.json")
@@ -135,7 +137,11 @@ def house(tmp_path, monkeypatch):
         install, "make_venv", lambda python, keep: (subprocess.run(bare, check=True), calls.append("venv"))
     )
     monkeypatch.setattr(
-        install, "pip", lambda title, arguments: calls.append(arguments[:-2] if title != "torch" else "torch")
+        install,
+        "pip",
+        lambda title, arguments: calls.append(
+            [each for each in arguments if "==" in each] if title != "torch" else "torch"
+        ),
     )
     calls: list = []
     return here, calls
