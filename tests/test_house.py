@@ -171,3 +171,15 @@ def test_the_commands_that_a_reader_is_told_exist():
     assert told <= words and {"book", "test"} <= told
     readme = text(ROOT / "README.md")
     assert "make book" in readme and "make test" in readme
+
+
+def test_constraints_hold_every_pin():
+    """What make installs is what the tests ran with, down to the last package; torch's build is the machine's."""
+    bounds = dict(re.findall(r"^([\w.-]+)==(\S+)$", (ROOT / "constraints.txt").read_text(), re.M))
+    bounds = {name.lower().replace("_", "-"): version for name, version in bounds.items()}
+    pins = "".join((ROOT / name).read_text() for name in ("requirements.txt", "requirements-dev.txt"))
+    wanted = {name.lower().replace("_", "-"): version for name, version in re.findall(r"^([\w.-]+)==(\S+)", pins, re.M)}
+    assert len(bounds) > 100
+    assert {name: bounds.get(name) for name in wanted if name != "torch"} == {
+        name: version for name, version in wanted.items() if name != "torch"
+    }

@@ -20,6 +20,7 @@ from tools import driver, pins, progress, pythons, torch_build
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 STAMP = VENV / "installed.json"  # written last, removed first: an interrupted install leaves none and starts afresh
+CONSTRAINTS = "constraints.txt"  # what stands below the pins
 FILES = {"read": ["requirements.txt"], "test": ["requirements.txt", "requirements-dev.txt"]}
 
 
@@ -82,7 +83,8 @@ def pip_all(build: torch_build.Plan, asked: argparse.Namespace) -> None:
     wanted = pins.read(texts, keep_torch=not build.tags, newest=asked.pins == "newest")
     # Beside a kept torch stands a whole world of packages; JupyterLab and its widgets must still be in our own prefix.
     apart = [] if build.tags else ["--ignore-installed"]
-    pip("packages", [*apart, *wanted, "-e", str(ROOT)])
+    bounds = ["-c", str(ROOT / CONSTRAINTS)] if asked.pins == "exact" else []
+    pip("packages", [*apart, *bounds, *wanted, "-e", str(ROOT)])
     print(f"Installed in {time.monotonic() - start:.0f} s", flush=True)
 
 
@@ -113,7 +115,7 @@ def make_venv(python: pythons.Python, keep_torch: bool) -> None:
 
 def fingerprint(level: str) -> str:
     """Changes whenever a pin or the package's metadata changes."""
-    parts = [ROOT / name for name in [*FILES[level], "pyproject.toml"]]
+    parts = [ROOT / name for name in [*FILES[level], CONSTRAINTS, "pyproject.toml"]]
     return hashlib.sha256(b"\0".join(part.read_bytes() for part in parts)).hexdigest()
 
 
