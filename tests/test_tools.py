@@ -125,7 +125,6 @@ def house(tmp_path, monkeypatch):
     here.mkdir()
     (here / "requirements.txt").write_text("# why\ntorch==2.13.0  # ranks\nnumpy==2.4.6\n-e .\n")
     (here / "requirements-dev.txt").write_text("-r requirements.txt\npytest==9.2.0\n")
-    (here / "constraints.txt").write_text("pytest==9.2.0\n")
     (here / "pyproject.toml").write_text("")
     (here / "constraints.txt").write_text("")
     monkeypatch.setattr(install, "ROOT", here)
