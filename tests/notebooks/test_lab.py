@@ -11,7 +11,6 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from playwright.sync_api import sync_playwright
 
 from tools.notebooks import KERNEL
 
@@ -66,12 +65,10 @@ def outside(request) -> bool:
     return not request.url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:"))
 
 
-def test_a_cell_runs_and_its_widget_steps(lab, chromium):
+def test_a_cell_runs_and_its_widget_steps(lab, browser):
     assert lab.startswith("http://127.0.0.1:")
-    with sync_playwright() as playwright:
-        flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-        browser = playwright.chromium.launch(executable_path=chromium, args=flags)
-        page = browser.new_page(viewport={"width": 1280, "height": 900})
+    with browser.new_context(viewport={"width": 1280, "height": 900}) as context:
+        page = context.new_page()
         page.set_default_timeout(READY * 1000)
         asked = []
         page.on("request", lambda request: asked.append(request.url) if outside(request) else None)
@@ -90,5 +87,4 @@ def test_a_cell_runs_and_its_widget_steps(lab, chromium):
         page.wait_for_function("() => document.querySelector('.bim-range').max === '8'")
         if folder := os.environ.get("BIM_SCREENSHOTS"):
             page.screenshot(path=f"{folder}/lab.png")
-        browser.close()
     assert asked == [], "JupyterLab with our widget asked another host"
