@@ -68,11 +68,20 @@ def test_nothing_built_is_said(tmp_path):
         make_server(tmp_path)
 
 
+def hears_ctrl_c() -> None:
+    """In the child: a shell's background job, as CI may be, ignores SIGINT, and so would all that it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_command_prints_the_address_and_ends_on_ctrl_c(folder):
     command = [sys.executable, ROOT / "tools" / "serve.py", folder, "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        address = re.search(r"http://127\.0\.0\.1:\d+/", process.stdout.readline())[0]
-        assert fetch(f"{address}index.html").status == 200
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=10)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, preexec_fn=hears_ctrl_c, **pipes) as process:
+        try:
+            address = re.search(r"http://127\.0\.0\.1:\d+/", process.stdout.readline())[0]
+            assert fetch(f"{address}index.html").status == 200
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=10)
+        finally:
+            process.kill()
     assert (process.returncode, errors) == (0, "")
