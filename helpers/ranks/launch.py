@@ -24,6 +24,7 @@ from multiprocessing import connection, spawn
 from pathlib import Path
 
 from . import notes, worker
+from .devices import World
 from .output import Output
 
 PRELOAD = ["helpers.ranks.preload"]  # torch, cloudpickle and the worker's own code
@@ -73,32 +74,43 @@ class Member:
 class Team:
     """The processes of one start and every pipe to them. They die together; what replaces them is a new Team."""
 
-    def __init__(self, backend: str, devices: tuple[str, ...], env: dict[str, str], timeout: float):
+    def __init__(self, world: World, env: dict[str, str], timeout: float, link: object | None = None):
+        self.world, self.timeout, self.link = world, timeout, link
         self.members: list[Member] = []
         self.selector = selectors.DefaultSelector()
         self.ready = False  # all ranks have met
         self.here_used = False
         self._owner = os.getpid()
         self._open: list[connection.Connection] = []
-        self._scratch, self._lock = _make_scratch(len(devices))
-        self._notes = mmap.mmap(self._lock, len(devices) * notes.REGION)
+        self._scratch, self._lock = _make_scratch(world.nranks)
+        self._notes = mmap.mmap(self._lock, world.nranks * notes.REGION)
         shipped = {k: v for k, v in os.environ.items() if k.startswith(worker.SHIPPED)}
         self._env = shipped | dict.fromkeys(("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"), loopback()) | env
         warm_up()
         try:
-            for rank, device in enumerate(devices):
-                self._start(rank, len(devices), backend, device, timeout)
+            for rank in range(world.nranks):
+                self._start(rank)
         except BaseException:
             self.kill()
             raise
 
-    def _start(self, rank: int, nranks: int, backend: str, device: str, timeout: float) -> None:
+    def _start(self, rank: int) -> None:
         ctx = context()
         call, call_end = self._pipe(ctx, duplex=True)
         output, output_end = self._pipe(ctx)
         control_end, control = self._pipe(ctx)
         seat = worker.Seat(
-            rank, nranks, backend, device, self._env, str(self._scratch), timeout, call_end, output_end, control_end
+            rank=rank,
+            nranks=self.world.nranks,
+            backend=self.world.backend,
+            device=self.world.devices[rank],
+            env=self._env,
+            scratch=str(self._scratch),
+            timeout=self.timeout,
+            link=self.link,
+            call=call_end,
+            output=output_end,
+            control=control_end,
         )
         process = ctx.Process(target=worker.main, args=(seat,), name=f"rank-{rank}", daemon=True)
         with _without_main():

@@ -132,7 +132,7 @@ class Ranks:
                 sys.stdout.write(text)
 
     def _start(self) -> None:
-        self._team = Team(self.backend, self.devices, self._env, self.timeout)
+        self._team = Team(self.world, self._env, self.timeout)
         self._finalizer = weakref.finalize(self, self._team.kill)
 
     def _stop(self) -> None:

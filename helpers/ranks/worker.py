@@ -40,6 +40,7 @@ class Seat:
     env: dict[str, str]
     scratch: str
     timeout: float
+    link: object | None  # the network to emulate: a Link, or a topology with link(src, dst)
     call: Connection  # calls in, answers out
     output: Connection  # everything written to stdout and stderr
     control: Connection  # never carries a byte: its end is the rank's end
