@@ -2,16 +2,21 @@
 
 from .algorithms import CATALOGUE
 from .lower import Message, lower
+from .outcomes import OPS, origins, outcome
 from .price import Price, crossover, price
+from .primitives import PRIMITIVES, Primitive, primitive
 from .promises import PROMISES, Promise, owner, promise
 from .schedule import Schedule, ScheduleError, Transfer
 from .simulate import check, contributions, simulate
 
 __all__ = [
     "CATALOGUE",
+    "OPS",
+    "PRIMITIVES",
     "PROMISES",
     "Message",
     "Price",
+    "Primitive",
     "Promise",
     "Schedule",
     "ScheduleError",
@@ -20,8 +25,11 @@ __all__ = [
     "contributions",
     "crossover",
     "lower",
+    "origins",
+    "outcome",
     "owner",
     "price",
+    "primitive",
     "promise",
     "simulate",
 ]

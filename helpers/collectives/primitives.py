@@ -1,0 +1,190 @@
+"""The ten primitives on paper: torch's call, the promise, the least that must move, where training uses it. Chapter: primitives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from .promises import PROMISES, Promise
+
+# The least that must move, as a share of N for P ranks. N is nccl-tests' size: the larger of one rank's input and output.
+SHARES: dict[str, Callable[[int], Fraction]] = {
+    "0": lambda p: Fraction(0),
+    "N": lambda p: Fraction(1),
+    "N/P": lambda p: Fraction(1, p),
+    "N(P-1)/P": lambda p: Fraction(p - 1, p),
+    "2N(P-1)/P": lambda p: Fraction(2 * (p - 1), p),
+}
+
+# Whom a volume is about: (rank, nranks, root) -> is this rank meant?
+ROLES: dict[str, Callable[[int, int, int], bool]] = {
+    "every rank": lambda rank, nranks, root: True,
+    "the root": lambda rank, nranks, root: rank == root,
+    "every other rank": lambda rank, nranks, root: rank != root,
+    "the sender": lambda rank, nranks, root: rank == root,
+    "the receiver": lambda rank, nranks, root: rank == peer(root, nranks),
+}
+
+
+def peer(root: int, nranks: int) -> int:
+    """The rank that send_recv sends to here: the next one, as in a pipeline; after the last comes rank 0."""
+    return (root + 1) % nranks
+
+
+@dataclass(frozen=True)
+class Volume:
+    """What a rank of a role must at least send and receive, as keys of SHARES."""
+
+    who: str
+    sends: str
+    receives: str
+
+
+@dataclass(frozen=True)
+class Primitive:
+    """One primitive. call: the line of torch, with {root}, {peer} and {OP} open; x is the rank's input, out (or parts) its output.
+
+    kind: "whole" (the rank's buffer is the message), "gathers" (one part in, all parts out), "parts" (all parts in).
+    even: the volumes are reached when the work is shared evenly; otherwise each holds for its rank alone, whatever the others do.
+    """
+
+    name: str
+    kind: str
+    call: str
+    use: str
+    volumes: tuple[Volume, ...]
+    promise: Promise
+    reduces: bool = False
+    even: bool = False
+
+    @property
+    def rooted(self) -> bool:
+        return self.promise.rooted
+
+    def line(self, nranks: int, root: int = 0, op: str = "sum") -> str:
+        """The call as it runs: `dist.reduce(x, dst=2, op=dist.ReduceOp.SUM)`."""
+        return self.call.format(root=root, peer=peer(root, nranks), OP=op.upper())
+
+    def least(self, rank: int, nranks: int, root: int = 0) -> tuple[Fraction, Fraction]:
+        """(sent, received): the least that a rank must move, as shares of N."""
+        meant = next((v for v in self.volumes if ROLES[v.who](rank, nranks, root)), Volume("", "0", "0"))
+        return SHARES[meant.sends](nranks), SHARES[meant.receives](nranks)
+
+
+def _to_next(nranks: int, nchunks: int, root: int) -> np.ndarray:
+    """After a send: the receiver holds the sender's data, and the sender keeps it."""
+    state = np.full((nranks, nchunks, nranks), -1, dtype=np.int32)
+    state[[root, peer(root, nranks)]] = np.eye(nranks, dtype=np.int32)[root]
+    return state
+
+
+SEND_RECV = Promise("send_recv", PROMISES["broadcast"].before, _to_next, lambda n: 1.0, rooted=True)
+# Nobody leaves before the last has arrived: on arrival times, a barrier is an all_reduce of their maximum.
+BARRIER = Promise("barrier", PROMISES["all_reduce"].before, PROMISES["all_reduce"].after, lambda n: 0.0)
+
+
+def _all(sends: str, receives: str | None = None) -> tuple[Volume, ...]:
+    return (Volume("every rank", sends, receives or sends),)
+
+
+def _root(root: tuple[str, str], others: tuple[str, str]) -> tuple[Volume, ...]:
+    return Volume("the root", *root), Volume("every other rank", *others)
+
+
+def _collective(name: str, kind: str, call: str, use: str, volumes: tuple[Volume, ...], **flags: bool) -> Primitive:
+    return Primitive(name, kind, call, use, volumes, PROMISES[name], **flags)
+
+
+PRIMITIVES: dict[str, Primitive] = {
+    p.name: p
+    for p in (
+        _collective(
+            "all_reduce",
+            "whole",
+            "dist.all_reduce(x, op=dist.ReduceOp.{OP})",
+            "DDP sums every rank's gradients, so that all replicas take the same step.",
+            _all("2N(P-1)/P"),
+            reduces=True,
+            even=True,
+        ),
+        _collective(
+            "reduce",
+            "whole",
+            "dist.reduce(x, dst={root}, op=dist.ReduceOp.{OP})",
+            "Logging adds up a loss or a count on the one rank that writes it down.",
+            _root(("0", "N"), ("N", "0")),
+            reduces=True,
+        ),
+        _collective(
+            "broadcast",
+            "whole",
+            "dist.broadcast(x, src={root})",
+            "DDP starts by copying rank 0's parameters and buffers to every replica.",
+            _root(("N", "0"), ("0", "N")),
+        ),
+        _collective(
+            "all_gather",
+            "gathers",
+            "dist.all_gather_into_tensor(out, x)",
+            "FSDP puts a layer's shards together before its forward, and again before its backward.",
+            _all("N(P-1)/P"),
+            even=True,
+        ),
+        _collective(
+            "reduce_scatter",
+            "parts",
+            "dist.reduce_scatter_tensor(out, x, op=dist.ReduceOp.{OP})",
+            "FSDP sums a layer's gradients and leaves each rank the shard that it owns.",
+            _all("N(P-1)/P"),
+            reduces=True,
+            even=True,
+        ),
+        _collective(
+            "scatter",
+            "parts",
+            "dist.scatter(out, parts, src={root})",
+            "Loading: one rank reads a large batch and hands every rank its part.",
+            _root(("N(P-1)/P", "0"), ("0", "N/P")),
+        ),
+        _collective(
+            "gather",
+            "gathers",
+            "dist.gather(x, parts, dst={root})",
+            "Evaluation collects every rank's predictions on the one that writes the report.",
+            _root(("0", "N(P-1)/P"), ("N/P", "0")),
+        ),
+        _collective(
+            "all_to_all",
+            "parts",
+            "dist.all_to_all_single(out, x)",
+            "A mixture of experts sends tokens to the ranks of their experts, and a second call brings them back.",
+            _all("N(P-1)/P"),
+        ),
+        Primitive(
+            "send_recv",
+            "whole",
+            "dist.send(x, dst={peer}) if rank == {root} else dist.recv(x, src={root})",
+            "A pipeline hands a stage's activations to the next stage; the gradients come back the same way.",
+            (Volume("the sender", "N", "0"), Volume("the receiver", "0", "N")),
+            SEND_RECV,
+        ),
+        Primitive(
+            "barrier",
+            "whole",
+            "dist.barrier()",
+            "A benchmark starts its clock, and a checkpoint is read, only when every rank is there.",
+            _all("0"),
+            BARRIER,
+        ),
+    )
+}
+
+
+def primitive(name: str) -> Primitive:
+    """A primitive by name. ValueError on an unknown one."""
+    if name not in PRIMITIVES:
+        raise ValueError(f"unknown primitive {name!r}: expected one of {', '.join(PRIMITIVES)}")
+    return PRIMITIVES[name]
