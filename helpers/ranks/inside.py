@@ -1,12 +1,16 @@
-"""What a function finds inside a rank besides torch.distributed: `here`, which stays between calls, and `emit`. Chapter: ranks."""
+"""What a function finds inside a rank besides torch.distributed: `here`, kept between calls, `emit`, `progress`. Chapter: ranks."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sized
 from types import SimpleNamespace
+from typing import TypeVar
+
+Item = TypeVar("Item")
 
 _emitter: Callable[[object], None] | None = None  # set once, in a rank
+_count: Callable[[int, int | None], None] | None = None  # steps done, steps in all
 
 
 class Here(SimpleNamespace):
@@ -32,6 +36,30 @@ def emit(obj: object) -> None:
     _emitter(obj)
 
 
+def progress(iterable: Iterable[Item], total: int | None = None) -> Iterator[Item]:
+    """`for batch in progress(batches)`: the notebook sees how far this rank is (`ranks.status()`), at the price of a few bytes.
+
+    total: how many there will be, where len() does not tell. One counter a rank: the latest loop's. Outside a rank of `Ranks`,
+    under torchrun say, it iterates and nothing else. Raises TypeError or ValueError when total is no whole number >= 0.
+    """
+    if total is None:
+        total = len(iterable) if isinstance(iterable, Sized) else None
+    elif isinstance(total, bool) or not isinstance(total, int):
+        raise TypeError(f"total is a whole number of steps or None, got {total!r}")
+    elif total < 0:
+        raise ValueError(f"total is a number of steps >= 0, got {total}")
+    return _counted(iter(iterable), total) if _count else iter(iterable)
+
+
+def _counted(items: Iterator[Item], total: int | None) -> Iterator[Item]:
+    done = 0
+    _count(done, total)
+    for item in items:
+        yield item
+        done += 1  # the loop's body is over
+        _count(done, total)
+
+
 def in_rank() -> bool:
     """True inside a rank that `Ranks` started."""
     return _emitter is not None
@@ -43,6 +71,12 @@ def become_rank(emitter: Callable[[object], None], rank: int, nranks: int) -> No
     _emitter = emitter
     for name, value in (("RANK", rank), ("LOCAL_RANK", rank), ("WORLD_SIZE", nranks), ("LOCAL_WORLD_SIZE", nranks)):
         os.environ[name] = str(value)
+
+
+def count_into(count: Callable[[int, int | None], None]) -> None:
+    """The worker calls this once: `progress` counts there."""
+    global _count
+    _count = count
 
 
 def _only_inside(what: str) -> None:

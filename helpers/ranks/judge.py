@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from . import notes, verdict
 from .call import Call, Died, Done, Outcome
-from .launch import ask_stacks
 from .notes import Journal
 from .pack import PackError, unpack_result
+from .stacks import ask_stacks
 from .verdict import Failure, RankError
 
 _ORDER = ("mismatch", "died", "raised", "stuck", "consequence")

@@ -72,7 +72,10 @@ class Member:
 
 
 class Team:
-    """The processes of one start and every pipe to them. They die together; what replaces them is a new Team."""
+    """The processes of one start and every pipe to them. They die together; what replaces them is a new Team.
+
+    `lock` guards the life of the processes: who asks for an exit code, a stack or a note holds it, and so does `kill`.
+    """
 
     def __init__(self, world: World, env: dict[str, str], timeout: float, link: object | None = None):
         self.world, self.timeout, self.link = world, timeout, link
@@ -80,19 +83,21 @@ class Team:
         self.selector = selectors.DefaultSelector()
         self.ready = False  # all ranks have met
         self.here_used = False
+        self.calls = 0
+        self.began = time.monotonic()
+        self.lock = threading.RLock()
         self._owner = os.getpid()
         self._open: list[connection.Connection] = []
         self._scratch, self._lock = _make_scratch(world.nranks)
         self._notes = mmap.mmap(self._lock, world.nranks * notes.REGION)
         shipped = {k: v for k, v in os.environ.items() if k.startswith(worker.SHIPPED)}
         self._env = shipped | dict.fromkeys(("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"), loopback()) | env
+
+    def start(self) -> None:
+        """Start every rank; they meet by themselves. Waits for the server's imports. What raises here leaves a team to kill."""
         warm_up()
-        try:
-            for rank in range(world.nranks):
-                self._start(rank)
-        except BaseException:
-            self.kill()
-            raise
+        for rank in range(self.world.nranks):
+            self._start(rank)
 
     def _start(self, rank: int) -> None:
         ctx = context()
@@ -140,6 +145,10 @@ class Team:
         """No process, pipe or file of this team is left when this returns. May be called twice; a fork of the owner may not."""
         if os.getpid() != self._owner:
             return
+        with self.lock:
+            self._kill()
+
+    def _kill(self) -> None:
         for end in self._open:
             end.close()
         for member in self.members:
@@ -199,18 +208,3 @@ def _without_main() -> Iterator[None]:
             yield
         finally:
             spawn.get_preparation_data = original
-
-
-def ask_stacks(members: list[Member], seconds: float = 0.3) -> dict[int, str]:
-    """What each of these ranks is executing now, innermost frame first; needs no GIL. A stopped rank does not answer."""
-    seen = {m.rank: m.stack_path.stat().st_size for m in members if m.stack_path.exists()}
-    for member in members:
-        if member.rank in seen and member.process.is_alive():
-            os.kill(member.process.pid, worker.STACK_SIGNAL)
-    texts = {}
-    for _ in range(int(seconds / 0.02)):
-        time.sleep(0.02)
-        texts = {m.rank: m.stack_path.read_text()[seen[m.rank] :] for m in members if m.rank in seen}
-        if all(text.endswith("\n") and "File" in text for text in texts.values()):
-            break
-    return texts

@@ -17,6 +17,11 @@ _SIZE = 256
 _HEAD = struct.Struct("<QIII")  # records; collectives of all ranks, and the checksum of their signatures; of subgroups
 _REC = struct.Struct("<QdBH")  # record number + 1, since, state, length of the text
 _SINCE = struct.Struct("<dB")
+_MET, _MET_AT = (
+    struct.Struct("@d"),
+    64,
+)  # still in the head: when the rank had met the others; native, so written at once
+_STEPS, _STEPS_AT = struct.Struct("@qq"), 72  # progress: steps done, and steps in all + 1 (0: unknown)
 REGION = _SIZE * (KEPT + 1)  # bytes per rank; the head takes the place of one record
 _FIELD = "\x1f"
 
@@ -78,7 +83,9 @@ class Writer:
 
     def clear(self) -> None:
         """A new call begins: numbers start at 1."""
-        self._region[:] = bytes(REGION)
+        _HEAD.pack_into(self._region, 0, 0, 0, 0, 0)
+        _STEPS.pack_into(self._region, _STEPS_AT, 0, 0)
+        self._region[_SIZE:] = bytes(REGION - _SIZE)
         self._count = self._checksum = 0
         self._numbers: dict[str, int] = {}
 
@@ -103,6 +110,14 @@ class Writer:
         if record >= self._count - KEPT:
             _SINCE.pack_into(self._region, self._at(record) + 8, time.monotonic(), state)
 
+    def met(self) -> None:
+        """The rank has met the others and can take calls."""
+        _MET.pack_into(self._region, _MET_AT, time.monotonic())
+
+    def steps(self, done: int, total: int | None) -> None:
+        """Progress of this call: `done` steps of `total` (None: nobody knows)."""
+        _STEPS.pack_into(self._region, _STEPS_AT, done, 0 if total is None else total + 1)
+
     @staticmethod
     def _at(record: int) -> int:
         return _SIZE * (1 + record % KEPT)
@@ -111,6 +126,17 @@ class Writer:
 def read_head(region: memoryview) -> tuple[int, int, int]:
     """(collectives of all ranks entered, checksum of their signatures, collectives of subgroups): cheap, after every call."""
     return _HEAD.unpack_from(region, 0)[1:]
+
+
+def read_met(region: memoryview) -> float:
+    """When the rank had met the others (CLOCK_MONOTONIC), 0 while it has not."""
+    return _MET.unpack_from(region, _MET_AT)[0]
+
+
+def read_steps(region: memoryview) -> tuple[int, int | None]:
+    """(steps done, steps in all or None) of this call, as `progress` counts them."""
+    done, total = _STEPS.unpack_from(region, _STEPS_AT)
+    return done, total - 1 if total else None
 
 
 def read(region: memoryview) -> Journal:

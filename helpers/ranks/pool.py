@@ -134,6 +134,11 @@ class Ranks:
     def _start(self) -> None:
         self._team = Team(self.world, self._env, self.timeout)
         self._finalizer = weakref.finalize(self, self._team.kill)
+        try:
+            self._team.start()
+        except BaseException:
+            self._stop()
+            raise
 
     def _stop(self) -> None:
         self._finalizer()

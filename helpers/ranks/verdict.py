@@ -19,6 +19,7 @@ _LOST_PEER = re.compile(
     "closed by peer|reset by peer|pair closure|Broken pipe|Connection refused|Timed out waiting|Socket Timeout"
     "|remote process exited|communicator was aborted|ncclRemoteError|ncclSystemError"
 )
+SHOWN = 8  # lines of states in a message; `details()` has every rank
 _FRAME = re.compile(r'File "([^"]+)", line (\d+) in')
 
 
@@ -131,13 +132,19 @@ def died_text(code: int, after_done: bool) -> str:
 
 
 def pending_text(journal: Journal, stack: str) -> str:
-    """What a rank that has not answered is doing."""
+    """What a rank that has not answered is doing, and the last collective that it has left."""
     if note := journal.inside:
         return f"waiting in {note}{_at(note)}"
-    for filename, line in _FRAME.findall(stack):
-        if own(filename):
-            return f"running at {place(filename)} line {line}"
-    return "running" if stack else "not answering"
+    left = next((n for n in reversed(journal.notes) if n.collective and n.state == State.DONE), None)
+    after = f", after {left.op} #{left.number}" if left else ""
+    if where := stack_line(stack):
+        return f"running at {where}{after}"
+    return f"running{after}" if stack else f"not answering{after}"
+
+
+def stack_line(stack: str) -> str:
+    """The innermost line of the reader's own in a stack: "cell line 7", or ""."""
+    return next((f"{place(file)} line {line}" for file, line in _FRAME.findall(stack) if own(file)), "")
 
 
 def lost_text(journal: Journal) -> str:
@@ -158,4 +165,7 @@ def headline(failures: list[Failure], states: list[str]) -> str:
         same[state].append(rank)
     who = "" if root.rank is None else f"{ranks_text(same.pop(states[root.rank]))} "
     others = [f"{ranks_text(ranks)}: {state}" for state, ranks in same.items()]
+    if len(others) > SHOWN:
+        rest = sum(len(ranks) for ranks in list(same.values())[SHOWN - 1 :])
+        others[SHOWN - 1 :] = [f"{rest} more ranks: see details()"]
     return "\n".join([f"{who}{root.text}", *root.traceback.splitlines(), *others])

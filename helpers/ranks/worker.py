@@ -83,7 +83,9 @@ def main(seat: Seat) -> None:
     noter = None
     try:
         noter = _take_notes(seat)
+        inside.count_into(noter.writer.steps)
         _join(seat)
+        noter.writer.met()
     except BaseException as error:
         return send("raised", _raised(error), False)
     send("done", pickle.dumps(None), False)
@@ -136,7 +138,9 @@ def _redirect(seat: Seat) -> None:
     sys.stdin = open(0, closefd=False)  # noqa: SIM115  lives as long as the process
     sys.stdout = open(1, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
-    faulthandler.register(STACK_SIGNAL, file=seat.stack_path.open("w"), all_threads=False)
+    stacks = seat.stack_path.open("a")  # appended: the parent may empty it
+    faulthandler.register(STACK_SIGNAL, file=stacks, all_threads=False)
+    faulthandler.enable(file=stacks, all_threads=False)  # a rank that dies of a signal leaves its last line
 
 
 def _set_environment(env: dict[str, str]) -> None:
