@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -45,8 +46,9 @@ class Volume:
 
 @dataclass(frozen=True)
 class Primitive:
-    """One primitive. call: the line of torch, with {root}, {peer} and {OP} open; x is the rank's input, out (or parts) its output.
+    """One primitive, as a rank runs it: x is its input, a tensor of one dimension; rank is its number.
 
+    call: the line of torch, with {root}, {peer}, {nranks} and {OP} open; prepare: the lines before it; result: its output as a list.
     kind: "whole" (the rank's buffer is the message), "gathers" (one part in, all parts out), "parts" (all parts in).
     even: the volumes are reached when the work is shared evenly; otherwise each holds for its rank alone, whatever the others do.
     """
@@ -57,6 +59,8 @@ class Primitive:
     use: str
     volumes: tuple[Volume, ...]
     promise: Promise
+    prepare: tuple[str, ...] = ()
+    result: str = "x.tolist()"
     reduces: bool = False
     even: bool = False
 
@@ -66,7 +70,11 @@ class Primitive:
 
     def line(self, nranks: int, root: int = 0, op: str = "sum") -> str:
         """The call as it runs: `dist.reduce(x, dst=2, op=dist.ReduceOp.SUM)`."""
-        return self.call.format(root=root, peer=peer(root, nranks), OP=op.upper())
+        return self.filled(self.call, nranks, root, op)
+
+    def filled(self, text: str, nranks: int, root: int = 0, op: str = "sum") -> str:
+        """One of this primitive's lines without its open places."""
+        return text.format(root=root, peer=peer(root, nranks), nranks=nranks, OP=op.upper())
 
     def least(self, rank: int, nranks: int, root: int = 0) -> tuple[Fraction, Fraction]:
         """(sent, received): the least that a rank must move, as shares of N."""
@@ -94,8 +102,8 @@ def _root(root: tuple[str, str], others: tuple[str, str]) -> tuple[Volume, ...]:
     return Volume("the root", *root), Volume("every other rank", *others)
 
 
-def _collective(name: str, kind: str, call: str, use: str, volumes: tuple[Volume, ...], **flags: bool) -> Primitive:
-    return Primitive(name, kind, call, use, volumes, PROMISES[name], **flags)
+def _collective(name: str, kind: str, call: str, use: str, volumes: tuple[Volume, ...], **rest: Any) -> Primitive:
+    return Primitive(name, kind, call, use, volumes, PROMISES[name], **rest)
 
 
 PRIMITIVES: dict[str, Primitive] = {
@@ -116,6 +124,7 @@ PRIMITIVES: dict[str, Primitive] = {
             "dist.reduce(x, dst={root}, op=dist.ReduceOp.{OP})",
             "Logging adds up a loss or a count on the one rank that writes it down.",
             _root(("0", "N"), ("N", "0")),
+            result="x.tolist() if rank == {root} else None",
             reduces=True,
         ),
         _collective(
@@ -131,6 +140,8 @@ PRIMITIVES: dict[str, Primitive] = {
             "dist.all_gather_into_tensor(out, x)",
             "FSDP puts a layer's shards together before its forward, and again before its backward.",
             _all("N(P-1)/P"),
+            prepare=("out = torch.empty({nranks} * len(x))",),
+            result="out.tolist()",
             even=True,
         ),
         _collective(
@@ -139,6 +150,8 @@ PRIMITIVES: dict[str, Primitive] = {
             "dist.reduce_scatter_tensor(out, x, op=dist.ReduceOp.{OP})",
             "FSDP sums a layer's gradients and leaves each rank the shard that it owns.",
             _all("N(P-1)/P"),
+            prepare=("out = torch.empty(len(x) // {nranks})",),
+            result="out.tolist()",
             reduces=True,
             even=True,
         ),
@@ -148,6 +161,11 @@ PRIMITIVES: dict[str, Primitive] = {
             "dist.scatter(out, parts, src={root})",
             "Loading: one rank reads a large batch and hands every rank its part.",
             _root(("N(P-1)/P", "0"), ("0", "N/P")),
+            prepare=(
+                "out = torch.empty(len(x) // {nranks})",
+                "parts = list(x.chunk({nranks})) if rank == {root} else None",
+            ),
+            result="out.tolist()",
         ),
         _collective(
             "gather",
@@ -155,6 +173,8 @@ PRIMITIVES: dict[str, Primitive] = {
             "dist.gather(x, parts, dst={root})",
             "Evaluation collects every rank's predictions on the one that writes the report.",
             _root(("0", "N(P-1)/P"), ("N/P", "0")),
+            prepare=("parts = [torch.empty_like(x) for _ in range({nranks})] if rank == {root} else None",),
+            result="torch.cat(parts).tolist() if rank == {root} else None",
         ),
         _collective(
             "all_to_all",
@@ -162,14 +182,17 @@ PRIMITIVES: dict[str, Primitive] = {
             "dist.all_to_all_single(out, x)",
             "A mixture of experts sends tokens to the ranks of their experts, and a second call brings them back.",
             _all("N(P-1)/P"),
+            prepare=("out = torch.empty_like(x)",),
+            result="out.tolist()",
         ),
         Primitive(
             "send_recv",
             "whole",
-            "dist.send(x, dst={peer}) if rank == {root} else dist.recv(x, src={root})",
+            "dist.send(x, dst={peer}) if rank == {root} else dist.recv(x, src={root}) if rank == {peer} else None",
             "A pipeline hands a stage's activations to the next stage; the gradients come back the same way.",
             (Volume("the sender", "N", "0"), Volume("the receiver", "0", "N")),
             SEND_RECV,
+            result="x.tolist() if rank in ({root}, {peer}) else None",
         ),
         Primitive(
             "barrier",
@@ -178,6 +201,8 @@ PRIMITIVES: dict[str, Primitive] = {
             "A benchmark starts its clock, and a checkpoint is read, only when every rank is there.",
             _all("0"),
             BARRIER,
+            prepare=("start = time.perf_counter()", "time.sleep(x.item() / 1000)  # this rank is busy for so many ms"),
+            result="[1000 * (time.perf_counter() - start)]",
         ),
     )
 }

@@ -111,7 +111,9 @@ def test_volumes_name_every_rank_that_moves_something_once():
 
 def test_the_line_of_torch_is_complete():
     assert primitive("reduce").line(4, 2, "max") == "dist.reduce(x, dst=2, op=dist.ReduceOp.MAX)"
-    assert primitive("send_recv").line(4, 3) == "dist.send(x, dst=0) if rank == 3 else dist.recv(x, src=3)"
+    assert primitive("send_recv").line(4, 3) == (
+        "dist.send(x, dst=0) if rank == 3 else dist.recv(x, src=3) if rank == 0 else None"
+    )
     for made in PRIMITIVES.values():
         assert "{" not in made.line(4)
         assert made.reduces == ("{OP}" in made.call)
