@@ -19,7 +19,8 @@ SCRIPTS = ("frame.js", "shim.js")
 STYLES_FOR = {
     'class="katex': ("vendor/katex/katex.min.css",),
     'class="sd-': ("sphinx-design.min.css",),
-    'data-kind="player"': ("widgets/player.css",),
+    'data-kind="player"': ("widgets/language.css", "widgets/player.css"),
+    'data-kind="primitive"': ("widgets/language.css", "widgets/primitive.css"),
 }
 SCRIPTS_FOR = {'class="sd-tab-set': ("design-tabs.js",)}
 
@@ -40,8 +41,8 @@ def style_page(
 
 
 def needed(body: str, files: dict[str, tuple[str, ...]]) -> list[str]:
-    """Every file whose mark occurs in the page's text."""
-    return [name for mark, names in files.items() if mark in body for name in names]
+    """Every file whose mark occurs in the page's text, once."""
+    return list(dict.fromkeys(name for mark, names in files.items() if mark in body for name in names))
 
 
 def mend(body: str) -> str:

@@ -65,6 +65,7 @@ def widget_files() -> dict[str, str]:
         script = plain_script(VIEW / name / f"{name}.mjs", name)
         files[f"widgets/{name}.js"] = minify.string("application/javascript", script)
         files[f"widgets/{name}.css"] = (VIEW / name / f"{name}.css").read_text(encoding="utf-8")
+    files["widgets/language.css"] = (VIEW / "language" / "language.css").read_text(encoding="utf-8")
     return files
 
 

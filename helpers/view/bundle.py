@@ -1,6 +1,6 @@
 """Several small ES modules into one: what anywidget loads in a kernel and the site wraps as a plain script. No bundler needed.
 
-The modules keep to a plain subset, and whatever falls outside it is refused: named imports from "./x.mjs" on one line,
+The modules keep to a plain subset, and whatever falls outside it is refused: named imports from "./x.mjs" or "../other/x.mjs" on one line,
 `export function|const`, one default at the entry, and names at the top that no other module of the widget has.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-_IMPORT = re.compile(r'^import \{ ([\w, ]+) \} from "(\./[\w-]+\.mjs)";$', re.M)
+_IMPORT = re.compile(r'^import \{ ([\w, ]+) \} from "(\.\.?/[\w/-]+\.mjs)";$', re.M)
 _TOP = re.compile(r"^(export )?(?:async )?(?:function|const|let) (\w+)", re.M)
 _DEFAULT = re.compile(r"^export default (.+);$", re.M)
 

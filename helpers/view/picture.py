@@ -58,8 +58,9 @@ def _style(theme: str) -> str:
     """The theme's tokens and the drawing's own rules, nothing of the page around it."""
     values = {**tokens()["type"], **tokens()[theme]}
     properties = "".join(f"--bim-{name}:{value};" for name, value in values.items())
-    css = (HERE / "player" / "player.css").read_text(encoding="utf-8")
-    return f"svg.{theme} {{ {properties} }}{_TYPE}{css[css.index('/* the drawing') :]}"
+    sheets = ((HERE / part / f"{part}.css").read_text(encoding="utf-8") for part in ("language", "player"))
+    drawing = "".join(css[css.index("/* the drawing") :] for css in sheets)
+    return f"svg.{theme} {{ {properties} }}{_TYPE}{drawing}"
 
 
 def path(theme: str) -> Path:

@@ -14,8 +14,8 @@ HERE = Path(__file__).parent
 
 
 def stylesheet(name: str) -> str:
-    """The tokens and a widget's own css, helpers/view/<name>/<name>.css."""
-    return css() + (HERE / name / f"{name}.css").read_text(encoding="utf-8")
+    """The tokens, what all widgets have in common, and a widget's own css, helpers/view/<name>/<name>.css."""
+    return css() + "".join((HERE / part / f"{part}.css").read_text(encoding="utf-8") for part in ("language", name))
 
 
 class CourseWidget(anywidget.AnyWidget):

@@ -37,7 +37,7 @@ export function frame(does, { live, bar, figures, details }) {
   const enlarge = document.fullscreenEnabled && tool("Enlarge", does.enlarge);
   const tools = h("div", { class: "bim-tools" },
     !live && tool("Copy link", does.copyLink), tool("Copy as Python", does.copyPython), enlarge, notice);
-  const root = h("div", { class: "bim-player" }, h("div", { class: "bim-body" },
+  const root = h("div", { class: "bim-player bim-widget" }, h("div", { class: "bim-body" },
     controls, stage, h("p", { class: "bim-sentence" }, lead, " ", text, " ", end), bar, figures, tools, details, live_));
   return { root, controls, memory, topology, time, switches, stage, lead, text, end, live: live_, notice, enlarge };
 }

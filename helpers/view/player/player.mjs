@@ -11,8 +11,9 @@ import { encode, python } from "./permalink.mjs";
 import { readout } from "./readout.mjs";
 import { sentence } from "./sentence.mjs";
 import { session } from "./session.mjs";
-import { logTable, memoryTable, twin } from "./tables.mjs";
+import { logTable, memoryTable } from "./tables.mjs";
 import { transport } from "./transport.mjs";
+import { twin } from "./twin.mjs";
 
 const SPEAK_MS = 2000; // while playing, screen readers hear a sentence at most this often
 const WIDE = 620;

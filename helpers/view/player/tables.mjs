@@ -1,16 +1,11 @@
 // The picture as tables: who holds what now, and what every rank received so far, with the arithmetic of the example values.
 import { inside } from "./cells.mjs";
-import { h } from "./dom.mjs";
 import { valuesIn } from "./draw-memory.mjs";
 import { chunkText } from "./sentence.mjs";
 import { input, value } from "./replay.mjs";
 import { place, times } from "./text.mjs";
+import { row, table } from "./twin.mjs";
 import { nbytesText } from "./units.mjs";
-
-const row = (kind, words) => h("tr", {}, words.map((word, i) => (kind === "th" || !i
-  ? h("th", { scope: kind === "th" ? "col" : "row" }, word) : h("td", {}, word))));
-
-const table = (caption, head, rows) => h("table", {}, h("caption", {}, caption), h("thead", {}, row("th", head)), h("tbody", {}, rows));
 
 // Rank by chunk at a state: whose contributions are inside, or the values.
 export function memoryTable(view, state, numbers) {
@@ -43,12 +38,4 @@ export function logTable(view, state) {
   }
   const example = `Example values: rank r puts (3r + 5c + 2) mod 9 + 1 into chunk c, so rank 0 has ${input(0, 0)} in chunk 0`;
   return table(example, ["Step", "Receiver", "gets", "from", "and", "value then"], rows);
-}
-
-// A <details> whose table is built only while it is open. -> { node, refresh() }
-export function twin(summary, build) {
-  const body = h("div", { class: "bim-scroll", tabindex: "0", role: "region", "aria-label": summary });
-  const refresh = () => { if (node.open) body.replaceChildren(build()); };
-  const node = h("details", { class: "bim-details", toggle: () => refresh() }, h("summary", {}, summary), body);
-  return { node, refresh };
 }
