@@ -6,12 +6,15 @@ ranks part by part (all_gather, reduce_scatter, scatter, gather) split each rank
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import torch
 import torch.distributed as dist
 
 from helpers.collectives import Message, Schedule, ScheduleError, check, lower
+
+from .ports import clock
 
 _WHOLE = ("all_reduce", "reduce", "broadcast")  # every rank's buffer is the whole message
 _ONE_TO_ALL = ("all_gather", "gather")  # input: one part per rank; output: all parts
@@ -26,11 +29,24 @@ def execute(s: Schedule, tensor: torch.Tensor | None, out: torch.Tensor | None =
     (or `out`) is what it is in torch: a tensor of the result's shape and dtype. Raises ScheduleError when the schedule does not
     keep its promise, is for another number of ranks, or the tensor cannot be split among them.
     """
+    with clock.model():  # on an emulated network
+        return play(s, tensor, out, _post)
+
+
+Post = Callable[[Sequence[tuple[str, torch.Tensor, int]]], Sequence[dist.Work]]  # (send or recv, payload, peer) each
+
+
+def play(s: Schedule, tensor: torch.Tensor | None, out: torch.Tensor | None, post: Post) -> torch.Tensor | None:
+    """`execute`, with the messages of a step handed to `post`."""
     program = _programs(s)[_my_rank(s)]
     sample = tensor if tensor is not None else out
     if not isinstance(sample, torch.Tensor):
         raise ScheduleError(f"execute plays {s.collective} on a tensor, got {tensor!r}")
-    return _Player(s, sample, out).play(program)
+    return _Player(s, sample, out, post).play(program)
+
+
+def _post(messages: Sequence[tuple[str, torch.Tensor, int]]) -> Sequence[dist.Work]:
+    return dist.batch_isend_irecv([dist.P2POp(getattr(dist, f"i{kind}"), *rest) for kind, *rest in messages])
 
 
 @lru_cache(maxsize=64)
@@ -51,8 +67,8 @@ def _my_rank(s: Schedule) -> int:
 class _Player:
     """One rank's buffer, cut into slots, while a program runs over it."""
 
-    def __init__(self, s: Schedule, tensor: torch.Tensor, out: torch.Tensor | None):
-        self.s, self.tensor, self.out = s, tensor, out
+    def __init__(self, s: Schedule, tensor: torch.Tensor, out: torch.Tensor | None, post: Post):
+        self.s, self.tensor, self.out, self.post = s, tensor, out, post
         self.rank, self.nranks = dist.get_rank(), s.nranks
         self.wanted = not (s.collective in ("reduce", "gather") and self.rank != s.root)
         self.scratch: dict[tuple, torch.Tensor] = {}
@@ -70,12 +86,12 @@ class _Player:
         """Send and receive at once; what arrives is put down only when all is read, so a step reads what the last one left."""
         sent = {c for message in step if message.kind == "send" for c in message.chunks}
         payloads = [self._gathered(m) if m.kind == "send" else self._room(m, sent) for m in step]
-        ops = [
-            dist.P2POp(getattr(dist, f"i{message.kind}"), payload, message.peer)
+        messages = [
+            (message.kind, payload, message.peer)
             for message, payload in zip(step, payloads, strict=True)
             if payload.numel()  # both sides know an empty message, and neither sends it
         ]
-        for work in dist.batch_isend_irecv(ops) if ops else ():
+        for work in self.post(messages) if messages else ():
             work.wait()
         for message, payload in zip(step, payloads, strict=True):
             if message.kind == "recv":

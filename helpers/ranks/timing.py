@@ -20,6 +20,7 @@ from helpers.facts import Link
 from helpers.facts.fit import fit
 from helpers.units import KIB, MIB, Bandwidth
 
+from .emulate import aside
 from .play import execute
 from .pool import Ranks
 
@@ -56,7 +57,8 @@ def bench_each(fns: dict[str, Callable[[], object]], warmup: int = 2, reps: int 
         for fn in fns.values():
             fn()
     seconds = torch.tensor([[clock(fn) for fn in fns.values()] for _ in range(reps)], dtype=torch.float64)
-    dist.all_reduce(seconds, dist.ReduceOp.MAX)
+    with aside():
+        dist.all_reduce(seconds, dist.ReduceOp.MAX)
     columns = zip(fns, seconds.T.tolist(), strict=True)
     return {name: Timing(min(column), median(column), reps) for name, column in columns}
 

@@ -23,7 +23,7 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 
-from . import hooks, inside, notes, pack, places, streams
+from . import emulate, hooks, inside, notes, pack, places, streams
 
 STACK_SIGNAL = signal.SIGUSR1
 SHIPPED = ("NCCL_", "GLOO_", "OMP_", "TORCH_", "CUDA_VISIBLE_DEVICES")  # a forkserver froze these when it started
@@ -150,6 +150,8 @@ def _set_environment(env: dict[str, str]) -> None:
 
 
 def _take_notes(seat: Seat) -> hooks.Noter:
+    if seat.link is not None:  # below the notes: a collective is noted, not the messages that it is played by
+        emulate.install(seat.link, seat.rank, seat.nranks, seat.scratch)
     with seat.notes_path.open("r+b") as file:
         shared = memoryview(mmap.mmap(file.fileno(), 0))
     region = shared[seat.rank * notes.REGION : (seat.rank + 1) * notes.REGION]
@@ -173,7 +175,8 @@ def _join(seat: Seat) -> None:
         timeout=datetime.timedelta(seconds=2 * seat.timeout + 60),  # the parent's deadline comes first and says more
         device_id=device if device.type == "cuda" else None,
     )
-    dist.all_reduce(torch.zeros(1, device=device))
+    with emulate.aside():
+        dist.all_reduce(torch.zeros(1, device=device))
 
 
 def _raised(error: BaseException) -> Raised:

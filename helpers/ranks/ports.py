@@ -1,0 +1,118 @@
+"""The clocks of an emulated network: when a message leaves its sender, when it arrives, and what time it is on a rank.
+
+The rule is the one `helpers.collectives.price` charges by. A message of n bytes keeps the sender's send port and the receiver's
+recv port for alpha + n * beta each; messages queue at a port in the order in which they are sent; a message is due when
+both ports are through with it. Nothing here touches a tensor. Chapter: latency-bandwidth.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import mmap
+import os
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+FORGIVEN = 5e-4  # seconds that a wake-up may come late and yet count as on time
+_TIME = struct.Struct("<d")
+
+
+class Clock(threading.local):
+    """What time it is for this thread on the emulated network; seconds, CLOCK_MONOTONIC, the same on all ranks.
+
+    The machine wakes a sleeper late, and a rank that answers a message would answer late ever after. So what follows a wait begins
+    at the due time, not at the wake-up: up to `FORGIVEN` in the reader's own code, and in full while a schedule is played.
+    """
+
+    def __init__(self):
+        self._late = 0.0
+        self._at: float | None = None  # while a schedule is played: the time of its latest event
+
+    def now(self) -> float:
+        return time.monotonic() - self._late if self._at is None else self._at
+
+    def wait_until(self, due: float) -> None:
+        """Sleep until `due`; return at once when that is over. Never spins: the ranks share the cores."""
+        if self._at is not None:
+            self._at = max(self._at, due)
+        slept = False
+        while (left := due - time.monotonic()) > 0:
+            slept = True
+            time.sleep(left)
+        late = time.monotonic() - due
+        self._late = min(late if slept else min(late, self._late), FORGIVEN)
+
+    def on_time(self) -> None:
+        """Whatever came late no longer counts: the ranks have met at a barrier."""
+        self._late = 0.0
+
+    @contextlib.contextmanager
+    def model(self, start: float | None = None) -> Iterator[None]:
+        """While a schedule is played, time passes only on the network: the model knows no compute, and no slow Python.
+
+        What a rank does between a message that came and the one it sends on costs nothing as long as the network takes longer.
+        """
+        outer = self._at
+        self._at = (self.now() if start is None else start) if outer is None else outer
+        try:
+            yield
+        finally:
+            self._at = outer
+
+
+clock = Clock()
+
+
+class Ports:
+    """Until when every rank's send and recv port is taken: the recv ports in a file that all ranks map, as all senders queue there.
+
+    costs[dst]: (alpha in seconds, beta in seconds per byte) from this rank.
+    """
+
+    def __init__(self, costs: tuple[tuple[float, float], ...], path: Path):
+        self.costs = costs
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        os.ftruncate(self._fd, _TIME.size * len(costs))
+        self._recv = mmap.mmap(self._fd, _TIME.size * len(costs))
+        self._send = 0.0
+        self._lock = threading.Lock()
+
+    def book(self, dst: int, nbytes: int, now: float) -> tuple[float, float]:
+        """A message leaves for `dst` now: (when it has left the send port, when it is due at the receiver)."""
+        alpha, beta = self.costs[dst]
+        cost = alpha + nbytes * beta
+        with self._lock, self._locked(dst):
+            self._send = max(now, self._send) + cost
+            arrived = max(now, _TIME.unpack_from(self._recv, _TIME.size * dst)[0]) + cost
+            _TIME.pack_into(self._recv, _TIME.size * dst, arrived)
+            return self._send, max(self._send, arrived)
+
+    @contextlib.contextmanager
+    def _locked(self, dst: int) -> Iterator[None]:
+        """Among processes; the system opens the lock of one that dies."""
+        fcntl.lockf(self._fd, fcntl.LOCK_EX, _TIME.size, _TIME.size * dst)
+        try:
+            yield
+        finally:
+            fcntl.lockf(self._fd, fcntl.LOCK_UN, _TIME.size, _TIME.size * dst)
+
+
+class Wires(NamedTuple):
+    """A network as plain numbers: costs[src][dst] = (alpha, beta). What a topology defined in a cell becomes on its way to the ranks."""
+
+    costs: tuple[tuple[tuple[float, float], ...], ...]
+
+    @classmethod
+    def of(cls, network: object, nranks: int) -> Wires:
+        """Ask `network` once for the link of every pair; a rank's link to itself is never used."""
+        ends = range(nranks)
+        return cls(tuple(tuple((0.0, 0.0) if a == b else _cost(network.link(a, b)) for b in ends) for a in ends))
+
+
+def _cost(link: object) -> tuple[float, float]:
+    return link.alpha, link.beta
