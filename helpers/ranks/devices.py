@@ -1,19 +1,18 @@
-"""What is here to run on: GPUs with NCCL, else the CPU with Gloo, and a label that says which. Chapters: setup, ranks.
-
-GPUs are counted through NVML, the driver's own library, which does not start CUDA in the notebook.
-"""
+"""What is here to run on: GPUs with NCCL, else the CPU with Gloo, and a label that says which. Chapters: setup, ranks."""
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
-import pynvml
-import torch
+
+from . import gpus as gpu_facts
+from . import sharing
+from .gpus import Gpu, Gpus, find_gpus
 
 if sys.platform == "win32":
     raise ImportError("ranks need Linux or macOS; on Windows, open the course in WSL")
@@ -23,28 +22,33 @@ NBYTES_PER_RANK = 250_000_000  # free memory that one more rank wants: its own p
 DEFAULT_CPU_RANKS = 4
 
 
+SHARED = "shares a GPU: not timed"
+
+
 @dataclass(frozen=True)
 class World:
-    """How many ranks a launch here would have, and on what. Printing it shows the label."""
+    """How many ranks a launch here would have, and on what. Printing it shows the label.
+
+    shared: ranks share GPUs, so that results are right and times mean nothing.
+    """
 
     nranks: int
     backend: str
     devices: tuple[str, ...]
     label: str
     note: str = ""  # why GPUs that are here are not used
+    shared: bool = False
+    visible: str = ""  # CUDA_VISIBLE_DEVICES of the ranks, where CUDA by itself might number the GPUs differently
 
     def __str__(self) -> str:
         return f"{self.label}\n{self.note}" if self.note else self.label
 
     __repr__ = __str__
 
-
-@dataclass(frozen=True)
-class Gpus:
-    """The GPUs that ranks could use, by name; and, when some cannot be used, why and what helps."""
-
-    names: tuple[str, ...] = ()
-    trouble: str = ""
+    def env(self, rank: int) -> dict[str, str]:
+        """What this rank's environment needs so that it finds its GPU and may share it."""
+        visible = {"CUDA_VISIBLE_DEVICES": self.visible} if self.visible else {}
+        return visible | (sharing.settings(rank, sharing.nccl_version()) if self.shared else {})
 
 
 def world(n: int | None = None) -> World:
@@ -68,33 +72,58 @@ def plan(n: int | None = None, backend: str | None = None) -> World:
     gpus = Gpus() if backend == "gloo" else find_gpus()
     if gpus.trouble:
         warnings.warn(gpus.trouble, RuntimeWarning, stacklevel=3)
-    count = len(gpus.names)
-    if backend == "nccl" and count < (n or 1):
-        raise ValueError(
-            f"NCCL takes one GPU per rank: {n or 1} asked for, {count} usable here."
-            + (gpus.trouble and f" {gpus.trouble}")
-        )
-    if count >= (n or (1 if backend == "nccl" else 2)):
+    count = len(gpus.usable)
+    if backend == "nccl" and not count:
+        raise ValueError(f"NCCL needs a GPU, and none is usable here. {gpus.trouble}".rstrip())
+    if backend == "nccl" or count >= (n or 2):
         return _on_gpus(n or count, gpus)
     return _on_cpu(n or DEFAULT_CPU_RANKS, gpus)
 
 
 def _on_gpus(n: int, gpus: Gpus) -> World:
-    kinds = sorted(set(gpus.names[:n]))
-    names = ", ".join(f"{gpus.names[:n].count(kind)} x {kind}" for kind in kinds)
-    return World(n, "nccl", tuple(f"cuda:{i}" for i in range(n)), f"{_ranks(n)}, nccl, {names}")
+    """One GPU per rank; with more ranks than GPUs they go round."""
+    used = gpus.usable[:n]
+    if shared := n > len(used):
+        check_sharing(n, used)
+    names = ", ".join(f"{count} x {name}" for name, count in sorted(Counter(gpu.name for gpu in used).items()))
+    return World(
+        n,
+        "nccl",
+        tuple(f"cuda:{rank % len(used)}" for rank in range(n)),
+        f"{_ranks(n)}, nccl, {names}" + (f", {SHARED}" if shared else ""),
+        gpus.trouble,
+        shared,
+        ",".join(gpu.uuid for gpu in used) if gpus.renumbered else "",
+    )
 
 
 def _on_cpu(n: int, gpus: Gpus) -> World:
     check_memory(n)
     note = gpus.trouble
-    if gpus.names:
-        note = f"{len(gpus.names)} x {gpus.names[0]} here, fewer than ranks: NCCL takes one GPU per rank, so these run on the CPU."
+    if gpus.usable:
+        here = f"{len(gpus.usable)} x {gpus.usable[0].name} here, fewer than ranks: NCCL takes one GPU per rank"
+        note = f"{here}, so these run on the CPU. {note}".rstrip()
     return World(n, "gloo", ("cpu",) * n, f"{_ranks(n)}, gloo, CPU", note)
 
 
 def _ranks(n: int) -> str:
     return f"{n} rank{'s' if n > 1 else ''}"
+
+
+def check_sharing(n: int, gpus: tuple[Gpu, ...]) -> None:
+    """Raises ValueError when n ranks cannot share these GPUs: a GPU for one process at a time, or too little of its memory free."""
+    for i, gpu in enumerate(gpus):
+        sharers = len(range(i, n, len(gpus)))
+        if gpu.exclusive and sharers > 1:
+            raise ValueError(
+                f"{n} ranks on {len(gpus)} GPUs share them, and {gpu.name} serves one process at a time"
+                f" (an administrator can change that: nvidia-smi -i {i} -c 0)"
+            )
+        if gpu.free is not None and sharers * gpu_facts.NBYTES_PER_RANK > gpu.free:
+            raise ValueError(
+                f"{sharers} ranks on one {gpu.name} want {sharers * gpu_facts.NBYTES_PER_RANK / 1e9:.1f} GB of its memory"
+                f" ({gpu_facts.NBYTES_PER_RANK / 1e9:.1f} GB each), {gpu.free / 1e9:.1f} GB are free"
+            )
 
 
 def check_nranks(n: object) -> None:
@@ -123,67 +152,3 @@ def free_nbytes() -> int:
     except (OSError, ValueError):  # no cgroup v2, or "max": no limit
         return free
     return min(free, max(0, limit - used))
-
-
-def find_gpus() -> Gpus:
-    """Ask the driver. Never initialises CUDA."""
-    try:
-        pynvml.nvmlInit()
-    except pynvml.NVMLError as error:
-        return Gpus(trouble=_no_driver(error))
-    try:
-        names = _visible([_name(i) for i in range(pynvml.nvmlDeviceGetCount())])
-        return Gpus(trouble=t) if names and (t := _no_cuda(pynvml.nvmlSystemGetCudaDriverVersion_v2())) else Gpus(names)
-    finally:
-        pynvml.nvmlShutdown()
-
-
-def _name(index: int) -> tuple[str, str]:
-    handle = pynvml.nvmlDeviceGetHandleByIndex(index)
-    return pynvml.nvmlDeviceGetName(handle), pynvml.nvmlDeviceGetUUID(handle)
-
-
-def _visible(devices: list[tuple[str, str]]) -> tuple[str, ...]:
-    """CUDA_VISIBLE_DEVICES: indices or UUID prefixes; the first that is neither hides itself and all after it."""
-    asked = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if asked is None:
-        return tuple(name for name, _ in devices)
-    names = []
-    for item in filter(None, (part.strip() for part in asked.split(","))):
-        matches = [name for i, (name, uuid) in enumerate(devices) if item == str(i) or uuid.startswith(item)]
-        if not matches:
-            break
-        names.append(matches[0])
-    return tuple(names)
-
-
-def _no_driver(error: Exception) -> str:
-    vendors = Path("/sys/bus/pci/devices").glob("*/vendor")
-    if not any(_reads(vendor, "0x10de") and _reads(vendor.with_name("class"), "0x03") for vendor in vendors):
-        return ""
-    return (
-        f"There is an NVIDIA GPU here, but its driver does not answer ({error}), so ranks run on the CPU."
-        " Install the NVIDIA driver, or start the container with its GPUs (docker run --gpus all)."
-    )
-
-
-def _reads(path: Path, start: str) -> bool:
-    try:
-        return path.read_text().startswith(start)
-    except OSError:
-        return False
-
-
-def _no_cuda(driver: int) -> str:
-    """driver: the newest CUDA it can run, as 1000 * major + 10 * minor. "" when torch can use it."""
-    if torch.version.cuda is None:
-        return (
-            "There are NVIDIA GPUs here, but this torch is a CPU build, so ranks run on the CPU."
-            " Install a CUDA build of torch (`make lab` picks one) to use them."
-        )
-    if int(torch.version.cuda.split(".")[0]) > driver // 1000:
-        return (
-            f"The NVIDIA driver here runs CUDA up to {driver // 1000}.{driver % 1000 // 10}, this torch wants CUDA"
-            f" {torch.version.cuda}, so ranks run on the CPU. Update the driver, or install torch for CUDA {driver // 1000}."
-        )
-    return ""

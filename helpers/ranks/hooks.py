@@ -46,16 +46,33 @@ _inside = threading.local()
 
 
 class Completion:
-    """When is an operation complete? On the CPU: when its call, or the wait on its handle, returns."""
+    """When is an operation complete? On the CPU: when its call, or the wait on its handle, returns.
 
-    def begin(self) -> object:
-        return None
+    A token stands for one operation from `begin` to its end; `streams.StreamCompletion` is the same for GPUs.
+    """
 
-    def end(self, writer: Writer, record: int, begun: object) -> None:
+    def begin(self, writer: Writer, record: int) -> object:
+        """The operation is entered: returns its token."""
+
+    def end(self, writer: Writer, record: int, token: object) -> None:
+        """Its call, or the wait on its last handle, has returned."""
         writer.mark(record, State.DONE)
 
-    def settle(self) -> None:
-        """Return when everything enqueued is complete."""
+    def launched(self, writer: Writer, record: int, token: object, works: list[dist.Work]) -> None:
+        """Its call has returned handles, and nobody waits for them yet."""
+        writer.mark(record, State.LAUNCHED)
+
+    def waiting(self, writer: Writer, record: int, token: object) -> None:
+        """Somebody waits for one of its handles from now on."""
+        writer.mark(record, State.INSIDE)
+
+    def failed(self, writer: Writer, record: int, token: object) -> None:
+        """It raised."""
+        writer.mark(record, State.FAILED)
+
+    def settle(self, limit: float | None = None) -> bool:
+        """Wait, at most `limit` seconds, until everything enqueued is complete; False when it is not, or the GPU has failed."""
+        return True
 
     def forget(self) -> None:
         """The records are about to be reused."""
@@ -79,7 +96,7 @@ class Noter:
 
     def __init__(self, writer: Writer, completion: Completion):
         self.writer, self.completion = writer, completion
-        self.handles: dict[int, list] = {}  # id of a Work -> [record, works still to wait for, begun]
+        self.handles: dict[int, list] = {}  # id of a Work -> [record, works still to wait for, token]
 
     def new_call(self) -> None:
         self.completion.forget()
@@ -92,26 +109,26 @@ class Noter:
             if getattr(_inside, "op", False):
                 return original(*args, **kwargs)
             record = self.writer.enter(*describe(args, kwargs), where=caller(sys._getframe(1)))
-            begun = self.completion.begin()
+            token = self.completion.begin(self.writer, record)
             _inside.op = True
             try:
                 result = original(*args, **kwargs)
             except BaseException:
-                self.writer.mark(record, State.FAILED)
+                self.completion.failed(self.writer, record, token)
                 raise
             finally:
                 _inside.op = False
-            self._returned(record, result, begun)
+            self._returned(record, result, token)
             return result
 
         return call
 
-    def _returned(self, record: int, result: object, begun: object) -> None:
+    def _returned(self, record: int, result: object, token: object) -> None:
         works = [w for w in (result if isinstance(result, list) else [result]) if isinstance(w, dist.Work)]
         if not works:
-            return self.completion.end(self.writer, record, begun)
-        self.writer.mark(record, State.LAUNCHED)
-        entry = [record, len(works), begun]
+            return self.completion.end(self.writer, record, token)
+        self.completion.launched(self.writer, record, token, works)
+        entry = [record, len(works), token]
         self.handles.update((id(work), entry) for work in works)
         return None
 
@@ -121,11 +138,11 @@ class Noter:
             entry = self.handles.pop(id(work), None)
             if entry is None:
                 return original(work, *args, **kwargs)
-            self.writer.mark(entry[0], State.INSIDE)
+            self.completion.waiting(self.writer, entry[0], entry[2])
             try:
                 result = original(work, *args, **kwargs)
             except BaseException:
-                self.writer.mark(entry[0], State.FAILED)
+                self.completion.failed(self.writer, entry[0], entry[2])
                 raise
             entry[1] -= 1
             if not entry[1]:

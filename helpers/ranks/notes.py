@@ -13,6 +13,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 KEPT = 64  # records per rank; older ones are overwritten
+STALE = 1.0  # seconds; the watcher of a GPU's streams looks fifty times as often
 _SIZE = 256
 _HEAD = struct.Struct("<QIII")  # records; collectives of all ranks, and the checksum of their signatures; of subgroups
 _REC = struct.Struct("<QdBH")  # record number + 1, since, state, length of the text
@@ -27,9 +28,12 @@ _FIELD = "\x1f"
 
 
 class State(IntEnum):
-    """LAUNCHED: asynchronous, nobody waits yet. INSIDE: the rank is in it. DONE: completed. FAILED: it raised."""
+    """LAUNCHED: asynchronous, nobody waits yet. INSIDE: the rank is in it. DONE: completed. FAILED: it raised.
 
-    LAUNCHED, INSIDE, DONE, FAILED = range(4)
+    QUEUED: on a GPU, behind other work of its stream; `since` is when the rank's watcher last saw that.
+    """
+
+    LAUNCHED, INSIDE, DONE, FAILED, QUEUED = range(5)
 
 
 class Note(NamedTuple):
@@ -70,8 +74,13 @@ class Journal(NamedTuple):
 
     @property
     def inside(self) -> Note | None:
-        """The operation the rank is in at this moment, if any."""
-        return next((n for n in reversed(self.notes) if n.state == State.INSIDE), None)
+        """The operation the rank is in at this moment, if any: the oldest, since on a stream the others wait for that one.
+
+        A queued one that nobody has looked at for long counts too: what blocks the GPU can block whoever looks.
+        """
+        stale = time.monotonic() - STALE
+        queued = (n for n in self.notes if n.state == State.QUEUED and n.since < stale)
+        return next((n for n in self.notes if n.state == State.INSIDE), None) or next(queued, None)
 
 
 class Writer:
