@@ -2,43 +2,57 @@
 
 from __future__ import annotations
 
+import re
+
 from . import notes, verdict
 from .call import Call, Died, Done, Outcome
+from .launch import Member
 from .notes import Journal
-from .pack import PackError, unpack_result
-from .stacks import ask_stacks
+from .pack import PackError, unpack
+from .stacks import ask_stacks, last_stack, stopped
 from .verdict import Failure, RankError
+from .worker import Raised
 
 _ORDER = ("mismatch", "died", "raised", "stuck", "consequence")
+_LAST_WORDS = re.compile(  # of C and C++: the only explanation of a death that no Python saw
+    r"what\(\):|terminate called|[Aa]ssert|[Aa]bort|corrupt|invalid pointer|double free|stack smashing|[Cc]heck failed"
+    r"|[Ee]rror|Fatal"
+)
 
 
-def results(call: Call) -> list[object]:
-    """What every rank returned, in rank order. Raises RankError; the team is killed unless all its ranks are known to be sound."""
+def judge(call: Call) -> tuple[list[object], RankError | None]:
+    """What every rank returned, in rank order; or no results and the error. `sound` ranks may go on, others must be ended."""
     heads = {notes.read_head(m.region) for m in call.team.members}
     fine = all(isinstance(o, Done) for o in call.outcomes.values()) and not call.pending
     if fine and len(heads) == 1 and not any(subgroups for *_, subgroups in heads):
-        return _unpack(call)
+        return _unpacked(call)
     journals = [notes.read(m.region) for m in call.team.members]
     disagreement = verdict.mismatch(journals) or (verdict.uneven(journals) if fine else None)
     if fine and not disagreement:
-        return _unpack(call)
-    raise _error(call, journals, disagreement)
+        return _unpacked(call)
+    return [], _error(call, journals, disagreement)
 
 
-def _unpack(call: Call) -> list[object]:
-    try:
-        return [unpack_result(call.outcomes[m.rank].payload, m.rank) for m in call.team.members]
-    except PackError as error:
-        rank = next(m.rank for m in call.team.members if f"rank {m.rank} " in str(error))
-        raise RankError(str(error), [Failure(rank, "raised", str(error))], [], str(error), sound=True) from error
+def _unpacked(call: Call) -> tuple[list[object], RankError | None]:
+    results: list[object] = []
+    for rank in range(len(call.team.members)):
+        try:
+            with call.hold.open():  # the objects' own code runs
+                results.append(unpack(call.outcomes[rank].payload, f"the result of rank {rank}"))
+        except PackError as error:
+            said = RankError(str(error), [Failure(rank, "raised", str(error))], [], str(error), sound=True)
+            said.__cause__ = error
+            return [], said
+    return results, None
 
 
 def _error(call: Call, journals: list[Journal], disagreement: str | None) -> RankError:
     team = call.team
-    stacks = ask_stacks(call.pending)
-    for member in team.members:
-        member.output.read()
-    found = {m.rank: _failure(call, m.rank, journals[m.rank], stacks) for m in team.members}
+    with team.lock:
+        stacks = ask_stacks(call.pending)
+        for member in team.members:
+            member.output.read()
+        found = {m.rank: _failure(call, m, journals[m.rank], stacks) for m in team.members}
     failures = [f for f in found.values() if f]
     if disagreement:
         failures.append(Failure(None, "mismatch", disagreement))
@@ -49,7 +63,8 @@ def _error(call: Call, journals: list[Journal], disagreement: str | None) -> Ran
     message = verdict.headline(failures, states)
     if call.stuck and not disagreement:
         message = f"{call.stuck}\n{message}"
-    sound = all(f.kind == "raised" for f in failures) and not _under_way(journals)
+    broken = any(isinstance(o, Raised) and o.broken for o in call.outcomes.values())
+    sound = all(f.kind == "raised" for f in failures) and not broken and not _under_way(journals)
     if call.starting:
         message = f"the ranks could not start: {message}"
     if team.here_used and not sound:
@@ -62,18 +77,48 @@ def _under_way(journals: list[Journal]) -> bool:
     return len({j.entered for j in journals}) > 1 or any(n.state != notes.State.DONE for j in journals for n in j.notes)
 
 
-def _failure(call: Call, rank: int, journal: Journal, stacks: dict[int, str]) -> Failure | None:
+def _failure(call: Call, member: Member, journal: Journal, stacks: dict[int, str]) -> Failure | None:
+    rank = member.rank
     outcome: Outcome | None = call.outcomes.get(rank)
     if isinstance(outcome, Done):
         return None
     if outcome is None:
-        return Failure(rank, "stuck", verdict.pending_text(journal, stacks.get(rank, "")), full=stacks.get(rank, ""))
+        stack = stacks.get(rank, "")
+        return Failure(rank, "stuck", doing(member, journal, stack), full=stack)
     if isinstance(outcome, Died):
-        return Failure(rank, "died", verdict.died_text(outcome.code, outcome.after_done))
+        return _death(member, outcome, journal)
     if verdict.is_consequence(outcome):
         return Failure(rank, "consequence", verdict.lost_text(journal), outcome.trimmed, outcome.full)
     text = f"raised {outcome.type_name}: {outcome.message}".rstrip(": ")
     return Failure(rank, "raised", text, outcome.trimmed, outcome.full, outcome.pickled)
+
+
+def doing(member: Member, journal: Journal, stack: str) -> str:
+    """What a rank that has not answered is doing. Hold the team's lock."""
+    text = verdict.pending_text(journal, stack)
+    if stopped(member):
+        return f"stopped by a signal, {text}" if journal.inside else "stopped by a signal"
+    if text.startswith("running at") or journal.inside:
+        return text
+    return "taking its arguments" if member.call.sending else "sending its result" if member.call.receiving else text
+
+
+def _death(member: Member, outcome: Died, journal: Journal) -> Failure:
+    """With the place where it died, and its last words where only they explain why."""
+    text = verdict.died_text(outcome.code, outcome.after_done)
+    stack = last_stack(member)
+    if journal.inside:
+        text += f" in {journal.inside}" + f" at {journal.inside.where}" * bool(journal.inside.where)
+    elif where := verdict.stack_line(stack):
+        text += f" at {where}"
+    return Failure(member.rank, "died", text, last_words(member.output.text), stack)
+
+
+def last_words(text: str) -> str:
+    """The one line among the last ten that reads like the cause of a crash, or ""; as it stands in a message."""
+    said = [line.strip() for line in text.splitlines()[-10:] if _LAST_WORDS.search(line)]
+    best = next((line for line in said if "what():" in line), said[-1] if said else "")
+    return f"  it said: {best[:200]}" if best else ""
 
 
 def _details(call: Call, message: str, journals: list[Journal], found: dict[int, Failure | None]) -> str:

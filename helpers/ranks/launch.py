@@ -23,9 +23,10 @@ from dataclasses import dataclass
 from multiprocessing import connection, spawn
 from pathlib import Path
 
-from . import notes, worker
+from . import joining, notes, worker
 from .devices import World
 from .output import Output
+from .wire import Wire
 
 PRELOAD = ["helpers.ranks.preload"]  # torch, cloudpickle and the worker's own code
 _PREFIX = "bytes-in-motion-"
@@ -63,7 +64,7 @@ class Member:
 
     rank: int
     process: multiprocessing.process.BaseProcess
-    call: connection.Connection
+    call: Wire
     control: connection.Connection
     output: Output
     output_end: connection.Connection
@@ -90,8 +91,7 @@ class Team:
         self._open: list[connection.Connection] = []
         self._scratch, self._lock = _make_scratch(world.nranks)
         self._notes = mmap.mmap(self._lock, world.nranks * notes.REGION)
-        shipped = {k: v for k, v in os.environ.items() if k.startswith(worker.SHIPPED)}
-        self._env = shipped | dict.fromkeys(("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"), loopback()) | env
+        self._env = env
 
     def start(self) -> None:
         """Start every rank; they meet by themselves. Waits for the server's imports. What raises here leaves a team to kill."""
@@ -109,7 +109,7 @@ class Team:
             nranks=self.world.nranks,
             backend=self.world.backend,
             device=self.world.devices[rank],
-            env=self._env,
+            env=self._env_of(rank),
             scratch=str(self._scratch),
             timeout=self.timeout,
             link=self.link,
@@ -124,10 +124,18 @@ class Team:
             end.close()
         region = memoryview(self._notes)[rank * notes.REGION : (rank + 1) * notes.REGION]
         out = Output(output.fileno())
-        member = Member(rank, process, call, control, out, output, region, seat.stack_path)
+        wire = Wire(call)
+        member = Member(rank, process, wire, control, out, output, region, seat.stack_path)
         self.members.append(member)
-        for file, what in ((call, "call"), (out.fd, "output"), (process.sentinel, "death")):
+        for file, what in ((wire, "call"), (out.fd, "output"), (process.sentinel, "death")):
             self.selector.register(file, selectors.EVENT_READ, (member, what))
+
+    def _env_of(self, rank: int) -> dict[str, str]:
+        """What the caller asks for counts most, then what this world needs, then the notebook's own environment."""
+        shipped = {k: v for k, v in os.environ.items() if k.startswith(worker.SHIPPED)}
+        nearby = dict.fromkeys(("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"), loopback())
+        defaults = joining.nccl_settings(self.timeout, str(self._scratch)) if self.world.backend == "nccl" else {}
+        return defaults | shipped | nearby | self.world.env(rank) | self._env
 
     def _pipe(
         self, ctx: multiprocessing.context.BaseContext, duplex: bool = False
@@ -141,6 +149,12 @@ class Team:
         with contextlib.suppress(KeyError):
             self.selector.unregister(file)
 
+    def hang_up(self) -> None:
+        """Every rank ends now; from any thread, while another one still listens to them and will hear of it."""
+        with self.lock:
+            for member in self.members:
+                member.control.close()
+
     def kill(self) -> None:
         """No process, pipe or file of this team is left when this returns. May be called twice; a fork of the owner may not."""
         if os.getpid() != self._owner:
@@ -151,8 +165,9 @@ class Team:
     def _kill(self) -> None:
         for end in self._open:
             end.close()
+        patience = time.monotonic() + 1.0
         for member in self.members:
-            member.process.join(1.0)
+            member.process.join(max(0.0, patience - time.monotonic()))
             if member.process.exitcode is None:  # not Linux, and the GIL is held
                 member.process.kill()
                 member.process.join()

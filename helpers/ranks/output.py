@@ -1,13 +1,15 @@
-"""What the ranks print: read while they run, shown in rank order when they are done. Chapter: ranks."""
+"""What the ranks print: in rank order when they are done, or whole lines as they come. Chapter: ranks."""
 
 from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterable
 
 HALF = 32 * 1024  # bytes kept of the head, and of the tail, of one rank's output in one call
-_GLOO_GREETING = re.compile(rb"\[Gloo\] Rank \d+ is connected to \d+ peer ranks\.[^\n]*\n")
+_TURNS = 16  # reads of 64 KiB in a row before the other ranks are served; a pipe holds one such read
+_GLOO_GREETING = re.compile(r"\[Gloo\] Rank \d+ is connected to \d+ peer ranks\.")
 
 
 class Output:
@@ -15,6 +17,7 @@ class Output:
 
     def __init__(self, fd: int):
         self.fd = fd
+        self.heard: Live | None = None  # who shows every byte as it comes
         os.set_blocking(fd, False)
         self.clear()
 
@@ -22,9 +25,15 @@ class Output:
         """Forget what was read: a new call begins."""
         self._head, self._tail, self._left_out = bytearray(), bytearray(), 0
 
+    def listen(self, live: Live | None) -> None:
+        """From now on `live` gets every byte, and first what is kept."""
+        self.heard = live
+        if live and self._head:
+            live(bytes(self._head + self._tail))
+
     def read(self) -> bool:
-        """Take what is there now; False once the rank has closed its end."""
-        while True:
+        """Take what is there now, 1 MiB at most; False once the rank has closed its end."""
+        for _ in range(_TURNS):
             try:
                 data = os.read(self.fd, 1 << 16)
             except BlockingIOError:
@@ -32,6 +41,9 @@ class Output:
             if not data:
                 return False
             self._keep(data)
+            if self.heard:
+                self.heard(data)
+        return True
 
     def _keep(self, data: bytes) -> None:
         room = HALF - len(self._head)
@@ -45,9 +57,44 @@ class Output:
     def text(self) -> str:
         """What the rank printed, without Gloo's greeting when a group forms."""
         gap = f"\n... {self._left_out} bytes left out ...\n".encode() if self._left_out else b""
-        return _GLOO_GREETING.sub(b"", bytes(self._head + gap + self._tail)).decode(errors="replace")
+        text = bytes(self._head + gap + self._tail).decode(errors="replace")
+        return "".join(line for line in text.splitlines(keepends=True) if not _GLOO_GREETING.match(line))
+
+
+class Live:
+    """Shows one rank's lines as they come: whole ones, so that two ranks never share a line."""
+
+    def __init__(self, rank: int):
+        self._rank, self._begun = rank, bytearray()
+
+    def __call__(self, data: bytes) -> None:
+        end = data.rfind(b"\n") + 1
+        if end:
+            whole, self._begun = self._begun + data[:end], bytearray()
+            self._show(whole)
+        self._begun += data[end:]
+
+    def end(self) -> None:
+        """The call is over: a last line may lack its newline."""
+        whole, self._begun = self._begun, bytearray()
+        self._show(whole)
+
+    def _show(self, data: bytearray) -> None:
+        if text := _labelled(self._rank, data.decode(errors="replace")):
+            sys.stdout.write(text)  # in one piece
+            sys.stdout.flush()
 
 
 def in_rank_order(texts: Iterable[str]) -> str:
     """Every line with its rank in front, rank 0 first; "" when nobody printed."""
-    return "".join(f"[rank {rank}] {line}\n" for rank, text in enumerate(texts) for line in text.splitlines())
+    return "".join(_labelled(rank, text) for rank, text in enumerate(texts))
+
+
+def _labelled(rank: int, text: str) -> str:
+    lines = text.removesuffix("\n").split("\n") if text else []
+    return "".join(f"[rank {rank}] {_last_state(line)}\n" for line in lines if not _GLOO_GREETING.match(line))
+
+
+def _last_state(line: str) -> str:
+    """A progress bar draws one line many times, with carriage returns between: what a terminal shows in the end."""
+    return line.rstrip("\r").rpartition("\r")[2]

@@ -87,9 +87,9 @@ def unpack_call(message: bytes) -> tuple[Callable, tuple, dict]:
     return pickle.loads(payload)
 
 
-def unpack_result(payload: bytes, rank: int) -> object:
-    """In the notebook: a rank's result. Raises PackError naming the rank when its own unpickling fails."""
+def unpack(payload: bytes, what: str) -> object:
+    """In the notebook: what a rank sent. Raises PackError beginning with `what` when its own unpickling fails."""
     try:
         return pickle.loads(payload)
     except (Exception, SystemExit) as error:
-        raise PackError(f"the result of rank {rank} cannot be read back: {type(error).__name__}: {error}") from error
+        raise PackError(f"{what} cannot be read back: {type(error).__name__}: {error}") from error

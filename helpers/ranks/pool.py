@@ -8,14 +8,18 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from . import devices, inside, judge
-from .call import Call
+from . import devices, inside, network, status
+from .call import Call, Order
+from .interrupts import Hold
+from .judge import judge
 from .launch import Team
-from .output import in_rank_order
 from .pack import pack_call
-from .verdict import RankError
+from .pending import Pending
+from .status import Status
+from .turn import Turn
 
 START_LIMIT = 120.0  # seconds for all ranks to meet; NCCL on 8 GPUs may take several
+STOP_LIMIT = 5.0  # seconds that close() gives a call of another thread to notice that its ranks are gone
 
 
 class Ranks:
@@ -23,7 +27,8 @@ class Ranks:
 
     n: all GPUs when there are two or more, else 4 on the CPU. backend: "nccl" or "gloo", else by what is here.
     env: environment of the ranks, set before the group forms. timeout: seconds that a rank may be inside one collective.
-    Raises TypeError or ValueError on bad input, before anything starts. Chapters: ranks, ring.
+    link: a network to emulate between CPU ranks: a `Link`, or anything with link(src, dst), as `price` takes it.
+    Raises TypeError or ValueError on bad input, before anything starts. Chapters: ranks, ring, latency-bandwidth.
     """
 
     def __init__(
@@ -33,18 +38,23 @@ class Ranks:
         backend: str | None = None,
         env: dict[str, str] | None = None,
         timeout: float = 10.0,
+        link: object | None = None,
     ):
         if inside.in_rank():
             raise RuntimeError("a rank cannot start ranks of its own: call Ranks in the notebook")
         self.world = devices.plan(n, backend)
         self.timeout = _seconds("timeout", timeout)
         self._env = _strings(env or {})
+        self._link = None
+        if link is not None:
+            self.world, self._link = network.emulated(self.world, link)
         self._busy = threading.Lock()
+        self._turn: Turn | None = None
         self._closed = False
         self._details = "no call has failed"
         self._team: Team | None = None
-        self._finalizer: Callable[[], None] = lambda: None
-        self._start()
+        with Hold() as hold:
+            self._start(hold)
 
     @property
     def nranks(self) -> int:
@@ -72,41 +82,66 @@ class Ranks:
         *args: Any,
         limit: float | None = None,
         on_emit: Callable[[int, Any], None] | None = None,
+        live: bool = False,
         **kwargs: Any,
     ) -> list[Any]:
         """Call fn(*args, **kwargs) on every rank at once; returns their results in rank order, after printing their output.
 
         limit: seconds for the whole call (None: no limit; only `timeout` inside a collective). on_emit(rank, obj): called
-        here for every `emit(obj)` while the call runs. Raises PackError when something cannot be sent, RankError when a rank
-        fails; after that the next call starts the ranks afresh if need be.
+        here for every `emit(obj)` while the call runs; a rank's own threads may emit on, and reach the next call's. live: the
+        output's lines are shown as they come, all of them. Raises PackError when something cannot be sent, RankError when a
+        rank fails; after that the next call starts the ranks afresh if need be. An interrupt ends the ranks.
         """
-        if self._closed:
-            raise RuntimeError("these ranks are closed: make new ones with Ranks()")
-        message = pack_call(fn, args, kwargs)
-        limit = None if limit is None else _seconds("limit", limit)
-        if not self._busy.acquire(blocking=False):
-            raise RuntimeError("these ranks are in a call already: one call at a time, or a second Ranks()")
-        try:
-            return self._run(message, limit, on_emit)
-        except RankError as error:
-            self._details = error.details()
-            if not error.sound:
-                self._stop()
-            raise
-        except BaseException:
-            self._stop()
-            raise
-        finally:
-            self._busy.release()
+        self._refuse_if_closed()
+        order, message = self._order(limit, on_emit, live), pack_call(fn, args, kwargs)
+        with Hold() as hold:
+            return self._serve(self._take_turn(), order, message, hold)
+
+    def run_async(
+        self,
+        fn: Callable[..., Any],
+        *args: Any,
+        limit: float | None = None,
+        on_emit: Callable[[int, Any], None] | None = None,
+        live: bool = False,
+        **kwargs: Any,
+    ) -> Pending:
+        """`run` in the background: returns at once what the call can be watched, awaited and stopped by."""
+        self._refuse_if_closed()
+        order, message = self._order(limit, on_emit, live), pack_call(fn, args, kwargs)
+        with Hold():
+            turn = self._take_turn(watched=True)
+
+            def serve() -> list[Any]:
+                turn.adopt()
+                return self._serve(turn, order, message, Hold())
+
+            def stop() -> None:
+                turn.stop("stopped", self._team)
+
+            try:
+                return Pending(self.label, turn, serve, stop, self.status)
+            except BaseException:  # no thread can be had
+                self._give_back(turn)
+                raise
+
+    def status(self) -> Status:
+        """What every rank is doing at this moment: from any thread, also while a call runs, which is not disturbed."""
+        return status.look(self.label, self._team, self._turn, self._closed)
 
     def details(self) -> str:
         """Everything about the last call that failed: every rank's state, traceback, latest operations, stack and output."""
         return self._details
 
     def close(self) -> None:
-        """End the ranks. Nothing of them is left when this returns; closing twice is fine."""
+        """End the ranks, and a call that still runs. Nothing of them is left when this returns; closing twice is fine."""
         self._closed = True
-        self._stop()
+        with Hold():
+            if turn := self._turn:
+                turn.stop("the ranks were closed", self._team)
+                turn.wait(STOP_LIMIT)
+            if not self._turn:
+                self._stop()
 
     def __enter__(self) -> Ranks:
         return self
@@ -114,35 +149,79 @@ class Ranks:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _run(self, message: bytes, limit: float | None, on_emit: Callable[[int, Any], None] | None) -> list[Any]:
-        if self._team is None:
-            self._start()
-        if not self._team.ready:
-            start = Call(self._team, START_LIMIT, START_LIMIT, None)
-            start.gather()
-            judge.results(start)
-            self._team.ready = True
-        call = Call(self._team, self.timeout, limit, on_emit)
-        call.send(message)
-        call.gather()
-        try:
-            return judge.results(call)
-        finally:
-            if text := in_rank_order(m.output.text for m in self._team.members):
-                sys.stdout.write(text)
+    def _refuse_if_closed(self) -> None:
+        if self._closed:
+            raise RuntimeError("these ranks are closed: make new ones with Ranks()")
 
-    def _start(self) -> None:
-        self._team = Team(self.world, self._env, self.timeout)
+    def _order(self, limit: object, on_emit: object, live: object) -> Order:
+        if on_emit is not None and not callable(on_emit):
+            raise TypeError(f"on_emit is a function of (rank, object) or None, got {on_emit!r}")
+        if not isinstance(live, bool):
+            raise TypeError(f"live is True or False, got {live!r}")
+        return Order(self.timeout, None if limit is None else _seconds("limit", limit), on_emit, live)
+
+    def _take_turn(self, watched: bool = False) -> Turn:
+        if not self._busy.acquire(blocking=False):
+            raise RuntimeError("these ranks are in a call already: one call at a time, or a second Ranks()")
+        self._turn = Turn(watched)
+        return self._turn
+
+    def _give_back(self, turn: Turn) -> None:
+        self._turn = None
+        if self._closed:  # meanwhile, and whoever closed them could not wait
+            self._stop()
+        self._busy.release()
+        turn.end()
+
+    def _serve(self, turn: Turn, order: Order, message: bytes, hold: Hold) -> list[Any]:
+        """One call from first to last, in whichever thread. Entered with interrupts held: they land where `hold` is open."""
+        try:
+            self._refuse_if_closed()
+            if self._team is None:
+                self._start(hold)
+            if not self._team.ready:
+                self._finish(Call(self._team, Order(START_LIMIT, START_LIMIT), turn, hold))
+                self._team.ready = True
+            turn.call = Call(self._team, order, turn, hold)
+            turn.call.send(message)
+            return self._finish(turn.call)
+        finally:
+            self._give_back(turn)
+
+    def _finish(self, call: Call) -> list[Any]:
+        """Wait for the call and judge it. The ranks go on only when all of them are known to be sound."""
+        sound = False
+        try:
+            call.gather()
+            results, error = judge(call)
+            sound = error is None or error.sound
+        finally:
+            text = "" if call.starting and sound else call.said()
+            if call.turn.watched and not (call.starting and sound):
+                call.turn.last = status.end(self.label, call)
+            if not sound:
+                self._stop()
+            sys.stdout.write(text)
+        if error:
+            self._details = error.details()
+            raise error
+        return results
+
+    def _start(self, hold: Hold) -> None:
+        self._team = Team(self.world, self._env, self.timeout, self._link)
         self._finalizer = weakref.finalize(self, self._team.kill)
         try:
-            self._team.start()
+            with hold.open():  # the server may still be importing torch
+                self._team.start()
         except BaseException:
             self._stop()
             raise
 
     def _stop(self) -> None:
-        self._finalizer()
-        self._team = None
+        team, self._team = self._team, None
+        if team:
+            self._finalizer.detach()
+            team.kill()
 
 
 def _seconds(name: str, value: object) -> float:

@@ -10,6 +10,8 @@ import os
 import time
 from pathlib import Path
 
+import psutil
+
 from . import worker
 from .launch import Member
 
@@ -35,6 +37,14 @@ def last_stack(member: Member) -> str:
     """What a rank that died of a signal executed then; "" when the kernel gave it no time to say so."""
     text = _read(member.stack_path, 0) if member.stack_path.exists() else ""
     return text[text.rfind("Fatal Python error") :] if "Fatal Python error" in text else ""
+
+
+def stopped(member: Member) -> bool:
+    """True when a signal (SIGSTOP) or a debugger keeps the rank from running. Hold the team's lock, or be sure that it lives."""
+    try:
+        return psutil.Process(member.process.pid).status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _read(path: Path, start: int) -> str:

@@ -143,8 +143,13 @@ def pending_text(journal: Journal, stack: str) -> str:
 
 
 def stack_line(stack: str) -> str:
-    """The innermost line of the reader's own in a stack: "cell line 7", or ""."""
-    return next((f"{place(file)} line {line}" for file, line in _FRAME.findall(stack) if own(file)), "")
+    """The innermost line of the reader's own in a stack: "cell line 7", or "". From worker.py outwards nothing is the reader's."""
+    for file, line in _FRAME.findall(stack):
+        if file.endswith("/ranks/worker.py"):
+            break
+        if own(file):
+            return f"{place(file)} line {line}"
+    return ""
 
 
 def lost_text(journal: Journal) -> str:

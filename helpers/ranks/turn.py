@@ -1,0 +1,58 @@
+"""One call's turn on the ranks: what is shared by who runs it, who watches it and who ends it. Chapter: ranks."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .call import Call
+    from .launch import Team
+    from .status import Status
+
+
+class Stopped(RuntimeError):
+    """The call was ended on request, by `Pending.stop()` or by closing the ranks. No failure of a rank, so no RankError."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"Stopped: {self}"]
+
+
+class Turn:
+    """A call from the moment it has the ranks to the moment it gives them back; any thread may stop it."""
+
+    def __init__(self, watched: bool = False):
+        self.began = time.monotonic()
+        self.watched = watched  # somebody will ask how it ended
+        self.call: Call | None = None  # once the ranks have met
+        self.last: Status | None = None  # what every rank did at the end
+        self._thread = threading.get_ident()
+        self._over = threading.Event()
+        self._why = ""
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.began
+
+    def adopt(self) -> None:
+        """From here on the turn is this thread's."""
+        self._thread = threading.get_ident()
+
+    def stop(self, why: str, team: Team | None) -> None:
+        """End the ranks at once, whatever they and the notebook's own callback are doing. Stopping twice is fine."""
+        self._why = self._why or why
+        if team:
+            team.hang_up()
+
+    def check(self) -> None:
+        """Raises Stopped when somebody has asked for it."""
+        if self._why:
+            raise Stopped(f"{self._why} after {self.seconds:.1f} s")
+
+    def end(self) -> None:
+        self._over.set()
+
+    def wait(self, seconds: float) -> bool:
+        """Until the turn is over, or `seconds` have passed; not when this very thread is the one that must end it."""
+        return threading.get_ident() != self._thread and self._over.wait(seconds)
