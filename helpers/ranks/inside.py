@@ -61,16 +61,23 @@ def _counted(items: Iterator[Item], total: int | None) -> Iterator[Item]:
 
 
 def in_rank() -> bool:
-    """True inside a rank that `Ranks` started."""
+    """True inside a rank that `Ranks` started, or that `job` made of this process."""
     return _emitter is not None
 
 
-def become_rank(emitter: Callable[[object], None], rank: int, nranks: int) -> None:
-    """The worker calls this once. The environment reads as under torchrun, so that code for torchrun runs unchanged."""
+def become_rank(
+    emitter: Callable[[object], None], rank: int, nranks: int, local: tuple[int, int] | None = None
+) -> None:
+    """The worker, or `job`, calls this once. The environment reads as under torchrun, so that code for it runs unchanged.
+
+    local: (rank, ranks) on this node; by default there is one node.
+    """
     global _emitter
     _emitter = emitter
-    for name, value in (("RANK", rank), ("LOCAL_RANK", rank), ("WORLD_SIZE", nranks), ("LOCAL_WORLD_SIZE", nranks)):
-        os.environ[name] = str(value)
+    names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
+    os.environ |= {
+        name: str(value) for name, value in zip(names, (rank, nranks, *(local or (rank, nranks))), strict=True)
+    }
 
 
 def count_into(count: Callable[[int, int | None], None]) -> None:
@@ -81,4 +88,4 @@ def count_into(count: Callable[[int, int | None], None]) -> None:
 
 def _only_inside(what: str) -> None:
     if not in_rank():
-        raise RuntimeError(f"{what} works inside a rank only: in a function given to Ranks.run")
+        raise RuntimeError(f"{what} works inside a rank only: in a function given to Ranks.run, or in job()")

@@ -10,6 +10,7 @@ import itertools
 import math
 import time
 from collections.abc import Sequence
+from types import CodeType
 from typing import NamedTuple
 
 import torch
@@ -99,12 +100,20 @@ def show_all(root: int = 0) -> None:
         print(text(gathered), end="", flush=True)
 
 
-def _play(made: Primitive, x: torch.Tensor, root: int, op: str) -> list[float] | None:
-    """Run the page's lines as they stand there. Their file is this one, so a hang report names the reader's own line above."""
-    text = "\n".join((*made.prepare, made.call, f"result = {made.result}"))
+def prepared(made: Primitive, x: torch.Tensor, root: int = 0, op: str = "sum") -> tuple[dict, CodeType]:
+    """The names that the page's line uses, and the line itself, compiled: eval(line, names) is one call.
+
+    Its file is this one, so a hang report names the reader's own line above.
+    """
     names = {"dist": dist, "torch": torch, "time": time, "x": x, "rank": dist.get_rank()}
-    exec(compile(made.filled(text, dist.get_world_size(), root, op), __file__, "exec"), names)
-    return names["result"]
+    exec(made.filled("\n".join(made.prepare), dist.get_world_size(), root, op), names)
+    return names, compile(made.line(dist.get_world_size(), root, op), __file__, "eval")
+
+
+def _play(made: Primitive, x: torch.Tensor, root: int, op: str) -> list[float] | None:
+    names, line = prepared(made, x, root, op)
+    eval(line, names)
+    return eval(made.filled(made.result, dist.get_world_size(), root, op), names)
 
 
 def _plain(numbers: list[float] | None) -> list[float] | None:
