@@ -41,7 +41,9 @@ const BytesInMotion = (() => {
     return model;
   }
 
+  // Of a widget that shows no schedule: nothing.
   async function traceOf(spec) {
+    if (!spec.schedule && !spec.collective) return undefined;
     if (spec.schedule) { // not in the catalogue: it travels inside its spec
       const { schedule: text, ...promised } = spec;
       return { text, ...promised };
@@ -96,5 +98,6 @@ const BytesInMotion = (() => {
     schedules: (collective, algorithms) => tables.set(collective, algorithms),
     catalogue: (value) => { index.catalogue = value; },
     links: (value) => { index.links = value; },
+    primitives: (value) => { index.primitives = value; },
   };
 })();

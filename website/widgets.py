@@ -1,8 +1,13 @@
-"""Widgets without a kernel: their code and the schedules as plain scripts, and a directive that puts a player into prose.
+"""Widgets without a kernel: their code and the schedules as plain scripts, and directives that put them into prose.
 
 ```{player} all_reduce ring
 :nranks: 4
 :nbytes: 64 MiB
+```
+
+```{primitive} all_gather
+:nranks: 4
+:values: 1 2 3 4
 ```
 """
 
@@ -19,20 +24,37 @@ from sphinx.util.docutils import SphinxDirective
 import helpers.view
 from helpers.view.bundle import plain_script
 from helpers.view.player import player_html, player_spec, resolve
+from helpers.view.primitive import primitive_html, primitive_spec, primitives
 from helpers.view.trace import catalogue, links, traces
 from website.scripts import call, write
 
 log = logging.getLogger(__name__)
 
 VIEW = Path(helpers.view.__file__).parent
-WIDGETS = ("player",)
+WIDGETS = ("player", "primitive")
 
 
-class PlayerDirective(SphinxDirective):
-    """{player} COLLECTIVE ALGORITHM: the same mount that the widget saves in a notebook."""
+class WidgetDirective(SphinxDirective):
+    """The same mount that a widget saves in a notebook; what the widget refuses is a warning, so the build fails."""
 
     required_arguments = 1
     final_argument_whitespace = True
+
+    def html(self) -> str:
+        """The mount of the argument and the options. ValueError on what cannot be shown."""
+        raise NotImplementedError
+
+    def run(self) -> list[nodes.Node]:
+        try:
+            return [nodes.raw("", self.html(), format="html")]
+        except ValueError as error:
+            log.warning("%s: %s", self.name, error, location=self.get_location(), type="bim", subtype=self.name)
+            return []
+
+
+class PlayerDirective(WidgetDirective):
+    """{player} COLLECTIVE ALGORITHM"""
+
     option_spec: ClassVar[dict[str, Any]] = {
         "nranks": directives.positive_int,
         "nchunks": directives.positive_int,
@@ -42,15 +64,24 @@ class PlayerDirective(SphinxDirective):
         "link": directives.unchanged_required,
     }
 
-    def run(self) -> list[nodes.Node]:
+    def html(self) -> str:
         which = {key: self.options[key] for key in ("nranks", "root", "nchunks") if key in self.options}
         how = {key: self.options[key] for key in ("nbytes", "link", "step") if key in self.options}
-        try:
-            spec = player_spec(resolve(self.arguments[0], **which), **how)
-        except ValueError as error:
-            log.warning("player: %s", error, location=self.get_location(), type="bim", subtype="player")
-            return []
-        return [nodes.raw("", player_html(spec), format="html")]
+        return player_html(player_spec(resolve(self.arguments[0], **which), **how))
+
+
+class PrimitiveDirective(WidgetDirective):
+    """{primitive} NAME"""
+
+    option_spec: ClassVar[dict[str, Any]] = {
+        "nranks": directives.positive_int,
+        "root": directives.nonnegative_int,
+        "values": directives.unchanged_required,
+        "op": directives.unchanged_required,
+    }
+
+    def html(self) -> str:
+        return primitive_html(primitive_spec(self.arguments[0], **self.options))
 
 
 def write_scripts(app: Sphinx, exception: Exception | None) -> None:
@@ -70,16 +101,18 @@ def widget_files() -> dict[str, str]:
 
 
 def schedule_scripts() -> dict[str, str]:
-    """One script per collective with every trace that a page may ask for, and one that lists them and the links."""
+    """One script per collective with every trace that a page may ask for, and one that lists them, the links and the primitives."""
     entries = catalogue()
-    files = {"schedules/index.js": call("catalogue", entries) + call("links", links())}
+    index = {"catalogue": entries, "links": links(), "primitives": primitives()}
+    files = {"schedules/index.js": "".join(call(name, value) for name, value in index.items())}
     for collective in dict.fromkeys(entry["collective"] for entry in entries):
         files[f"schedules/{collective}.js"] = call("schedules", collective, traces(collective))
     return files
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """The directive, and the scripts once the pages are written."""
+    """The directives, and the scripts once the pages are written."""
     app.add_directive("player", PlayerDirective)
+    app.add_directive("primitive", PrimitiveDirective)
     app.connect("build-finished", write_scripts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -4,6 +4,18 @@ from helpers.view.figures import Curve, time_against_size
 from helpers.view.keep import keep
 from helpers.view.lanes import Span, lanes
 from helpers.view.player import Player, player
+from helpers.view.primitive import PrimitiveWidget, primitive
 from helpers.view.show import show
 
-__all__ = ["Curve", "Player", "Span", "keep", "lanes", "player", "show", "time_against_size"]
+__all__ = [
+    "Curve",
+    "Player",
+    "PrimitiveWidget",
+    "Span",
+    "keep",
+    "lanes",
+    "player",
+    "primitive",
+    "show",
+    "time_against_size",
+]

@@ -1,7 +1,8 @@
 // Memory: a row per rank, a column per chunk, a slot per origin; and beside it what each rank has sent and received.
 import { owed, slotState } from "./cells.mjs";
 import { shown } from "./clock.mjs";
-import { GUTTER, badge, cell, rankClass } from "./draw-cell.mjs";
+import { badge, rankClass } from "./badge.mjs";
+import { GUTTER, cell } from "./draw-cell.mjs";
 import { svg } from "./dom.mjs";
 import { value } from "./replay.mjs";
 import { canvas, label, line, moved, rect } from "./shapes.mjs";

@@ -1,7 +1,8 @@
 // Time: a lane per rank. A message is a bar: its alpha part hollow, its bytes part tinted (a prediction, so outlined); waiting is blank.
 import { eased, uneased } from "./clock.mjs";
 import { set, svg } from "./dom.mjs";
-import { GUTTER, badge, rankClass } from "./draw-cell.mjs";
+import { badge, rankClass } from "./badge.mjs";
+import { GUTTER } from "./draw-cell.mjs";
 import { positionAt, ticks, timeAt } from "./model.mjs";
 import { canvas, label, line, moved, rect } from "./shapes.mjs";
 import { times } from "./text.mjs";

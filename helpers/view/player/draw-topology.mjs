@@ -1,7 +1,8 @@
 // Topology: ranks and their links; in a step the links in use are thick, and chunks travel along them.
 import { eased, shown } from "./clock.mjs";
 import { set, svg } from "./dom.mjs";
-import { badge, cell, rankClass } from "./draw-cell.mjs";
+import { badge, rankClass } from "./badge.mjs";
+import { cell } from "./draw-cell.mjs";
 import { cellLook } from "./draw-memory.mjs";
 import { along, layout, links } from "./layout.mjs";
 import { canvas, label, moved } from "./shapes.mjs";

@@ -11,7 +11,7 @@ const ICONS = {
 };
 const SPEEDS = [[0.25, "¼×"], [0.5, "½×"], [1, "1×"], [2, "2×"], [4, "4×"]];
 
-const icon = (name) => svg("svg", { width: 20, height: 20, viewBox: "0 0 20 20", "aria-hidden": "true" }, svg("path", { d: ICONS[name] }));
+export const icon = (name) => svg("svg", { width: 20, height: 20, viewBox: "0 0 20 20", "aria-hidden": "true" }, svg("path", { d: ICONS[name] }));
 
 function button(name, label, onClick, classes = "") {
   return h("button", { type: "button", class: `bim-button ${classes}`, "aria-label": label, title: label, click: onClick }, icon(name));
