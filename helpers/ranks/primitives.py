@@ -91,13 +91,18 @@ def perform_all(root: int = 0) -> list[Moved]:
     return [perform(name, root=root) for name in PRIMITIVES]
 
 
+def gathered(root: int = 0) -> list[list[Moved]]:
+    """Inside ranks: all ten, and what every rank saw of them, in rank order; the same answer on every rank."""
+    everybody = [None] * dist.get_world_size()
+    dist.all_gather_object(everybody, perform_all(root))
+    return everybody
+
+
 def show_all(root: int = 0) -> None:
     """Inside ranks: run all ten; rank 0 prints what every rank held before and after, in rank order."""
-    mine = perform_all(root)
-    gathered = [None] * dist.get_world_size() if dist.get_rank() == 0 else None
-    dist.gather_object(mine, gathered)
-    if gathered:
-        print(text(gathered), end="", flush=True)
+    everybody = gathered(root)
+    if dist.get_rank() == 0:
+        print(text(everybody), end="", flush=True)
 
 
 def prepared(made: Primitive, x: torch.Tensor, root: int = 0, op: str = "sum") -> tuple[dict, CodeType]:
