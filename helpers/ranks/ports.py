@@ -57,12 +57,14 @@ class Clock(threading.local):
 
         What a rank does between a message that came and the one it sends on costs nothing as long as the network takes longer.
         """
-        outer = self._at
-        self._at = (self.now() if start is None else start) if outer is None else outer
+        if self._at is not None:  # within another one that is played
+            yield
+            return
+        self._at = self.now() if start is None else start
         try:
             yield
         finally:
-            self._at = outer
+            self._at = None
 
 
 clock = Clock()

@@ -19,7 +19,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from helpers.collectives import CATALOGUE
 
-from .emulate import Nic, Pending, is_aside
+from .nic import Nic, Pending, is_aside
 from .play import play
 from .ports import clock
 
@@ -79,7 +79,7 @@ class Stage:
 
 
 def _at(start: float, part: Callable[[], None]) -> None:
-    with clock.model(start):
+    with clock.model(start), torch.no_grad():  # a parameter can be summed in place, as in torch
         part()
 
 

@@ -20,7 +20,7 @@ from helpers.facts import Link
 from helpers.facts.fit import fit
 from helpers.units import KIB, MIB, Bandwidth
 
-from .emulate import aside
+from .nic import aside
 from .play import execute
 from .pool import Ranks
 
@@ -108,7 +108,7 @@ def messages(sizes: Sequence[int], busy: bool = False, reps: int = 10) -> list[f
     """
     if dist.get_world_size() < 2:
         raise ValueError("a message needs two ranks, this world has one")
-    play, ways = (_shift, 1) if busy else (_ping_pong, 2)
+    play, ways = (shift, 1) if busy else (_ping_pong, 2)
     buffers = [(torch.zeros(nbytes, dtype=torch.uint8), torch.zeros(nbytes, dtype=torch.uint8)) for nbytes in sizes]
     return [bench(play, *pair, reps=reps).min / ways for pair in buffers]
 
@@ -121,7 +121,8 @@ def _ping_pong(ball: torch.Tensor, _: torch.Tensor) -> None:
         second(ball, 1 - rank)
 
 
-def _shift(mine: torch.Tensor, theirs: torch.Tensor) -> None:
+def shift(mine: torch.Tensor, theirs: torch.Tensor) -> None:
+    """Inside ranks: every rank sends to the next, and receives from the one before."""
     rank, nranks = dist.get_rank(), dist.get_world_size()
     ops = [dist.P2POp(dist.isend, mine, (rank + 1) % nranks), dist.P2POp(dist.irecv, theirs, (rank - 1) % nranks)]
     for work in dist.batch_isend_irecv(ops):
