@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from typing import ClassVar
 
 import labs
 import pytest
 import torch
 import torch.distributed as dist
 
-from helpers.ranks import hooks, notes, places, streams, verdict
+from helpers.ranks import hooks, notes, places, verdict
 from helpers.ranks.notes import State
 
 
@@ -154,38 +153,6 @@ def test_an_async_launch_is_not_a_wait(two):
         handle.wait()
 
     assert two.run(f) == [None, None]
-
-
-def test_a_gpus_collective_is_inside_only_once_its_stream_reaches_it(region):
-    """The events are played: no GPU is needed to see the order."""
-
-    class Event:
-        made: ClassVar[list] = []
-
-        def __init__(self):
-            self.reached = False
-            self.made.append(self)
-
-        def record(self):
-            pass
-
-        def query(self):
-            return self.reached
-
-    def state_is(wanted):
-        deadline = time.monotonic() + 5
-        while notes.read(region).notes[0].state != wanted and time.monotonic() < deadline:
-            time.sleep(0.001)
-        return notes.read(region).notes[0].state == wanted
-
-    writer, completion = notes.Writer(region), streams.StreamCompletion(Event, poll=0.001)
-    record = writer.enter("all_reduce", "float32[4]")
-    completion.end(writer, record, completion.begin())
-    assert state_is(State.LAUNCHED)
-    Event.made[0].reached = True
-    assert state_is(State.INSIDE)
-    Event.made[1].reached = True
-    assert state_is(State.DONE)
 
 
 def test_a_note_costs_at_most_a_twentieth_of_a_small_all_reduce(pools):
