@@ -111,28 +111,28 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    common = _Parser(add_help=False)
-    common.add_argument(
-        "-n", "--ranks", type=_count, help="how many ranks to start (default: all GPUs, or 4 on the CPU)"
-    )
-    common.add_argument("--backend", choices=("nccl", "gloo"), help="default: by what is here")
-    common.add_argument("-r", "--root", type=int, default=0, help="the root of the rooted ones (default 0)")
-    common.add_argument(
-        "--timeout", type=float, default=10.0, help="seconds that a rank may be in one collective (default 10)"
-    )
     intro, examples = __doc__.split("\n\n", 1)
     parser = _Parser(
         prog="python -m helpers.ranks",
         description=intro.partition(": ")[2].removesuffix(" Chapter: primitives."),
         epilog=examples,
-        parents=[common],
+        parents=[_common()],
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(what="show")
-    _bench_options(
-        parser.add_subparsers(title="also").add_parser("bench", help="nccl-tests' columns", parents=[common])
-    )
+    parser.set_defaults(what="show", ranks=None, backend=None, root=0, timeout=10.0)
+    commands = parser.add_subparsers(title="also")
+    _bench_options(commands.add_parser("bench", help="nccl-tests' columns", parents=[_common()]))
     return parser
+
+
+def _common() -> argparse.ArgumentParser:
+    """Options that may stand before `bench` or after it: no defaults here, or the second place would reset the first."""
+    common = _Parser(add_help=False, argument_default=argparse.SUPPRESS)
+    common.add_argument("-n", "--ranks", type=_count, help="how many to start (default: all GPUs, or 4 on the CPU)")
+    common.add_argument("--backend", choices=("nccl", "gloo"), help="default: by what is here")
+    common.add_argument("-r", "--root", type=int, help="the root of the rooted ones (default 0)")
+    common.add_argument("--timeout", type=float, help="seconds that a rank may be in one collective (default 10)")
+    return common
 
 
 def _bench_options(bench: argparse.ArgumentParser) -> None:
