@@ -6,16 +6,19 @@ from helpers.view.lanes import Span, lanes
 from helpers.view.player import Player, player
 from helpers.view.primitive import PrimitiveWidget, primitive
 from helpers.view.show import show
+from helpers.view.watch import Watch, watch
 
 __all__ = [
     "Curve",
     "Player",
     "PrimitiveWidget",
     "Span",
+    "Watch",
     "keep",
     "lanes",
     "player",
     "primitive",
     "show",
     "time_against_size",
+    "watch",
 ]

@@ -1,0 +1,65 @@
+"""A page with widgets of one kind and nothing else, as a file: what the browser tests press. Needs no server and no network."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from pathlib import Path
+
+from harness import FONT
+
+from helpers.view.bundle import plain_script
+from helpers.view.widget import HERE, stylesheet
+
+AXE = Path(__file__).parents[1] / "vendor" / "axe-core" / "axe.min.js"
+
+# A model as a kernel's: what is set is told at once, what is saved is counted.
+MODEL = """
+const BytesInMotion = { define: (kind, widget) => { BytesInMotion.widget = widget; } };
+function makeModel(state) {
+  const hearers = {};
+  return {
+    saved: 0,
+    get: (key) => state[key],
+    set(key, value) { state[key] = value; (hearers["change:" + key] ?? []).forEach((f) => f()); },
+    on: (event, f) => { (hearers[event] ??= []).push(f); },
+    off: (event, f) => { hearers[event] = (hearers[event] ?? []).filter((g) => g !== f); },
+    save_changes() { this.saved += 1; },
+  };
+}
+"""
+
+
+def page(kind: str, states: list[dict], theme: str = "light") -> str:
+    """HTML of a page with one widget per state (its traits); `models` and `stops`, what each render returned, are the window's."""
+    mounts = "".join(
+        f'<div class="bim-mount" data-kind="{kind}" data-state="{escape(json.dumps(state))}"></div>' for state in states
+    )
+    return f"""<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8"><title>{kind}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><style>{FONT}{stylesheet(kind)}
+body {{ margin: 0 auto; padding: 16px; max-width: 880px; background: var(--bim-page); color: var(--bim-ink); }}</style></head>
+<body><main><h1 style="font: 600 20px var(--bim-font-ui)">{kind}</h1>{mounts}</main><script>{MODEL}
+{plain_script(HERE / kind / f"{kind}.mjs", kind)}
+window.models = []; window.stops = [];
+for (const el of document.querySelectorAll(".bim-mount")) {{
+  if (location.search.includes("manual")) el.dataset.clock = "manual";
+  models.push(makeModel(JSON.parse(el.dataset.state)));
+  stops.push(BytesInMotion.widget.render({{ model: models.at(-1), el }}));
+}}
+</script></body></html>"""
+
+
+def write(path: Path, kind: str, states: list[dict], theme: str = "light") -> str:
+    """Writes the page and returns its file:// address."""
+    path.write_text(page(kind, states, theme), encoding="utf-8")
+    return path.resolve().as_uri()
+
+
+def violations(page) -> list:
+    """What axe finds against WCAG 2.0 to 2.2, A and AA."""
+    page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
+    return page.evaluate(
+        "axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'],"
+        " rules: {'label-content-name-mismatch': {enabled: true}}})"
+        ".then((all) => all.violations.map((v) => [v.id, v.nodes.map((n) => n.target.join(' '))]))"
+    )
