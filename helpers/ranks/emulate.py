@@ -7,13 +7,15 @@ what `price` says (`ports` has the rule). No root, no other processes; Gloo move
 - torch's own collectives on all ranks, with sums: they are played by the catalogue's schedules (`stand_ins` says by which).
 
 Not emulated, and refused with what to do instead: other reductions, collectives in subgroups, uneven splits, DistributedDataParallel.
-Not emulated, at full speed: barrier and the object functions (they carry no payload of a lesson), and what C++ issues by
-itself, as functional collectives do. A network that is faster than this machine's own memory is not reached.
+Not emulated, at full speed: the object functions (they carry no payload of a lesson), and what C++ issues by itself, as
+functional collectives do. A barrier of all ranks takes 3 ms, and lets all of them go at one moment. A network that is faster
+than this machine's own memory is not reached.
 Chapters: ring, latency-bandwidth.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import partial, wraps
 from pathlib import Path
@@ -22,11 +24,10 @@ import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
 from . import stand_ins
-from .nic import Nic, aside, waiter
-from .ports import Ports, Wires
+from .nic import Nic, aside, is_aside, waiter
+from .ports import Ports, Wires, clock
 
 ASIDE = (
-    "barrier",
     "monitored_barrier",
     "all_gather_object",
     "gather_object",
@@ -43,6 +44,7 @@ def install(network: object, rank: int, nranks: int, scratch: str) -> None:
     nic = Nic(rank, Ports(wires.costs[rank], Path(scratch, "ports")))
     for name, way in (("isend", nic.isend), ("irecv", nic.irecv)):  # send, recv and batch_isend_irecv call these two
         _replace(name, wraps(getattr(c10d, name))(partial(way)))
+    _replace("barrier", _together(c10d.barrier, nic.ports))
     for name in ASIDE:
         _replace(name, _set_aside(getattr(c10d, name)))
     for name, call in stand_ins.build(nic).items():
@@ -54,6 +56,23 @@ def _replace(name: str, call: Callable) -> None:
     for module in (c10d, dist):
         if hasattr(module, name):
             setattr(module, name, call)
+
+
+def _together(original: Callable, ports: Ports) -> Callable:
+    """torch's barrier lets ranks go one by one, a millisecond apart on a busy machine; ours lets all go at one moment."""
+
+    @wraps(original)
+    def barrier(group=None, async_op=False, device_ids=None):
+        everyone = group in (None, dist.group.WORLD) and not async_op and not is_aside()
+        ticket = ports.arrive(time.monotonic()) if everyone else None
+        with aside():
+            work = original(group, async_op, device_ids)
+        if everyone:
+            clock.wait_until(ports.leave(ticket))
+            clock.on_time()
+        return work
+
+    return barrier
 
 
 def _set_aside(original: Callable) -> Callable:

@@ -46,7 +46,7 @@ class Nic:
     """This rank's way to the network: torch's isend and irecv, with a header before every payload."""
 
     def __init__(self, rank: int, ports: Ports):
-        self.rank, self._ports = rank, ports
+        self.rank, self.ports = rank, ports
         self._peers = range(len(ports.costs))
         self._isend, self._irecv = c10d.isend, c10d.irecv
 
@@ -56,7 +56,7 @@ class Nic:
         if peer is None or self._direct(tensor, group, peer):
             return self._isend(tensor, dst, group, tag, group_dst)
         now, payload = clock.now(), _bytes(tensor)
-        left, due = self._ports.book(peer, payload.numel(), now)
+        left, due = self.ports.book(peer, payload.numel(), now)
         message = payload.new_empty(_HEADER + payload.numel(), device="cpu")
         message[:_HEADER].view(torch.float64).copy_(
             torch.tensor((due, payload.numel()), dtype=torch.float64, device="cpu")

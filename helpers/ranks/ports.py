@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 FORGIVEN = 5e-4  # seconds that a wake-up may come late and yet count as on time
+MEETING = 3e-3  # seconds between the last rank's arrival at a barrier and the moment at which all leave it
 _TIME = struct.Struct("<d")
 
 
@@ -79,29 +80,46 @@ class Ports:
     def __init__(self, costs: tuple[tuple[float, float], ...], path: Path):
         self.costs = costs
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        os.ftruncate(self._fd, _TIME.size * len(costs))
-        self._recv = mmap.mmap(self._fd, _TIME.size * len(costs))
+        os.ftruncate(self._fd, _TIME.size * (len(costs) + 2))
+        self._shared = mmap.mmap(self._fd, _TIME.size * (len(costs) + 2))
         self._send = 0.0
+        self._barriers = 0
         self._lock = threading.Lock()
 
     def book(self, dst: int, nbytes: int, now: float) -> tuple[float, float]:
         """A message leaves for `dst` now: (when it has left the send port, when it is due at the receiver)."""
         alpha, beta = self.costs[dst]
         cost = alpha + nbytes * beta
-        with self._lock, self._locked(dst):
+        with self._lock:
             self._send = max(now, self._send) + cost
-            arrived = max(now, _TIME.unpack_from(self._recv, _TIME.size * dst)[0]) + cost
-            _TIME.pack_into(self._recv, _TIME.size * dst, arrived)
-            return self._send, max(self._send, arrived)
+            return self._send, max(self._send, self._advance(dst, now, cost))
+
+    def arrive(self, now: float) -> int:
+        """This rank is at a barrier of all ranks: a ticket for `leave`. Two places in turns: who reads one is not overtaken."""
+        self._barriers += 1
+        place = len(self.costs) + self._barriers % 2
+        self._advance(place, now, 0.0)
+        return place
+
+    def leave(self, ticket: int) -> float:
+        """After the barrier: when all ranks leave it together. Clocks that they start then agree."""
+        return _TIME.unpack_from(self._shared, _TIME.size * ticket)[0] + MEETING
+
+    def _advance(self, place: int, now: float, cost: float) -> float:
+        """What is shared in `place` moves on to `now` if it is behind, and then by `cost`."""
+        with self._locked(place):
+            value = max(now, _TIME.unpack_from(self._shared, _TIME.size * place)[0]) + cost
+            _TIME.pack_into(self._shared, _TIME.size * place, value)
+            return value
 
     @contextlib.contextmanager
-    def _locked(self, dst: int) -> Iterator[None]:
+    def _locked(self, place: int) -> Iterator[None]:
         """Among processes; the system opens the lock of one that dies."""
-        fcntl.lockf(self._fd, fcntl.LOCK_EX, _TIME.size, _TIME.size * dst)
+        fcntl.lockf(self._fd, fcntl.LOCK_EX, _TIME.size, _TIME.size * place)
         try:
             yield
         finally:
-            fcntl.lockf(self._fd, fcntl.LOCK_UN, _TIME.size, _TIME.size * dst)
+            fcntl.lockf(self._fd, fcntl.LOCK_UN, _TIME.size, _TIME.size * place)
 
 
 class Wires(NamedTuple):

@@ -43,8 +43,8 @@ def build(nic: Nic) -> dict[str, Callable]:
     stage = Stage(nic)
     names = [name for name in _ROLES if hasattr(c10d, name)]  # they differ between torch 2.11 and 2.13
     found = {name: _stand_in(name, getattr(c10d, name), stage) for name in names}
-    DistributedDataParallel.__init__ = _refused("DistributedDataParallel")
-    return found | {name: _refused(name) for name in COALESCED if hasattr(c10d, name)}
+    DistributedDataParallel.__init__ = _refused("DistributedDataParallel", DistributedDataParallel.__init__)
+    return found | {name: _refused(name, getattr(c10d, name)) for name in COALESCED if hasattr(c10d, name)}
 
 
 class Stage:
@@ -112,7 +112,8 @@ def _stand_in(name: str, original: Callable, stage: Stage) -> Callable:
     return call
 
 
-def _refused(name: str) -> Callable:
+def _refused(name: str, original: Callable) -> Callable:
+    @wraps(original)
     def call(*args, **kwargs):
         raise NotImplementedError(f"{name} would pass an emulated network at full speed: {_INSTEAD}")
 

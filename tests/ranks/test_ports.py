@@ -11,7 +11,7 @@ import pytest
 
 from helpers.collectives import CATALOGUE, price
 from helpers.facts import Link
-from helpers.ranks.ports import FORGIVEN, Clock, Ports, Wires
+from helpers.ranks.ports import FORGIVEN, MEETING, Clock, Ports, Wires
 from helpers.units import MIB, Bandwidth
 
 
@@ -78,6 +78,13 @@ def test_every_step_of_the_catalogue_lasts_as_long_as_its_price_in_any_order(tmp
             order = shuffled.sample(sorted(messages), len(messages))
             ends = [views[src].book(dst, chunk * messages[src, dst], now=0.0)[1] for src, dst in order]
             assert max(ends) == pytest.approx(priced.seconds, rel=1e-12), f"{s.collective} {s.algorithm}"
+
+
+def test_all_ranks_leave_a_barrier_at_one_moment_also_when_one_is_at_the_next_already(three):
+    first = [ports.arrive(now) for ports, now in zip(three, (1.0, 5.0, 2.0), strict=True)]
+    early = three[0].leave(first[0])
+    three[0].arrive(9.0)
+    assert early == 5.0 + MEETING and [three[r].leave(first[r]) for r in (1, 2)] == [early] * 2
 
 
 def test_a_topology_becomes_plain_numbers():

@@ -1,0 +1,248 @@
+"""What the tests of the link emulator run on ranks. Without pytest, so that a rank imports it in no time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import torch
+import torch.distributed as dist
+
+from helpers.collectives import Schedule
+from helpers.facts import Link
+from helpers.ranks import bench, execute
+from helpers.units import Bandwidth
+
+
+def link(milliseconds: float, megabytes: float) -> Link:
+    """alpha in ms, bandwidth in MB/s."""
+    return Link(milliseconds / 1e3, Bandwidth(megabytes * 1e6, "one way", "GPU", "fitted"))
+
+
+class TwoNodes:
+    """Ranks 0 and 1 in one node, 2 and 3 in another, with a slower link between the nodes."""
+
+    def __init__(self, inside: Link, between: Link):
+        self.inside, self.between = inside, between
+
+    def link(self, src: int, dst: int) -> Link:
+        return self.inside if src // 2 == dst // 2 else self.between
+
+
+def played(s: Schedule, sizes: list[int], reps: int = 5) -> list[float]:
+    """Seconds (the least) of the schedule at every size in bytes."""
+    buffers = [torch.zeros(nbytes // 4) for nbytes in sizes]
+    return [bench(execute, s, x, x, warmup=1, reps=reps).min for x in buffers]
+
+
+def calls(nbytes: int) -> dict[str, tuple[str, Callable[[], object]]]:
+    """Every function of torch's that is played: the collective that it is, and a call in which `nbytes` is nccl-tests' size."""
+    rank, nranks = dist.get_rank(), dist.get_world_size()
+    whole, part = torch.ones(nbytes // 4), torch.ones(nbytes // 4 // nranks)
+    wholes, parts = whole.clone(), [part.clone() for _ in range(nranks)]
+    at_root = dict.fromkeys(("gather_list", "scatter_list"), parts if rank == 0 else None)
+    gathers, scatters = dist.all_gather_into_tensor, dist.reduce_scatter_tensor
+    return {
+        "all_reduce": ("all_reduce", lambda: dist.all_reduce(whole)),
+        "reduce": ("reduce", lambda: dist.reduce(whole, 0)),
+        "broadcast": ("broadcast", lambda: dist.broadcast(whole, 0)),
+        "all_gather": ("all_gather", lambda: dist.all_gather(parts, part)),
+        "all_gather_into_tensor": ("all_gather", lambda: gathers(whole, part)),
+        "reduce_scatter": ("reduce_scatter", lambda: dist.reduce_scatter(part, parts)),
+        "reduce_scatter_tensor": ("reduce_scatter", lambda: scatters(part, whole)),
+        "gather": ("gather", lambda: dist.gather(part, at_root["gather_list"], 0)),
+        "scatter": ("scatter", lambda: dist.scatter(part, at_root["scatter_list"], 0)),
+        "all_to_all_single": ("all_to_all", lambda: dist.all_to_all_single(wholes, whole)),
+        "all_to_all": ("all_to_all", lambda: dist.all_to_all(list(wholes.chunk(nranks)), list(whole.chunk(nranks)))),
+    }
+
+
+def called(nbytes: int, reps: int = 3) -> dict[str, tuple[str, float]]:
+    """Each of torch's functions: the collective that it is, and its seconds (the least)."""
+    return {name: (kind, bench(call, warmup=1, reps=reps).min) for name, (kind, call) in calls(nbytes).items()}
+
+
+def lists() -> tuple[list[list[float]], ...]:
+    """What all_gather, gather, reduce_scatter, scatter and all_to_all leave in their lists, and in a 2-d tensor, from root 1."""
+    rank, nranks = dist.get_rank(), dist.get_world_size()
+    mine = torch.arange(6.0).view(2, 3) + 10 * rank
+    gathered, at_root = [torch.zeros(2, 3) for _ in range(nranks)], [torch.zeros(2, 3) for _ in range(nranks)]
+    dist.all_gather(gathered, mine)
+    dist.gather(mine, at_root if rank == 1 else None, dst=1)
+    summed, scattered, swapped = torch.zeros(2, 3), torch.zeros(2, 3), [torch.zeros(2, 3) for _ in range(nranks)]
+    dist.reduce_scatter(summed, [mine + r for r in range(nranks)])
+    dist.scatter(scattered, [mine + r for r in range(nranks)] if rank == 1 else None, group_src=1)
+    dist.all_to_all(swapped, [mine + 100 * r for r in range(nranks)])
+    stacked = torch.zeros(nranks * 2, 3)
+    dist.all_gather_into_tensor(stacked, mine)
+    weight = torch.nn.Parameter(torch.ones(3))
+    dist.all_reduce(weight)
+    flags = torch.tensor([rank + 1j])
+    dist.broadcast(flags, src=1)
+    tensors = [*gathered, *at_root, summed, scattered, *swapped, stacked, weight]
+    return [t.flatten().tolist() for t in tensors], flags.tolist()
+
+
+def seconds(fn: Callable[..., object], *args: object) -> float:
+    """Wall time of one call."""
+    start = time.perf_counter()
+    fn(*args)
+    return time.perf_counter() - start
+
+
+def to_one(nbytes: int) -> float:
+    """Every other rank sends to rank 0 at once."""
+    ball = torch.zeros(nbytes, dtype=torch.uint8)
+
+    def play() -> None:
+        for peer in range(1, dist.get_world_size()) if dist.get_rank() == 0 else ():
+            dist.recv(ball, peer)
+        if dist.get_rank():
+            dist.send(ball, 0)
+
+    return bench(play, warmup=1, reps=5).min
+
+
+def from_one(nbytes: int) -> float:
+    """Rank 0 sends to every other rank at once."""
+    ball = torch.zeros(nbytes, dtype=torch.uint8)
+
+    def play() -> None:
+        works = [dist.isend(ball, peer) for peer in range(1, dist.get_world_size())] if dist.get_rank() == 0 else ()
+        for work in works:
+            work.wait()
+        if dist.get_rank():
+            dist.recv(ball, 0)
+
+    return bench(play, warmup=1, reps=5).min
+
+
+def between(a: int, b: int, nbytes: int) -> float:
+    """Ping-pong between ranks a and b, one way."""
+    ball, rank = torch.zeros(nbytes, dtype=torch.uint8), dist.get_rank()
+
+    def play() -> None:
+        if rank == a:
+            dist.send(ball, b), dist.recv(ball, b)
+        elif rank == b:
+            dist.recv(ball, a), dist.send(ball, a)
+
+    return bench(play, warmup=1, reps=5).min / 2
+
+
+def posted() -> dict[str, float]:
+    """Ranks 0 and 1: what posting costs, what waiting costs, and what a message costs a receiver who comes late."""
+    ball, rank, found = torch.zeros(4), dist.get_rank(), {}
+    dist.barrier()
+    if rank == 0:
+        start = time.perf_counter()
+        work = dist.isend(ball, 1)
+        found["posted"] = time.perf_counter() - start
+        work.wait()
+        found["sent"] = time.perf_counter() - start
+    if rank == 1:
+        work = dist.irecv(ball, 0)
+        time.sleep(0.5)
+        found["late"] = seconds(work.wait)
+        found["complete"] = work.is_completed()
+    dist.barrier()
+    return found
+
+
+def orderly() -> dict[str, object]:
+    """Ranks 0 and 1: tags out of order, a message from anyone, a short one, an empty one, other dtypes, a handle waited on twice."""
+    rank, found = dist.get_rank(), {}
+    if rank == 0:
+        works = [dist.isend(torch.full((2,), float(tag)), 1, tag=tag) for tag in (1, 2, 3)]
+        for work in works:
+            work.wait()
+        dist.send(torch.ones(2), 1)
+        dist.send(torch.ones(0), 1)
+        for dtype in (torch.bool, torch.bfloat16, torch.complex64, torch.int64):
+            dist.send(torch.ones(3).to(dtype), 1)
+        dist.send(torch.tensor(7.0), 1)
+        dist.send_object_list([{"a": 1}], 1)
+    if rank == 1:
+        x = torch.zeros(2)
+        found["tags"] = [(dist.recv(x, 0, tag=tag), x.tolist()) for tag in (3, 1, 2)]
+        y = torch.zeros(4)
+        work = dist.irecv(y)
+        found["waits"] = work.wait(), work.wait(), y.tolist(), work._source_rank()
+        found["empty"] = dist.recv(torch.ones(0))
+        for dtype in (torch.bool, torch.bfloat16, torch.complex64, torch.int64):
+            z = torch.zeros(3, dtype=dtype)
+            dist.recv(z, 0)
+            found[str(dtype)] = z.tolist()
+        scalar = torch.tensor(0.0)
+        dist.recv(scalar, 0)
+        objects = [None]
+        dist.recv_object_list(objects, 0)
+        found["scalar"], found["objects"] = scalar.item(), objects
+    dist.barrier()
+    return found
+
+
+def in_a_subgroup(nbytes: int) -> float:
+    """Ranks 1 and 3 are ranks 0 and 1 of a group of their own, and play ping-pong there."""
+    group, ball = dist.new_group([1, 3]), torch.zeros(nbytes, dtype=torch.uint8)
+    me = dist.get_group_rank(group, dist.get_rank()) if dist.get_rank() in (1, 3) else None
+    steps = ((dist.send, "group_dst"), (dist.recv, "group_src"))
+
+    def play() -> None:
+        for step, peer in (steps if me == 0 else steps[::-1]) if me is not None else ():
+            step(ball, group=group, **{peer: 1 - me})
+
+    return bench(play, warmup=1, reps=5).min / 2
+
+
+def overlapped(pause: float) -> dict[str, object]:
+    """An asynchronous all_reduce beside `pause` seconds of the rank's own; then two of them, one after the other."""
+    x, y, z = torch.ones(4), torch.ones(4), torch.ones(4)
+    dist.barrier()
+    start = time.perf_counter()
+    work = dist.all_reduce(x, async_op=True)
+    launched, complete = time.perf_counter() - start, work.is_completed()
+    time.sleep(pause)
+    work.wait()
+    total = time.perf_counter() - start
+    dist.barrier()
+    start = time.perf_counter()
+    works = dist.all_reduce(y, async_op=True), dist.broadcast(y, 1, async_op=True)
+    dist.all_reduce(z)
+    order = works[0].is_completed(), works[1].is_completed()
+    for work in works:
+        work.wait()
+    both = time.perf_counter() - start
+    return {
+        "launched": launched,
+        "complete": complete,
+        "total": total,
+        "order": order,
+        "three": both,
+        "values": [t.tolist() for t in (x, y, z)],
+    }
+
+
+def at_once() -> dict[str, float]:
+    """What is not on the network: seconds of each."""
+    objects, everyone = [None], [None] * dist.get_world_size()
+    dist.barrier()
+    return {
+        "barrier": seconds(dist.barrier),
+        "all_gather_object": seconds(dist.all_gather_object, everyone, {"rank": dist.get_rank()}),
+        "broadcast_object_list": seconds(dist.broadcast_object_list, objects, 0),
+    }
+
+
+def idle() -> tuple[float, float]:
+    """A wait for one message: (seconds, seconds of the processor in this thread)."""
+    ball = torch.zeros(4)
+    dist.barrier()
+    wall, cpu = time.perf_counter(), time.thread_time()
+    if dist.get_rank() == 0:
+        dist.send(ball, 1)
+    if dist.get_rank() == 1:
+        dist.recv(ball, 0)
+    taken = time.perf_counter() - wall, time.thread_time() - cpu
+    dist.barrier()
+    return taken

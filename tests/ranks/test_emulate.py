@@ -1,0 +1,244 @@
+"""The link emulator: what ranks measure on an emulated network lies within 15 % of what the model says."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+
+import labs
+import pytest
+import slow_networks as lab
+import torch
+import torch.distributed as dist
+
+from helpers.collectives import CATALOGUE, crossover, price
+from helpers.facts import Link
+from helpers.ranks import RankError, Ranks, fit_link, messages
+from helpers.ranks.stand_ins import PLAYED
+from helpers.units import KIB, MIB
+
+LINK = lab.link(5, 100)  # 5 ms and 100 MB/s: the network of the lab
+NODES = lab.TwoNodes(lab.link(5, 100), lab.link(20, 20))
+CLOSE = 0.15
+
+
+def near(want: float) -> object:
+    return pytest.approx(want, rel=CLOSE)
+
+
+def all_reduce(algorithm: str):
+    return CATALOGUE["all_reduce", algorithm](nranks=4)
+
+
+@pytest.fixture(scope="module")
+def slow() -> Iterator[Ranks]:
+    """Four ranks on the lab's network."""
+    with Ranks(4, backend="gloo", link=LINK, timeout=5.0) as ranks:
+        yield ranks
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Ranks]:
+    """Two nodes of two ranks."""
+    with Ranks(4, backend="gloo", link=NODES, timeout=5.0) as ranks:
+        yield ranks
+
+
+# the measured curve lies on the model's --------------------------------------------------------------------------------
+@pytest.mark.parametrize("busy", [False, True])
+def test_a_message_takes_alpha_and_its_bytes(slow, busy):
+    sizes = [4, 64 * KIB, 512 * KIB, 2 * MIB]
+    assert slow.run(messages, sizes, busy)[0] == [near(LINK.seconds(nbytes)) for nbytes in sizes]
+
+
+@pytest.mark.parametrize("algorithm", ["ring", "binomial", "flat"])
+def test_an_all_reduce_takes_what_price_says(slow, algorithm):
+    s, sizes = all_reduce(algorithm), [4 * KIB, 256 * KIB, 2 * MIB]
+    assert slow.run(lab.played, s, sizes)[0] == [near(price(s, nbytes, LINK).seconds) for nbytes in sizes]
+
+
+def test_tree_and_ring_cross_where_price_says(slow):
+    tree, ring = all_reduce("binomial"), all_reduce("ring")
+    where = crossover(tree, ring, LINK) // 4 * 4
+    sizes = [where // 8 * 4, where, where * 2]
+    trees, rings = (slow.run(lab.played, s, sizes)[0] for s in (tree, ring))
+    assert trees[0] < rings[0] and trees[2] > rings[2], "the tree wins below, the ring above"
+    assert trees[1] == near(rings[1])
+
+
+def test_every_collective_of_torchs_takes_what_its_schedule_costs(slow):
+    nbytes = MIB
+    for name, (collective, seconds) in slow.run(lab.called, nbytes)[0].items():
+        s = CATALOGUE[collective, PLAYED[collective]](nranks=4)
+        assert seconds == near(price(s, nbytes, LINK).seconds), name
+
+
+def test_a_topology_prices_each_pair_of_ranks_by_itself(nodes):
+    assert nodes.run(lab.between, 0, 1, 100_000)[0] == near(NODES.inside.seconds(100_000))
+    assert nodes.run(lab.between, 1, 2, 100_000)[0] == near(NODES.between.seconds(100_000))
+    assert nodes.run(lab.in_a_subgroup, 100_000)[0] == near(NODES.between.seconds(100_000))
+
+
+@pytest.mark.parametrize("algorithm", ["ring", "binomial"])
+def test_a_topology_is_priced_and_measured_alike(nodes, algorithm):
+    s = all_reduce(algorithm)
+    assert nodes.run(lab.played, s, [400_000], 3)[0] == [near(price(s, 400_000, NODES).seconds)]
+
+
+def test_messages_queue_at_the_port_they_share(slow):
+    one = LINK.seconds(200_000)
+    assert slow.run(lab.to_one, 200_000)[0] == near(3 * one)
+    assert slow.run(lab.from_one, 200_000)[0] == near(3 * one)
+
+
+def test_alpha_and_bandwidth_are_recovered_by_ping_pong(slow):
+    found = fit_link(slow, sizes=[4 * KIB, 64 * KIB, 512 * KIB, 2 * MIB])
+    assert isinstance(found, Link) and found.alpha == near(LINK.alpha) and found.beta == near(LINK.beta)
+
+
+# torch's semantics stay ------------------------------------------------------------------------------------------------
+def test_the_values_are_those_of_a_network_that_is_not_emulated(slow, four):
+    assert slow.run(lab.lists) == four.run(lab.lists)
+
+
+def test_the_whole_catalogue_gives_the_same_bits_as_torchs_stand_ins():
+    with Ranks(3, backend="gloo", link=lab.link(0, 1e4)) as ranks:
+        cases = labs.cases(3)
+        assert ranks.run(labs.differences, cases) == [[]] * 3
+
+
+def test_posting_is_free_sending_takes_the_port_and_a_late_receiver_waits_no_more(slow):
+    found = slow.run(lab.posted)
+    assert found[0]["posted"] < LINK.alpha / 2 and found[0]["sent"] >= LINK.alpha
+    assert found[1]["late"] < LINK.alpha / 2 and found[1]["complete"]
+
+
+def test_tags_anyone_short_and_empty_messages_and_dtypes(slow):
+    found = slow.run(lab.orderly)[1]
+    assert found["tags"] == [(0, [3.0, 3.0]), (0, [1.0, 1.0]), (0, [2.0, 2.0])]
+    assert found["waits"] == (True, True, [1.0, 1.0, 0.0, 0.0], 0) and found["empty"] == 0
+    assert found["torch.bool"] == [True] * 3 and found["torch.bfloat16"] == [1.0] * 3
+    assert found["torch.complex64"] == [1 + 0j] * 3 and found["torch.int64"] == [1] * 3
+    assert found["scalar"] == 7.0 and found["objects"] == [{"a": 1}]
+
+
+def test_an_asynchronous_all_reduce_overlaps_and_keeps_its_order(slow):
+    ring, tree = (
+        price(CATALOGUE[k](nranks=4), 16, LINK).seconds for k in (("all_reduce", "ring"), ("broadcast", "binomial"))
+    )
+    for found in slow.run(lab.overlapped, 2 * ring):
+        assert found["launched"] < ring / 2 and not found["complete"]
+        assert found["total"] == near(2 * ring), "it ran beside the pause, not after it"
+        assert found["order"] == (True, True), "what was called first is over first"
+        assert found["three"] >= 0.99 * (2 * ring + tree)
+        assert found["values"] == [[4.0] * 4] * 3
+
+
+def test_barrier_and_objects_are_not_on_the_network():
+    with Ranks(4, backend="gloo", link=lab.link(1000, 100)) as ranks:
+        assert all(taken < 1.0 for found in ranks.run(lab.at_once) for taken in found.values())
+
+
+def test_a_receiver_sleeps(slow):
+    with Ranks(2, backend="gloo", link=lab.link(300, 100)) as ranks:
+        wall, cpu = ranks.run(lab.idle)[1]
+    assert wall > 0.29 and cpu < 0.1
+
+
+@pytest.mark.parametrize(
+    "wrong, error, said",
+    [
+        (lambda: dist.isend([1.0], 1), "TypeError", "tensor"),
+        (lambda: dist.isend(torch.ones(4, 4)[:, 1], (dist.get_rank() + 1) % 4), "RuntimeError", "contiguous"),
+        (lambda: dist.send(torch.ones(1)), "ValueError", "dst"),
+        (lambda: dist.all_reduce([1.0]), "TypeError", "tensor"),
+        (lambda: dist.all_reduce(), "TypeError", "tensor"),
+        (
+            lambda: dist.all_gather([torch.ones(1)], torch.ones(1)),
+            "ValueError",
+            "one tensor per rank: expected 4, got 1",
+        ),
+    ],
+)
+def test_wrong_arguments_are_told_as_torch_tells_them(slow, wrong, error, said):
+    with pytest.raises(RankError, match=rf"ranks 0-3 raised {error}(.|\n)*{said}"):
+        slow.run(wrong)
+    assert slow.run(labs.healthy) == [16.0] * 4
+
+
+def in_halves():
+    group = dist.new_group([0, 1]) if dist.get_rank() < 2 else None
+    dist.all_reduce(torch.ones(1), group=group or dist.new_group([0, 1]))
+
+
+@pytest.mark.parametrize(
+    "unplayable, said",
+    [
+        (lambda: dist.all_reduce(torch.ones(1), dist.ReduceOp.MAX), "all_reduce with sums only, got"),
+        (lambda: dist.reduce(torch.ones(1), 0, dist.ReduceOp.AVG), "reduce with sums only, got"),
+        (lambda: dist.all_reduce_coalesced([torch.ones(1)]), "all_reduce_coalesced would pass"),
+        (
+            lambda: torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1)),
+            "DistributedDataParallel would pass",
+        ),
+        (
+            lambda: dist.all_to_all_single(torch.ones(4), torch.ones(4), [1, 1, 1, 1], [2, 1, 1, 0]),
+            r"equal parts only, got input_split_sizes=\[2, 1, 1, 0\]",
+        ),
+        (
+            lambda: dist.all_gather([torch.ones(1 + (r > 2)) for r in range(4)], torch.ones(1)),
+            "equal parts only, got tensor_list with 1 of torch.float32, 1 of torch.float32",
+        ),
+    ],
+)
+def test_what_cannot_be_played_is_refused_with_what_to_do_instead(slow, unplayable, said):
+    with pytest.raises(RankError, match=said) as caught:
+        slow.run(unplayable)
+    assert "NotImplementedError" in str(caught.value) and "execute(...), or use Ranks without link=" in str(
+        caught.value
+    )
+
+
+def test_a_collective_in_a_subgroup_is_refused(slow):
+    def f():
+        group = dist.new_group([0, 1])
+        if dist.get_rank() < 2:
+            dist.all_reduce(torch.ones(1), group=group)
+
+    with pytest.raises(RankError, match=r"plays all_reduce on all ranks only, got a group of \[0, 1\]"):
+        slow.run(f)
+
+
+# faults ----------------------------------------------------------------------------------------------------------------
+def test_a_message_that_never_comes_is_reported_by_its_own_name(slow):
+    with pytest.raises(RankError) as caught:
+        slow.run(lambda: dist.recv(torch.ones(4), 1) if dist.get_rank() == 0 else None)
+    assert "rank 0 waiting in recv from rank 1" in str(caught.value)
+    assert slow.run(labs.healthy) == [16.0] * 4
+
+
+def test_a_collective_that_a_rank_skips_is_reported_as_the_collective_itself(slow):
+    with pytest.raises(RankError, match=r"waiting in all_reduce #1 of float32\[1024\]") as caught:
+        slow.run(labs.returns_early)
+    assert "isend" not in str(caught.value)
+
+
+def test_different_collectives_are_told_apart(slow):
+    with pytest.raises(RankError, match=r"all_reduce #4(.|\n)*broadcast #4"):
+        slow.run(labs.differs_in_op)
+
+
+def test_a_death_ends_ranks_that_sleep_until_their_message_is_due():
+    def f():
+        if dist.get_rank() == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        dist.recv(torch.ones(1), 1 + dist.get_rank() % 2) if dist.get_rank() != 1 else dist.send(torch.ones(1), 2)
+
+    with Ranks(3, backend="gloo", link=lab.link(60_000, 100), timeout=100) as ranks:
+        start = time.monotonic()
+        with pytest.raises(RankError, match="rank 0 died: SIGKILL"):
+            ranks.run(f)
+        ranks.close()
+        assert time.monotonic() - start < 10, "not the minute that the message takes"
