@@ -1,26 +1,32 @@
 """torch.distributed, noted: in a rank, every collective leaves a note when it is entered and when it completes. Chapter: hangs.
 
-Only the outermost function is noted: an object collective is one note, not the two all_gathers inside it.
+Only the outermost function is noted: an object collective is one note, not the two all_gathers inside it. Making a group is a
+collective too. What C++ issues is noted one floor below (below.py). Not noted: what other libraries do with NCCL or MPI themselves,
+`torch.distributed.rpc`, symmetric memory, and waits on a store.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import torch
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
+from .below import Below
 from .notes import State, Writer
 from .places import caller, ranks_text
 
 # Every collective, and the argument whose dtype and size must be the same on all ranks.
 COLLECTIVES = {
     "all_reduce": "tensor",
+    "all_reduce_coalesced": None,
+    "all_gather_coalesced": None,
     "reduce": "tensor",
     "broadcast": "tensor",
     "all_gather": "tensor",
@@ -40,6 +46,8 @@ COLLECTIVES = {
     "broadcast_object_list": None,
     "scatter_object_list": None,
 }
+# Making groups: all ranks take part, also those that are in none. What must agree is the argument's text.
+GROUPS = {"new_group": "ranks", "split_group": "split_ranks", "init_device_mesh": "mesh_shape"}
 POINT_TO_POINT = ("send", "recv", "isend", "irecv")
 _ROOTS = ("src", "dst", "group_src", "group_dst")
 _inside = threading.local()
@@ -50,6 +58,11 @@ class Completion:
 
     A token stands for one operation from `begin` to its end; `streams.StreamCompletion` is the same for GPUs.
     """
+
+    @property
+    def follows_handles(self) -> bool:
+        """Does `launched` see by itself when a handle is complete?"""
+        return type(self) is not Completion
 
     def begin(self, writer: Writer, record: int) -> object:
         """The operation is entered: returns its token."""
@@ -78,37 +91,67 @@ class Completion:
         """The records are about to be reused."""
 
 
-def install(writer: Writer, completion: Completion) -> Noter:
-    """Wrap torch.distributed's functions and `Work.wait` in this process. Called once, in a rank, before the group exists."""
-    noter = Noter(writer, completion)
-    for op in (*COLLECTIVES, *POINT_TO_POINT, "batch_isend_irecv"):
-        if original := getattr(c10d, op, None):  # names differ between torch 2.11 and 2.13
-            describe = _describe_batch if op == "batch_isend_irecv" else _describer(op, original)
-            noted = noter.noted(original, describe)
-            for module in (c10d, dist):
-                setattr(module, op, noted)
+def install(writer: Writer, completion: Completion, device_type: str = "cpu", everywhere: bool = False) -> Noter:
+    """Wrap torch.distributed's functions and `Work.wait` in this process. Called once, in a rank, before the group exists.
+
+    everywhere: also where any module has bound such a function to a name of its own, else in torch.distributed's modules.
+    """
+    noter = Noter(writer, completion, device_type)
+    noted = {}
+    for op in (*COLLECTIVES, *GROUPS, *POINT_TO_POINT, "batch_isend_irecv", "destroy_process_group"):
+        if original := getattr(c10d, op, None) or getattr(dist, op, None):  # names differ between torch 2.11 and 2.13
+            noted[id(original)] = original, noter.noted(original, _description(op, original))
+    _rebind(noted, "" if everywhere else "torch.distributed")
     dist.Work.wait = noter.noted_wait(dist.Work.wait)
+    noter.below.await_need()
     return noter
+
+
+def _rebind(noted: dict[int, tuple[Callable, Callable]], prefix: str) -> None:
+    """Wherever a module has one of the originals, under whatever name, it gets the noted one."""
+    for name, module in list(sys.modules.items()):
+        if module is None or not name.startswith(prefix) or name.startswith("helpers.ranks"):
+            continue
+        for attribute, value in list(getattr(module, "__dict__", {}).items()):
+            if id(value) in noted:
+                setattr(module, attribute, noted[id(value)][1])
+
+
+def busy() -> bool:
+    """Is this thread inside a noted operation?"""
+    return getattr(_inside, "op", False)
+
+
+@contextlib.contextmanager
+def unnoted() -> Iterator[None]:
+    """Take no notes in this thread meanwhile: what a note costs is the difference. `benchmarks/notes.py` measures it so."""
+    before, _inside.op = busy(), True
+    try:
+        yield
+    finally:
+        _inside.op = before
 
 
 class Noter:
     """Writes the notes of one rank; `new_call` makes their numbers start at 1 again."""
 
-    def __init__(self, writer: Writer, completion: Completion):
+    def __init__(self, writer: Writer, completion: Completion, device_type: str = "cpu"):
         self.writer, self.completion = writer, completion
+        self.below = Below(self, device_type)
         self.handles: dict[int, list] = {}  # id of a Work -> [record, works still to wait for, token]
 
     def new_call(self) -> None:
         self.completion.forget()
+        self.below.forget()
         self.handles.clear()
         self.writer.clear()
 
     def noted(self, original: Callable, describe: Callable) -> Callable:
         @functools.wraps(original)
         def call(*args, **kwargs):
-            if getattr(_inside, "op", False):
+            if getattr(_inside, "op", False) or (described := describe(args, kwargs)) is None:
                 return original(*args, **kwargs)
-            record = self.writer.enter(*describe(args, kwargs), where=caller(sys._getframe(1)))
+            record = self.writer.enter(*described, where=caller(sys._getframe(1)))
             token = self.completion.begin(self.writer, record)
             _inside.op = True
             try:
@@ -152,8 +195,29 @@ class Noter:
         return wait
 
 
+def _description(op: str, original: Callable) -> Callable:
+    if op == "batch_isend_irecv":
+        return _describe_batch
+    if op == "destroy_process_group":
+        return lambda args, kwargs: (op, "", "", None)
+    return _describe_making(op, original) if op in GROUPS else _describer(op, original)
+
+
+def _describe_making(op: str, original: Callable) -> Callable:
+    """new_group and its like; one that only its members call is not numbered."""
+    signature = inspect.signature(original)
+
+    def describe(args: tuple, kwargs: dict) -> tuple:
+        given = signature.bind(*args, **kwargs).arguments
+        what, local = given.get(GROUPS[op]), given.get("use_local_synchronization")
+        text = "all ranks" if what is None else ranks_text(list(what)) if op == "new_group" else str(what)
+        return op, text, "", None if local else ""
+
+    return describe
+
+
 def _describer(op: str, original: Callable) -> Callable:
-    """A function of a call's arguments: what `Writer.enter` wants to know of it, except the line."""
+    """A function of a call's arguments: what `Writer.enter` wants to know of it, except the line; None: it is not noted."""
     places = {name: i for i, name in enumerate(inspect.signature(original).parameters)}
     tensor, numbered = COLLECTIVES.get(op, "tensor"), op in COLLECTIVES
     roots = [name for name in _ROOTS if name in places]
@@ -162,10 +226,12 @@ def _describer(op: str, original: Callable) -> Callable:
     def value(name: str, args: tuple, kwargs: dict) -> object:
         return kwargs[name] if name in kwargs else args[i] if (i := places[name]) < len(args) else None
 
-    def describe(args: tuple, kwargs: dict) -> tuple:
+    def describe(args: tuple, kwargs: dict) -> tuple | None:
         group = value("group", args, kwargs)
+        if group is dist.GroupMember.NON_GROUP_MEMBER:  # torch warns and does nothing
+            return None
         peer = next((p for name in roots if (p := value(name, args, kwargs)) is not None), None)
-        what = _tensor_text(value(tensor, args, kwargs)) if tensor else ""
+        what = tensor_text(value(tensor, args, kwargs)) if tensor else ""
         if not numbered:
             return op, what, _peer_text(op, peer), None
         if uneven and any(value(name, args, kwargs) for name in uneven):
@@ -174,7 +240,7 @@ def _describer(op: str, original: Callable) -> Callable:
             what = f"{what} root {peer}".lstrip()
         if reduces and (kind := value("op", args, kwargs)) not in (None, dist.ReduceOp.SUM):
             what = f"{what} {getattr(kind, 'name', 'custom').lower()}"
-        return op, what, "", _group_text(group)
+        return op, what, "", group_text(group)
 
     return describe
 
@@ -197,15 +263,16 @@ def _dtype_text(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def _tensor_text(tensor: object) -> str:
+def tensor_text(tensor: object) -> str:
     """ "float32[1024]": what must agree is the dtype and the number of elements, not the shape."""
     if not isinstance(tensor, torch.Tensor):
         return type(tensor).__name__
     return f"{_dtype_text(tensor.dtype)}[{tensor.numel()}]"
 
 
-def _group_text(group: dist.ProcessGroup | None) -> str:
+def group_text(group: dist.ProcessGroup | None) -> str:
     """ "" for all ranks, else the group's name, which is the same on all its ranks, and its members."""
     if group is None or group is dist.group.WORLD:
         return ""
-    return f"{group.group_name}|{ranks_text(dist.get_process_group_ranks(group))}"
+    mesh = f" (mesh dim {group.group_desc[5:]})" if group.group_desc.startswith("mesh_") else ""
+    return f"{group.group_name}|{ranks_text(dist.get_process_group_ranks(group))}{mesh}"
