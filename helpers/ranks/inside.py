@@ -9,6 +9,7 @@ from typing import TypeVar
 
 Item = TypeVar("Item")
 
+_shared = False  # set once, in a rank
 _emitter: Callable[[object], None] | None = None  # set once, in a rank
 _count: Callable[[int, int | None], None] | None = None  # steps done, steps in all
 
@@ -84,6 +85,17 @@ def count_into(count: Callable[[int, int | None], None]) -> None:
     """The worker calls this once: `progress` counts there."""
     global _count
     _count = count
+
+
+def share(shared: bool) -> None:
+    """The worker calls this once: does this rank's GPU serve other ranks too?"""
+    global _shared
+    _shared = shared
+
+
+def shares_a_gpu() -> bool:
+    """True in a rank whose GPU serves other ranks too: results are right, times mean nothing."""
+    return _shared
 
 
 def _only_inside(what: str) -> None:

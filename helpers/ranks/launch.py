@@ -112,6 +112,7 @@ class Team:
             env=self._env_of(rank),
             scratch=str(self._scratch),
             timeout=self.timeout,
+            shared=self.world.shared,
             link=self.link,
             call=call_end,
             output=output_end,

@@ -20,6 +20,7 @@ from helpers.facts import Link
 from helpers.facts.fit import fit
 from helpers.units import KIB, MIB, Bandwidth
 
+from . import inside
 from .nic import aside
 from .play import execute
 from .pool import Ranks
@@ -52,6 +53,8 @@ def bench_each(fns: dict[str, Callable[[], object]], warmup: int = 2, reps: int 
     """Inside ranks: times several functions in turns, so that a busy moment of the machine falls on all of them alike."""
     if reps < 1 or warmup < 0:
         raise ValueError(f"bench wants reps >= 1 and warmup >= 0, got reps={reps}, warmup={warmup}")
+    if inside.shares_a_gpu():
+        raise RuntimeError("these ranks share a GPU: their times mean nothing")
     clock = _stream_seconds if dist.get_backend() == "nccl" else _wall_seconds
     for _ in range(warmup):
         for fn in fns.values():

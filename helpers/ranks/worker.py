@@ -5,7 +5,6 @@ Order matters: first the promise to die with the parent, then the pipes, then th
 
 from __future__ import annotations
 
-import datetime
 import faulthandler
 import fcntl
 import mmap
@@ -15,17 +14,19 @@ import signal
 import sys
 import threading
 import traceback
-import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import TextIO
 
 import torch
 import torch.distributed as dist
 
-from . import emulate, hooks, inside, notes, pack, places, streams
+from . import emulate, hooks, inside, joining, notes, pack, places, streams
 
 STACK_SIGNAL = signal.SIGUSR1
+FIT_WITHIN = 0.2  # seconds in which a rank that raised must have completed what it enqueued
+SHOWN = 24  # frames of the reader's own code in a message
 SHIPPED = ("NCCL_", "GLOO_", "OMP_", "TORCH_", "CUDA_VISIBLE_DEVICES")  # a forkserver froze these when it started
 
 
@@ -40,6 +41,7 @@ class Seat:
     env: dict[str, str]
     scratch: str
     timeout: float
+    shared: bool  # its GPU serves other ranks too
     link: object | None  # the network to emulate: a Link, or a topology with link(src, dst)
     call: Connection  # calls in, answers out
     output: Connection  # everything written to stdout and stderr
@@ -64,6 +66,7 @@ class Raised:
     full: str
     from_torch: bool  # raised inside torch: perhaps only the consequence of another rank's failure
     pickled: bytes | None
+    broken: bool = False  # this rank cannot go on
 
 
 def main(seat: Seat) -> None:
@@ -83,6 +86,7 @@ def main(seat: Seat) -> None:
     noter = None
     try:
         noter = _take_notes(seat)
+        inside.share(seat.shared)
         inside.count_into(noter.writer.steps)
         _join(seat)
         noter.writer.met()
@@ -102,11 +106,27 @@ def _serve(message: bytes, noter: hooks.Noter) -> tuple:
         noter.completion.settle()
         answer = "done", pack.dumps(result)
     except BaseException as error:  # SystemExit too: a rank that leaves early has failed
-        answer = "raised", _raised(error)
+        answer = "raised", replace(_raised(error), broken=not _fit(noter.completion))
     finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        _flush()
     return *answer, bool(vars(inside.here))
+
+
+def _fit(completion: hooks.Completion) -> bool:
+    """After an exception: is everything enqueued complete, and the GPU well? If not, this rank must not serve another call."""
+    try:
+        return completion.settle(limit=FIT_WITHIN)
+    except Exception:  # a CUDA error stays: every later call would give it again
+        return False
+
+
+def _flush() -> None:
+    """The call's last words; a stream that the call has closed is opened again."""
+    for fd, name in ((1, "stdout"), (2, "stderr")):
+        try:
+            getattr(sys, name).flush()
+        except (ValueError, OSError, AttributeError):
+            setattr(sys, name, _text_stream(fd))
 
 
 def _die_with(control: Connection) -> None:
@@ -136,11 +156,14 @@ def _redirect(seat: Seat) -> None:
     os.dup2(seat.output.fileno(), 2)
     seat.output.close()
     sys.stdin = open(0, closefd=False)  # noqa: SIM115  lives as long as the process
-    sys.stdout = open(1, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
-    sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
+    sys.stdout, sys.stderr = _text_stream(1), _text_stream(2)
     stacks = seat.stack_path.open("a")  # appended: the parent may empty it
     faulthandler.register(STACK_SIGNAL, file=stacks, all_threads=False)
     faulthandler.enable(file=stacks, all_threads=False)  # a rank that dies of a signal leaves its last line
+
+
+def _text_stream(fd: int) -> TextIO:
+    return open(fd, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False)
 
 
 def _set_environment(env: dict[str, str]) -> None:
@@ -155,28 +178,17 @@ def _take_notes(seat: Seat) -> hooks.Noter:
     with seat.notes_path.open("r+b") as file:
         shared = memoryview(mmap.mmap(file.fileno(), 0))
     region = shared[seat.rank * notes.REGION : (seat.rank + 1) * notes.REGION]
-    completion = streams.StreamCompletion() if seat.backend == "nccl" else hooks.Completion()
-    return hooks.install(notes.Writer(region), completion)
+    on_gpu = seat.backend == "nccl"
+    completion = streams.StreamCompletion(streams.Cuda(seat.device)) if on_gpu else hooks.Completion()
+    return hooks.install(notes.Writer(region), completion, torch.device(seat.device).type)
 
 
 def _join(seat: Seat) -> None:
-    """Device, threads, and the process group; ranks find each other through a file, so no port is opened for it."""
-    torch.set_num_threads(1)  # else every rank would use all cores
-    warnings.filterwarnings("ignore", r".*(all_gather_into_tensor|reduce_scatter_tensor)", FutureWarning)
+    """Ranks find each other through a file, so no port is opened for it."""
     device = torch.device(seat.device)
-    if device.type == "cuda":
-        torch.cuda.set_device(device)
-        torch.set_default_device(device)  # torch.ones(4) in a cell lands on the rank's GPU
-    dist.init_process_group(
-        seat.backend,
-        store=dist.FileStore(str(Path(seat.scratch, "store")), seat.nranks),
-        rank=seat.rank,
-        world_size=seat.nranks,
-        timeout=datetime.timedelta(seconds=2 * seat.timeout + 60),  # the parent's deadline comes first and says more
-        device_id=device if device.type == "cuda" else None,
-    )
-    with emulate.aside():
-        dist.all_reduce(torch.zeros(1, device=device))
+    joining.settle_in(device)
+    store = dist.FileStore(str(Path(seat.scratch, "store")), seat.nranks)
+    joining.join(seat.backend, device, seat.timeout, store=store, rank=seat.rank, world_size=seat.nranks)
 
 
 def _raised(error: BaseException) -> Raised:
@@ -207,8 +219,10 @@ def _pickled(error: BaseException) -> bytes | None:
 
 def _trimmed(error: BaseException) -> str:
     """The traceback's frames that lie in the reader's own code, with their lines; the cell's name instead of its file's."""
-    return "".join(
-        f'  File "{places.place(f.filename)}", line {f.lineno}, in {f.name}\n    {f.line}\n'
-        for f in traceback.extract_tb(error.__traceback__)
-        if places.own(f.filename)
-    )
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if places.own(f.filename)]
+    lines = traceback.StackSummary.from_list(
+        [(places.place(f.filename), f.lineno, f.name, f.line) for f in frames]
+    ).format()
+    if len(lines) > SHOWN:  # a recursion through several functions, which `format` does not fold
+        lines[SHOWN // 2 : -SHOWN // 2] = [f"  ... {len(lines) - SHOWN} frames left out ...\n"]
+    return "".join(lines)
