@@ -138,7 +138,11 @@ def _common() -> argparse.ArgumentParser:
 def _bench_options(bench: argparse.ArgumentParser) -> None:
     bench.set_defaults(what="bench")
     bench.add_argument(
-        "collectives", nargs="*", metavar="collective", help=f"of {', '.join(columns.TESTED)} (default all_reduce)"
+        "collectives",
+        nargs="*",
+        default=["all_reduce"],
+        metavar="collective",
+        help=f"of {', '.join(columns.TESTED)} (default all_reduce)",
     )
     bench.add_argument("-b", "--begin", type=_size, default=_size("1K"), help="first size: 8, 1K, 64M, 1G (default 1K)")
     bench.add_argument("-e", "--end", type=_size, default=_size("16M"), help="last size (default 16M)")

@@ -97,6 +97,11 @@ def test_one_wrong_element_on_one_rank_is_counted(two, collective):
     assert two.run(spoilt) == [sides, sides]
 
 
+def test_bench_alone_is_an_all_reduce_up_to_16_mib():
+    options = module._parser().parse_args(["bench"])
+    assert (options.collectives, options.begin, options.end, options.factor) == (["all_reduce"], 2**10, 2**24, 4)
+
+
 def test_bandwidths_are_nccl_tests():
     """Factors of its PERFORMANCE.md, and a row of a published table: 1 GiB over 4 GPUs, 356 GB/s busbw from 237 algbw."""
     factors = {"all_reduce": 1.5, "all_gather": 0.75, "reduce_scatter": 0.75, "all_to_all": 0.75, "gather": 0.75}
