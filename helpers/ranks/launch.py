@@ -196,7 +196,13 @@ def _make_scratch(nranks: int) -> tuple[Path, int]:
         scratch = Path(tempfile.mkdtemp(prefix=_PREFIX))
         fd = os.open(scratch / "notes", os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(fd, fcntl.LOCK_EX)
-    os.ftruncate(fd, nranks * notes.REGION)
+    try:
+        os.ftruncate(fd, nranks * notes.REGION)
+        (scratch / "store").touch(0o600)  # torch would make it readable for all
+    except OSError:  # the disk is full
+        os.close(fd)
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise
     return scratch, fd
 
 
