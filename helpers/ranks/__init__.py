@@ -2,6 +2,7 @@
 
 from .devices import World, world
 from .inside import emit, here, progress
+from .jobs import Job, job
 from .pack import PackError
 from .pending import Pending
 from .play import execute
@@ -14,6 +15,7 @@ from .verdict import Failure, RankError
 
 __all__ = [
     "Failure",
+    "Job",
     "PackError",
     "Pending",
     "RankError",
@@ -31,6 +33,7 @@ __all__ = [
     "execute",
     "fit_link",
     "here",
+    "job",
     "load",
     "measured_or_recorded",
     "messages",

@@ -19,7 +19,7 @@ from helpers.units import UnitError, parse_nbytes
 
 from . import columns, primitives
 from .devices import plan
-from .job import job
+from .jobs import job
 from .launched import launched
 from .pool import Ranks
 from .verdict import RankError

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from helpers.ranks import Ranks
-from helpers.ranks import job as jobs
+from helpers.ranks import jobs
 from helpers.ranks.launched import Launched, first_host, launched, launcher, tasks_per_node
 
 TORCHRUN = {
@@ -190,7 +190,7 @@ LAB = """
 import os, torch, torch.distributed as dist
 from helpers.collectives import CATALOGUE
 from helpers.ranks import Ranks, bench, emit, execute, here, progress
-from helpers.ranks.job import job
+from helpers.ranks import job
 with job() as j:
     here.seen = [n for n in progress(range(3))]
     x = torch.full((4,), float(j.rank))
@@ -216,7 +216,7 @@ def test_a_lab_runs_unchanged_under_srun():
 
 LISTENING = """
 import os, psutil
-from helpers.ranks.job import job
+from helpers.ranks import job
 with job() as j:
     open_here = {c.laddr.ip for c in psutil.Process().net_connections("inet") if c.status == psutil.CONN_LISTEN}
     print(sorted(open_here), flush=True)
@@ -234,14 +234,14 @@ def test_a_taken_port_is_named():
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         ((code, _, err),) = play(
-            "from helpers.ranks.job import job\nwith job(): pass", 1, 5, MASTER_PORT=str(taken.getsockname()[1])
+            "from helpers.ranks import job\nwith job(): pass", 1, 5, MASTER_PORT=str(taken.getsockname()[1])
         )
     assert code == 1 and "which this job's id gives, is taken" in err and "set MASTER_PORT to another" in err
 
 
 def test_ranks_that_do_not_come_are_named():
     """Rank 1 of 2 comes, finds the others missing, and says so."""
-    script = "from helpers.ranks import job as jobs\njobs.START_LIMIT = 1.0\nwith jobs.job(): pass"
+    script = "from helpers.ranks import jobs\njobs.START_LIMIT = 1.0\nwith jobs.job(): pass"
     started = subprocess.run(
         [sys.executable, "-c", script],
         env=clean() | srun(0, 3, os.getpid() + 2),

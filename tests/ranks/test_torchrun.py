@@ -17,7 +17,7 @@ sys.path.insert(0, "tests/ranks")
 import labs
 from helpers.collectives import CATALOGUE
 from helpers.ranks import Ranks, bench, emit, messages, primitives, sweep
-from helpers.ranks.job import job
+from helpers.ranks import job
 
 with job() as j:
     try:
@@ -99,7 +99,7 @@ def test_the_columns_under_torchrun():
 def test_a_rank_that_raises_ends_the_job_and_is_named(tmp_path):
     script = tmp_path / "raises.py"
     script.write_text(
-        "import torch, torch.distributed as dist\nfrom helpers.ranks.job import job\n"
+        "import torch, torch.distributed as dist\nfrom helpers.ranks import job\n"
         "with job() as j:\n    assert j.rank != 2, 'rank 2 has had enough'\n    dist.all_reduce(torch.ones(4))\n"
     )
     (ended,) = torchruns.run(str(script), nproc=3)
