@@ -1,0 +1,212 @@
+"""Hang reports in any torch.distributed job, on one machine or many: `hangs.watch()` after init_process_group. Chapter: hangs.
+
+    torchrun --nproc-per-node 4 -m helpers.ranks.hangs train.py ARGS     # the same without a change of train.py
+
+A thread in every rank looks at the rank's own notes. When a rank is inside one collective for too long, or raises, all ranks
+exchange what they are doing through the job's own store, one of them writes the report, and all end with exit code 1, so that
+the launcher ends the job. No port is opened for this.
+
+What it cannot know: a rank that has died or holds Python's lock (the GIL) cannot answer, and is reported so; who has died and
+of which signal, the launcher says. When the store itself is gone (rank 0 keeps it, unless torchrun does), each rank says what
+it knows of itself. A launcher that ends the other ranks at once, as torchrun does when one dies, may come before the report.
+"""
+
+from __future__ import annotations
+
+import argparse
+import atexit
+import os
+import runpy
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+
+import torch
+import torch.distributed as dist
+from torch.distributed import distributed_c10d as c10d
+
+from . import hooks, notes, streams, verdict
+from .positions import Position, compose
+from .worker import _raised as as_raised
+
+TICK = 0.2  # seconds between a rank's looks at its notes and at the alarm
+ANSWER = 2.0  # seconds that a rank has to answer an alarm
+EXIT_CODE = 1
+_watcher: Watcher | None = None
+
+
+def watch(timeout: float = 10.0) -> None:
+    """Report when a collective takes more than `timeout` seconds on this rank, or another rank asks; then end the process.
+
+    Call it on every rank, after init_process_group. A second call only changes the timeout. Raises RuntimeError without a process
+    group, ValueError for a timeout that is not a number above 0.
+    """
+    global _watcher
+    if not isinstance(timeout, int | float) or isinstance(timeout, bool) or not timeout > 0:
+        raise ValueError(f"timeout is a number of seconds above 0, got {timeout!r}")
+    if not dist.is_initialized():
+        raise RuntimeError("hangs.watch() follows init_process_group: this process is in no group yet")
+    if _watcher is None:
+        _watcher = Watcher(timeout)
+        _watcher.start()
+    _watcher.timeout = timeout
+
+
+class Watcher:
+    """One rank's notes and the thread that looks at them."""
+
+    def __init__(self, timeout: float):
+        self.timeout, self.rank, self.nranks = timeout, dist.get_rank(), dist.get_world_size()
+        self._region = memoryview(bytearray(notes.REGION))
+        self._store = dist.PrefixStore(
+            "hangs", c10d._get_default_store().clone()
+        )  # a connection of its own: never busy
+        self._main = threading.main_thread().ident
+        self._reporting = threading.Lock()
+
+    def start(self) -> None:
+        """Take notes from now on, look at them, and hear of exceptions."""
+        on_gpu = "nccl" in dist.get_backend()
+        device = torch.device("cuda", torch.cuda.current_device()) if on_gpu else torch.device("cpu")
+        completion = streams.StreamCompletion(streams.Cuda(device)) if on_gpu else hooks.Completion()
+        noter = hooks.install(notes.Writer(self._region), completion, device.type, everywhere=True)
+        noter.below.install()  # a DistributedDataParallel may exist already
+        sys.excepthook = self._hearing(sys.excepthook)
+        atexit.register(self._leave)
+        threading.Thread(target=self._watch, name="hangs", daemon=True).start()
+
+    def position(self) -> Position:
+        """What this rank is doing at this moment."""
+        journal = notes.read(self._region)
+        return Position("stuck", verdict.pending_text(journal, self._stack()), journal=journal)
+
+    # the thread ----------------------------------------------------------------------------------------------------------
+    def _watch(self) -> None:
+        while True:
+            time.sleep(TICK)
+            try:
+                if self._late() or self._store.check(["alarm"]):
+                    self._report(self.position(), f"no progress for {self.timeout:g} s" if self._late() else "")
+            except dist.DistError:
+                if not self._late():  # the others have gone: no harm if this rank needs nobody
+                    continue
+                self._alone(self.position())
+
+    def _late(self) -> bool:
+        note = notes.read(self._region).inside
+        return note is not None and time.monotonic() - note.since > self.timeout
+
+    def _stack(self) -> str:
+        """The main thread's frames, innermost first, as faulthandler writes them."""
+        frame, lines = sys._current_frames().get(self._main), []
+        while frame is not None:
+            lines.append(f'File "{frame.f_code.co_filename}", line {frame.f_lineno} in {frame.f_code.co_name}')
+            frame = frame.f_back
+        return "\n".join(lines)
+
+    # an exception, and a quiet end ---------------------------------------------------------------------------------------
+    def _hearing(self, original: Callable) -> Callable:
+        def hook(kind: type[BaseException], error: BaseException, tb: TracebackType | None) -> None:
+            original(kind, error, tb)
+            if not issubclass(kind, KeyboardInterrupt):
+                self._raised(error.with_traceback(tb))
+
+        return hook
+
+    def _raised(self, error: BaseException) -> None:
+        raised, journal = as_raised(error), notes.read(self._region)
+        if verdict.is_consequence(raised):
+            position = Position("consequence", verdict.lost_text(journal), journal=journal)
+        else:
+            text = f"raised {raised.type_name}: {raised.message}".rstrip(": ")
+            position = Position("raised", text, raised.trimmed, journal)
+        try:
+            self._report(position, "")
+        except dist.DistError:
+            self._alone(position)
+
+    def _leave(self) -> None:
+        """At a quiet end: tell those who may still wait for this rank."""
+        try:
+            self._store.set(
+                f"rank/{self.rank}", Position("finished", "finished", journal=notes.read(self._region)).dump()
+            )
+        except dist.DistError:
+            return
+
+    # the report ----------------------------------------------------------------------------------------------------------
+    def _report(self, mine: Position, why: str) -> None:
+        """Tell the others, gather what they tell, write it down if nobody else does; never returns."""
+        with self._reporting:  # the thread and an exception may come at once
+            self._store.set(f"rank/{self.rank}", mine.dump())
+            self._store.set("alarm", "")
+            if self._store.add("reporters", 1) == 1:
+                self._write(compose(self._gathered(), why))
+                self._store.set("reported", "")
+            else:
+                self._wait_for(["reported"], 2 * ANSWER)
+            self._end()
+
+    def _gathered(self) -> list[Position | None]:
+        """Every rank's position, in rank order; None for those that did not answer in time."""
+        keys = [f"rank/{rank}" for rank in range(self.nranks)]
+        self._wait_for(keys, ANSWER)
+        return [Position.load(self._store.get(key)) if self._store.check([key]) else None for key in keys]
+
+    def _wait_for(self, keys: list[str], seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while not self._store.check(keys) and time.monotonic() < end:
+            time.sleep(TICK / 10)
+
+    def _alone(self, mine: Position) -> None:
+        """The store does not answer: whoever kept it, rank 0 or the launcher, is gone."""
+        with self._reporting:
+            self._write(
+                f"rank {self.rank} {mine.text}\nthe job's store does not answer: rank 0 or the launcher is gone"
+            )
+            self._end()
+
+    def _write(self, text: str) -> None:
+        """In one write, so that other processes' lines cannot come between."""
+        os.write(2, f"[rank {self.rank}] hang report\n{text}\n".encode())
+
+    def _end(self) -> None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(EXIT_CODE)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run a script as `python script.py` would, with `watch` called as soon as it has joined its group."""
+    parser = argparse.ArgumentParser(prog="python -m helpers.ranks.hangs", description=main.__doc__)
+    parser.add_argument("--timeout", type=float, default=10.0, help="seconds in one collective before the report (10)")
+    parser.add_argument("script", type=Path)
+    parser.add_argument("args", nargs=argparse.REMAINDER)
+    options = parser.parse_args(arguments)
+    if not options.script.is_file():
+        parser.error(f"there is no file {options.script}")
+    if not options.timeout > 0:
+        parser.error(f"--timeout is a number of seconds above 0, got {options.timeout:g}")
+    _watch_at_start(options.timeout)
+    sys.argv = [str(options.script), *options.args]
+    sys.path[0] = str(options.script.resolve().parent)
+    runpy.run_path(str(options.script), run_name="__main__")
+
+
+def _watch_at_start(timeout: float) -> None:
+    original = c10d.init_process_group
+
+    def init_process_group(*args: object, **kwargs: object) -> None:
+        original(*args, **kwargs)
+        watch(timeout)
+
+    c10d.init_process_group = dist.init_process_group = init_process_group
+
+
+if __name__ == "__main__":
+    from helpers.ranks import hangs  # the module that others import, not a second copy named __main__
+
+    hangs.main()

@@ -1,0 +1,57 @@
+"""Where one rank is, as it travels between ranks, and the report that all positions make. Chapter: hangs.
+
+JSON, never pickle: whoever can reach the job's store could write into it.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+
+from . import verdict
+from .notes import Journal, Note, State
+from .verdict import Failure
+
+KINDS = ("raised", "not answering", "stuck", "consequence", "finished")
+_SILENT = "not answering: it has died, or Python's lock (the GIL) is held"
+_NOTHING = Journal((), 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class Position:
+    """kind: one of KINDS; text: in RankError's words; traceback: the reader's own frames; journal: its latest operations."""
+
+    kind: str
+    text: str
+    traceback: str = ""
+    journal: Journal = _NOTHING
+
+    def dump(self) -> str:
+        """Times become ages: clocks differ between machines."""
+        now = time.monotonic()
+        found = [note._replace(since=now - note.since, state=int(note.state)) for note in self.journal.notes]
+        return json.dumps([self.kind, self.text, self.traceback, found, self.journal[1:]])
+
+    @classmethod
+    def load(cls, text: bytes | str) -> Position:
+        """The inverse of `dump`, on another machine."""
+        kind, words, traceback, found, head = json.loads(text)
+        now = time.monotonic()
+        read = (Note(*fields) for fields in found)
+        notes = tuple(note._replace(since=now - note.since, state=State(note.state)) for note in read)
+        return cls(kind, words, traceback, Journal(notes, *head))
+
+
+def compose(positions: list[Position | None], why: str) -> str:
+    """The report: root cause first, then every rank, as in a RankError. None: a rank that did not answer; why: the deadline."""
+    known = [position or Position("not answering", _SILENT) for position in positions]
+    failures = [Failure(rank, p.kind, p.text, p.traceback) for rank, p in enumerate(known) if p.kind != "finished"]
+    failures.sort(key=lambda failure: KINDS.index(failure.kind))
+    disagreement = verdict.mismatch([p.journal for p in known])
+    if disagreement:
+        failures.insert(0, Failure(None, "mismatch", disagreement))
+    if not failures:
+        return "all ranks have finished"
+    message = verdict.headline(failures, [p.text.splitlines()[0] for p in known])
+    return f"{why}\n{message}" if why and failures[0].kind == "stuck" else message
