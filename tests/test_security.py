@@ -48,7 +48,7 @@ def four():
 
 def sockets(pid: int, table: str) -> list[tuple[str, str]]:
     """(local address, state) of every socket of this process in /proc/<pid>/net/<table>."""
-    mine = {os.readlink(fd)[8:-1] for fd in Path(f"/proc/{pid}/fd").iterdir() if "socket:" in _link(fd)}
+    mine = {link[8:-1] for fd in Path(f"/proc/{pid}/fd").iterdir() if (link := _link(fd)).startswith("socket:")}
     rows = (line.split() for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:])
     return [(address(row[1].partition(":")[0]), row[3]) for row in rows if row[9] in mine]
 

@@ -157,8 +157,8 @@ def _redirect(seat: Seat) -> None:
     seat.output.close()
     sys.stdin = open(0, closefd=False)  # noqa: SIM115  lives as long as the process
     sys.stdout, sys.stderr = _text_stream(1), _text_stream(2)
-    private = os.open(seat.stack_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    stacks = open(private, "a")  # noqa: SIM115  appended: the parent may empty it
+    seat.stack_path.touch(0o600)
+    stacks = seat.stack_path.open("a")  # appended: the parent may empty it
     faulthandler.register(STACK_SIGNAL, file=stacks, all_threads=False)
     faulthandler.enable(file=stacks, all_threads=False)  # a rank that dies of a signal leaves its last line
 
