@@ -1,0 +1,33 @@
+"""scripts/primitives.py on real ranks: what it prints is what the promises say."""
+
+import os
+import re
+import subprocess
+import sys
+from ast import literal_eval
+from pathlib import Path
+
+import pytest
+
+from helpers.collectives import outcome
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("nranks", [1, 3])
+def test_every_primitive_ends_as_promised(nranks):
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(nranks)]
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "CUDA_VISIBLE_DEVICES": ""}
+    done = subprocess.run(
+        [*command, "scripts/primitives.py"], cwd=ROOT, env=env, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    blocks = re.split(r"^(?=\w)", done.stdout, flags=re.M)[1:]
+    told = {
+        lines[0]: [literal_eval(line.split(" -> ")[1]) for line in lines[1:]] for lines in map(str.splitlines, blocks)
+    }
+    mine = [[10 * rank + i for i in range(nranks)] for rank in range(nranks)]
+    assert told.pop("send and recv") == [mine[rank - 1] for rank in range(nranks)]
+    assert len(told) == 8
+    if nranks > 1:
+        assert told == {name: outcome(name, mine) for name in told}
