@@ -68,8 +68,9 @@ def _together(original: Callable, ports: Ports) -> Callable:
         with aside():
             work = original(group, async_op, device_ids)
         if everyone:
-            clock.wait_until(ports.leave(ticket))
-            clock.on_time()
+            together = ports.leave(ticket)
+            clock.wait_until(together)
+            clock.on_time(together)
         return work
 
     return barrier

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-FORGIVEN = 5e-4  # seconds that a wake-up may come late and yet count as on time
+PROMPT = 0.01  # seconds: what a rank does so soon after a wake-up that came late counts as done on time
 MEETING = 3e-3  # seconds between the last rank's arrival at a barrier and the moment at which all leave it
 _TIME = struct.Struct("<d")
 
@@ -26,31 +26,49 @@ _TIME = struct.Struct("<d")
 class Clock(threading.local):
     """What time it is for this thread on the emulated network; seconds, CLOCK_MONOTONIC, the same on all ranks.
 
-    The machine wakes a sleeper late, and a rank that answers a message would answer late ever after. So what follows a wait begins
-    at the due time, not at the wake-up: up to `FORGIVEN` in the reader's own code, and in full while a schedule is played.
+    The machine wakes a sleeper late, and a rank that answers a message would answer late ever after. So what follows a wait at once
+    begins at the due time, not at the wake-up; and while a schedule is played, everything does.
     """
 
     def __init__(self):
-        self._late = 0.0
+        self._late = self._woke = 0.0
         self._at: float | None = None  # while a schedule is played: the time of its latest event
+        self._together: float | None = None
 
     def now(self) -> float:
-        return time.monotonic() - self._late if self._at is None else self._at
+        if self._at is not None:
+            return self._at
+        now = time.monotonic()
+        return now - self._late if now - self._woke < PROMPT else now
 
     def wait_until(self, due: float) -> None:
         """Sleep until `due`; return at once when that is over. Never spins: the ranks share the cores."""
         if self._at is not None:
             self._at = max(self._at, due)
-        slept = False
-        while (left := due - time.monotonic()) > 0:
-            slept = True
+        if (left := due - time.monotonic()) <= 0:
+            self._late = min(self._late, -left)  # nothing is done before what it waited for
+            return
+        while left > 0:
             time.sleep(left)
-        late = time.monotonic() - due
-        self._late = min(late if slept else min(late, self._late), FORGIVEN)
+            left = due - time.monotonic()
+        self._woke = time.monotonic()
+        self._late = min(self._woke - due, PROMPT)
 
-    def on_time(self) -> None:
-        """Whatever came late no longer counts: the ranks have met at a barrier."""
-        self._late = 0.0
+    def on_time(self, together: float | None = None) -> None:
+        """Whatever came late no longer counts: the ranks have met. together: when all of them left the barrier."""
+        self._late, self._together = 0.0, together
+
+    def start(self) -> float:
+        """Start a stopwatch right after a barrier, for `stop`: on an emulated network, at the moment when all ranks left it."""
+        if self._together is None:
+            return time.monotonic()
+        self._woke = time.monotonic()
+        self._late, start, self._together = self._woke - self._together, self._together, None
+        return start
+
+    def stop(self, start: float) -> float:
+        """Seconds since `start`."""
+        return time.monotonic() - start
 
     @contextlib.contextmanager
     def model(self, start: float | None = None) -> Iterator[None]:

@@ -6,7 +6,6 @@ slowest counts. The minimum says what the machine can do, the median what it usu
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from statistics import median
@@ -24,6 +23,7 @@ from . import inside
 from .nic import aside
 from .play import execute
 from .pool import Ranks
+from .ports import clock
 
 PING_PONG_SIZES = tuple(KIB * 4**k for k in range(8))  # 1 KiB to 16 MiB
 
@@ -68,9 +68,9 @@ def bench_each(fns: dict[str, Callable[[], object]], warmup: int = 2, reps: int 
 
 def _wall_seconds(fn: Callable[[], object]) -> float:
     dist.barrier()
-    start = time.perf_counter()
+    start = clock.start()
     fn()
-    return time.perf_counter() - start
+    return clock.stop(start)
 
 
 def _stream_seconds(fn: Callable[[], object]) -> float:
