@@ -20,6 +20,7 @@ from .turn import Turn
 from .worker import Raised
 
 TICK = 0.1  # seconds between looks at the notes
+LOOK = 0.5  # seconds between looks for a rank that is stopped
 GRACE = 0.5  # seconds that the other ranks get after the first failure
 LATE = 1000  # emits of a rank's own threads taken after the last answer; its pipe holds fewer
 
@@ -62,6 +63,8 @@ class Call:
         self.stuck: str | None = None  # why we stopped waiting, if it was a deadline
         self.began = self._looked = time.monotonic()
         self.stacks: tuple[float, dict[int, str]] = (0.0, {})  # when `status` last asked for them, and what it was told
+        self._checked = self.began
+        self._halted: dict[int, float] = {}  # ranks that are stopped, and since when
         self._away: list[tuple[float, float]] = []  # callbacks of ours: when, and for how many seconds
 
     def send(self, message: bytes) -> None:
@@ -180,8 +183,8 @@ class Call:
         inside = [n for m in self.pending if (n := notes.read(m.region).inside)]
         if any(self._waited(note.since, now) > timeout for note in inside):
             self.stuck = f"no progress for {timeout:g} s"
-        elif halted := [m.rank for m in self.pending if self._halted(m, now)]:
-            self.stuck = f"{ranks_text(halted)} stopped half way through a message, {timeout:g} s ago"
+        elif halted := self._stopped(now):
+            self.stuck = f"{ranks_text(halted)} stopped by a signal more than {timeout:g} s ago"
         elif any(now - note.since > GRACE for note in inside):
             self.stuck = verdict.hopeless(
                 [notes.read(m.region) for m in self.team.members], {m.rank for m in self.pending}
@@ -192,8 +195,9 @@ class Call:
         """Seconds, less those in which a callback of the reader's kept us from taking what the ranks send."""
         return now - since - sum(seconds for begun, seconds in self._away if begun >= since)
 
-    def _halted(self, member: Member, now: float) -> bool:
-        wire = member.call
-        return (
-            (wire.sending or wire.receiving) and self._waited(wire.moved, now) > self.order.timeout and stopped(member)
-        )
+    def _stopped(self, now: float) -> list[int]:
+        """Ranks that a signal has kept from running for longer than the deadline, whatever they were doing."""
+        if now - self._checked > LOOK:
+            self._checked = now
+            self._halted = {m.rank: self._halted.get(m.rank, now) for m in self.pending if stopped(m)}
+        return [rank for rank, since in self._halted.items() if self._waited(since, now) > self.order.timeout]

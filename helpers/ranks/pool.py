@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from . import devices, inside, network, status
+from . import devices, inside, launched, network, status
 from .call import Call, Order
 from .interrupts import Hold
 from .judge import judge
@@ -40,6 +40,8 @@ class Ranks:
         timeout: float = 10.0,
         link: object | None = None,
     ):
+        if launcher := launched.launcher():
+            raise RuntimeError(f"{launcher} has started this process as a rank: use `with job() as j:`, not Ranks()")
         if inside.in_rank():
             raise RuntimeError("a rank cannot start ranks of its own: call Ranks in the notebook")
         self.world = devices.plan(n, backend)
@@ -201,7 +203,8 @@ class Ranks:
                 call.turn.last = status.end(self.label, call)
             if not sound:
                 self._stop()
-            sys.stdout.write(text)
+            if text:
+                sys.stdout.write(text)
         if error:
             self._details = error.details()
             raise error

@@ -40,9 +40,9 @@ def last_stack(member: Member) -> str:
 
 
 def stopped(member: Member) -> bool:
-    """True when a signal (SIGSTOP) or a debugger keeps the rank from running. Hold the team's lock, or be sure that it lives."""
+    """True when a signal (SIGSTOP) keeps the rank from running; a debugger's halt does not count."""
     try:
-        return psutil.Process(member.process.pid).status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
+        return psutil.Process(member.process.pid).status() == psutil.STATUS_STOPPED
     except psutil.NoSuchProcess:
         return False
 

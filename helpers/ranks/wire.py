@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import struct
-import time
 from multiprocessing.connection import Connection
 
 _SHORT, _LONG = struct.Struct("!i"), struct.Struct("!Q")  # a message's length; -1 in the first announces the second
@@ -17,13 +16,12 @@ TURNS = 64  # reads or writes in a row (about 200 KB each) before the others are
 
 
 class Wire:
-    """The notebook's end of one rank's call pipe. `moved`: when a byte last went either way (CLOCK_MONOTONIC)."""
+    """The notebook's end of one rank's call pipe."""
 
     def __init__(self, connection: Connection):
         self._fd = connection.fileno()
         os.set_blocking(self._fd, False)
         self._unsent: list[memoryview] = []
-        self.moved = time.monotonic()
         self._expect(_SHORT.size, what="length")
 
     def fileno(self) -> int:
@@ -44,7 +42,6 @@ class Wire:
         n = len(message)
         head = _SHORT.pack(n) if n <= _MOST else _SHORT.pack(-1) + _LONG.pack(n)
         self._unsent = [memoryview(head), memoryview(message)]
-        self.moved = time.monotonic()
         return self.flush()
 
     def flush(self) -> bool:
@@ -71,14 +68,12 @@ class Wire:
                 raise EOFError from error
             if not n:
                 raise EOFError
-            self.moved = time.monotonic()
             self._rest = self._rest[n:]
             if not self._rest and (message := self._complete()) is not None:
                 return message
         return None
 
     def _sent(self, n: int) -> None:
-        self.moved = time.monotonic()
         while self._unsent and n >= len(self._unsent[0]):
             n -= len(self._unsent.pop(0))
         if n:
