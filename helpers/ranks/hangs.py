@@ -6,8 +6,8 @@ A thread in every rank looks at the rank's own notes. When a rank is inside one 
 exchange what they are doing through the job's own store, one of them writes the report, and all end with exit code 1, so that
 the launcher ends the job. No port is opened for this.
 
-What it cannot know: a rank that has died or holds Python's lock (the GIL) cannot answer, and is reported so; who has died and
-of which signal, the launcher says. When the store itself is gone (rank 0 keeps it, unless torchrun does), each rank says what
+What it cannot know: a rank that has died elsewhere or holds Python's lock (the GIL) cannot answer, and is reported so; of which
+signal a rank has died, the launcher says. When the store itself is gone (rank 0 keeps it, unless torchrun does), each rank says what
 it knows of itself. A launcher that ends the other ranks at once, as torchrun does when one dies, may come before the report.
 """
 
@@ -15,8 +15,11 @@ from __future__ import annotations
 
 import argparse
 import atexit
+import contextlib
 import os
 import runpy
+import signal
+import socket
 import sys
 import threading
 import time
@@ -24,15 +27,16 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
+import psutil
 import torch
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
 from . import hooks, notes, streams, verdict
-from .positions import Position, compose
+from .positions import DEAD, ENDED, Position, compose
 from .worker import _raised as as_raised
 
-TICK = 0.2  # seconds between a rank's looks at its notes and at the alarm
+TICK = 0.05  # seconds between a rank's looks at its notes and at the alarm; the store serves 1000 looks a second
 ANSWER = 2.0  # seconds that a rank has to answer an alarm
 EXIT_CODE = 1
 _watcher: Watcher | None = None
@@ -66,6 +70,7 @@ class Watcher:
         )  # a connection of its own: never busy
         self._main = threading.main_thread().ident
         self._reporting = threading.Lock()
+        self._store.set(f"process/{self.rank}", f"{socket.gethostname()} {os.getpid()}")
 
     def start(self) -> None:
         """Take notes from now on, look at them, and hear of exceptions."""
@@ -86,7 +91,7 @@ class Watcher:
     # the thread ----------------------------------------------------------------------------------------------------------
     def _watch(self) -> None:
         while True:
-            time.sleep(TICK)
+            time.sleep(max(TICK, self.nranks / 1000))
             try:
                 if self._late() or self._store.check(["alarm"]):
                     self._report(self.position(), f"no progress for {self.timeout:g} s" if self._late() else "")
@@ -110,23 +115,34 @@ class Watcher:
     # an exception, and a quiet end ---------------------------------------------------------------------------------------
     def _hearing(self, original: Callable) -> Callable:
         def hook(kind: type[BaseException], error: BaseException, tb: TracebackType | None) -> None:
+            if issubclass(kind, KeyboardInterrupt):
+                return original(kind, error, tb)
+            position = self._raised(error.with_traceback(tb))
+            self._first_word(position)
             original(kind, error, tb)
-            if not issubclass(kind, KeyboardInterrupt):
-                self._raised(error.with_traceback(tb))
+            try:
+                return self._report(position, "")
+            except dist.DistError:
+                return self._alone(position)
 
         return hook
 
-    def _raised(self, error: BaseException) -> None:
+    def _raised(self, error: BaseException) -> Position:
         raised, journal = as_raised(error), notes.read(self._region)
         if verdict.is_consequence(raised):
-            position = Position("consequence", verdict.lost_text(journal), journal=journal)
-        else:
-            text = f"raised {raised.type_name}: {raised.message}".rstrip(": ")
-            position = Position("raised", text, raised.trimmed, journal)
-        try:
-            self._report(position, "")
-        except dist.DistError:
-            self._alone(position)
+            return Position("consequence", verdict.lost_text(journal), journal=journal)
+        text = f"raised {raised.type_name}: {raised.message}".rstrip(": ")
+        return Position("raised", text, raised.trimmed, journal)
+
+    def _first_word(self, position: Position) -> None:
+        """At once: a launcher that has seen a death ends the others within a tenth of a second; this one takes 2 s to end."""
+        with contextlib.suppress(ValueError):  # not the main thread
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        with contextlib.suppress(dist.DistError):
+            self._store.set(f"rank/{self.rank}", position.dump())
+            self._store.set("alarm", "")
+        if position.kind == "consequence":
+            os.write(2, f"[rank {self.rank}] {position.text}\n".encode())
 
     def _leave(self) -> None:
         """At a quiet end: tell those who may still wait for this rank."""
@@ -152,14 +168,31 @@ class Watcher:
 
     def _gathered(self) -> list[Position | None]:
         """Every rank's position, in rank order; None for those that did not answer in time."""
-        keys = [f"rank/{rank}" for rank in range(self.nranks)]
-        self._wait_for(keys, ANSWER)
-        return [Position.load(self._store.get(key)) if self._store.check([key]) else None for key in keys]
+        end, found, dead = time.monotonic() + ANSWER, [None] * self.nranks, DEAD
+        while time.monotonic() < end and not all(found):
+            for rank in [rank for rank, position in enumerate(found) if position is None]:
+                if self._store.check([f"rank/{rank}"]):
+                    found[rank] = Position.load(self._store.get(f"rank/{rank}"))
+                elif self._dead(rank):
+                    found[rank] = dead
+            dead = ENDED
+            time.sleep(TICK / 5)
+        return found
+
+    def _dead(self, rank: int) -> bool:
+        """Certain only on this machine."""
+        host, pid = self._store.get(f"process/{rank}").decode().split()
+        if host != socket.gethostname():
+            return False
+        try:
+            return psutil.Process(int(pid)).status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
+        except psutil.NoSuchProcess:
+            return True
 
     def _wait_for(self, keys: list[str], seconds: float) -> None:
         end = time.monotonic() + seconds
         while not self._store.check(keys) and time.monotonic() < end:
-            time.sleep(TICK / 10)
+            time.sleep(TICK / 5)
 
     def _alone(self, mine: Position) -> None:
         """The store does not answer: whoever kept it, rank 0 or the launcher, is gone."""

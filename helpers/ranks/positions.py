@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from . import verdict
 from .notes import Journal, Note, State
+from .places import ranks_text
 from .verdict import Failure
 
-KINDS = ("raised", "not answering", "stuck", "consequence", "finished")
+KINDS = ("died", "raised", "not answering", "stuck", "consequence", "finished")
 _SILENT = "not answering: it has died, or Python's lock (the GIL) is held"
 _NOTHING = Journal((), 0, 0, 0)
 
@@ -43,6 +44,10 @@ class Position:
         return cls(kind, words, traceback, Journal(notes, *head))
 
 
+DEAD = Position("died", "died: its process is gone, the launcher knows how")
+ENDED = Position("stuck", "ended before it could answer")  # by the launcher, which had seen the death of another
+
+
 def compose(positions: list[Position | None], why: str) -> str:
     """The report: root cause first, then every rank, as in a RankError. None: a rank that did not answer; why: the deadline."""
     known = [position or Position("not answering", _SILENT) for position in positions]
@@ -53,5 +58,14 @@ def compose(positions: list[Position | None], why: str) -> str:
         failures.insert(0, Failure(None, "mismatch", disagreement))
     if not failures:
         return "all ranks have finished"
+    why = _gone(known) or why
     message = verdict.headline(failures, [p.text.splitlines()[0] for p in known])
-    return f"{why}\n{message}" if why and failures[0].kind == "stuck" else message
+    return f"{why}\n{message}" if why and failures[0].kind in ("stuck", "consequence") else message
+
+
+def _gone(known: list[Position]) -> str:
+    """Ranks that have finished and that others lack: "rank 3 finished without entering all_reduce #2 of float32[1024]"."""
+    entered = [n for p in known if p.kind != "finished" for n in p.journal.notes if n.collective and not n.group]
+    last = max(entered, key=lambda note: note.number, default=None)
+    gone = [r for r, p in enumerate(known) if p.kind == "finished" and last and p.journal.entered < last.number]
+    return f"{ranks_text(gone)} finished without entering {last}" if gone else ""

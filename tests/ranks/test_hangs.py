@@ -1,0 +1,98 @@
+"""Hang reports in a job that torchrun started, with a script that knows nothing of them; and what ranks tell each other."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+import torchruns
+
+from helpers.ranks import hangs, notes, positions
+from helpers.ranks.notes import State
+from helpers.ranks.positions import Position
+
+SCRIPT = "tests/ranks/hanging.py"
+WAITING = "waiting in all_reduce #2 of float32[1024] at hanging.py line"
+# what goes wrong on rank 3, and what the report says
+FAULTS = {
+    "skip": [
+        "no progress for 2 s",
+        f"ranks 0-2 {WAITING}",
+        "rank 3: running at hanging.py line",
+        "after all_reduce #1",
+    ],
+    "mismatch": [
+        "ranks 0-2 are in all_reduce #2 of float32[1024] (hanging.py line",
+        "rank 3 in broadcast #2 of float32[1024] root 0 (hanging.py line",
+    ],
+    "raise": ["rank 3 raised ValueError: boom", 'raise ValueError("boom")', f"ranks 0-2: {WAITING}"],
+    "gil": ["rank 3 not answering: it has died, or Python's lock (the GIL) is held", f"ranks 0-2: {WAITING}"],
+    "leave": ["rank 3 finished without entering all_reduce #2 of float32[1024]", "rank 3: finished"],
+    "kill": ["rank 3 died: its process is gone", "all_reduce #2 of float32[1024] at hanging.py line"],
+    "kill rank 0": ["rank 0 died: its process is gone", "all_reduce #2 of float32[1024] at hanging.py line"],
+    "ddp": ["waiting in all_reduce #5 (DistributedDataParallel) of float32[72]", "rank 3: running at hanging.py line"],
+}
+
+
+def hung(fault: str, timeout: str = "2") -> torchruns.Ended:
+    (ended,) = torchruns.run("-m", "helpers.ranks.hangs", "--timeout", timeout, SCRIPT, fault, nproc=4)
+    return ended
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_report_names_the_cause_and_the_job_ends(fault):
+    ended = hung(fault)
+    assert ended.code != 0
+    assert ended.err.count("hang report") == 1, ended.err
+    report = ended.err[ended.err.index("hang report") :]
+    for text in FAULTS[fault]:
+        assert text in report, report
+
+
+def test_a_slow_rank_within_the_deadline_is_no_fault():
+    ended = hung("slow", timeout="20")
+    assert (ended.code, ended.out.count("sum 16.0")) == (0, 4) and "hang report" not in ended.err
+
+
+def test_a_position_travels_whole_and_its_times_become_ages():
+    region = memoryview(bytearray(notes.REGION))
+    writer = notes.Writer(region)
+    writer.enter("all_reduce", "float32[4]", where="train.py line 7")
+    sent = Position("stuck", "waiting", "  File", notes.read(region))
+    got = Position.load(sent.dump().encode())
+    assert got.journal.inside.state is State.INSIDE and got.journal.entered == 1
+    assert abs(got.journal.inside.since - sent.journal.inside.since) < 5
+    assert got.journal.inside._replace(since=0) == sent.journal.inside._replace(since=0)
+    assert (got.kind, got.text, got.traceback) == ("stuck", "waiting", "  File")
+
+
+def test_the_first_cause_comes_first():
+    stuck, raised = Position("stuck", "waiting in barrier #1"), Position("raised", "raised ValueError: boom")
+    assert positions.compose([stuck, raised, None], "").startswith("rank 1 raised ValueError: boom")
+    assert positions.compose([stuck, stuck, None], "no progress").startswith("rank 2 not answering")
+    assert positions.compose([stuck, positions.DEAD, raised], "no progress").startswith("rank 1 died")
+    assert (
+        positions.compose([stuck, stuck], "no progress for 1 s")
+        == "no progress for 1 s\nranks 0, 1 waiting in barrier #1"
+    )
+
+
+@pytest.mark.parametrize("timeout", [0, -1, "10", None, True, float("nan")])
+def test_a_timeout_is_a_number_of_seconds(timeout):
+    with pytest.raises(ValueError, match="timeout is a number of seconds above 0, got"):
+        hangs.watch(timeout)
+
+
+def test_watching_follows_the_group():
+    with pytest.raises(RuntimeError, match=r"hangs.watch\(\) follows init_process_group"):
+        hangs.watch()
+
+
+def test_a_script_that_is_not_there_is_named(capsys):
+    before = time.monotonic()
+    for arguments in (["nowhere.py"], ["--timeout", "0", SCRIPT]):
+        with pytest.raises(SystemExit):
+            hangs.main(arguments)
+    said = capsys.readouterr().err
+    assert "there is no file nowhere.py" in said and "--timeout is a number of seconds above 0, got 0" in said
+    assert time.monotonic() - before < 5
