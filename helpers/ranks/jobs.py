@@ -21,7 +21,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from . import inside, joining
+from . import hangs, inside, joining
 from .devices import find_gpus
 from .launch import loopback
 from .launched import LOOPBACK, Launched, launched
@@ -66,7 +66,7 @@ def job(timeout: float = 10.0) -> Iterator[Job]:
     device = torch.device("cuda", gpu[0]) if backend == "nccl" else torch.device("cpu")
     joining.settle_in(device)
     joining.join(backend, device, timeout, store=store, rank=place.rank, world_size=place.nranks)
-    _watch(timeout)
+    hangs.watch(timeout)
     yield Job(place.rank, place.nranks, place.local_rank, place.local_nranks, place.nnodes, backend, str(device), on)
     dist.barrier()  # rank 0 keeps the store: it is the last to go
     dist.destroy_process_group()
@@ -81,14 +81,6 @@ def _place() -> Launched:
         "job() joins a job that torchrun or srun started, and this process is in none (neither RANK and MASTER_ADDR"
         " nor SLURM_PROCID and SLURM_STEP_ID are set). Start it with torchrun --nproc-per-node 4, or use Ranks() in a notebook."
     )
-
-
-def _watch(timeout: float) -> None:
-    try:
-        from . import hangs
-    except ImportError:
-        return
-    hangs.watch(timeout)
 
 
 def _printer(rank: int) -> Any:

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.ranks import Ranks
-from helpers.ranks import jobs
+from helpers.ranks import Ranks, jobs
 from helpers.ranks.launched import Launched, first_host, launched, launcher, tasks_per_node
 
 TORCHRUN = {

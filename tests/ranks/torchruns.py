@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+import psutil
 
 ROOT = Path(__file__).parents[2]
 SET_BY_LAUNCHERS = ("RANK", "WORLD_SIZE", "MASTER_", "LOCAL_", "GROUP_", "TORCHELASTIC", "SLURM_", "GLOO_", "NCCL_")
@@ -52,7 +54,6 @@ def run(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            start_new_session=True,
         )
         for node, (prefix, env) in enumerate(nodes)
     ]
@@ -65,9 +66,10 @@ def run(
 
 
 def _end(process: subprocess.Popen) -> None:
-    """torchrun's workers are its group: also when a test was interrupted, or timed out."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
+    """Also when a test was interrupted or timed out: torchrun's ranks are sessions of their own, so each is ended by its id."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        for child in psutil.Process(process.pid).children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                child.kill()
+    process.kill()
     process.wait()
