@@ -17,7 +17,8 @@ KINDS = {
     "communicates": {"color": "accent", "outline": "accent"},
     "waits": {"color": "well", "outline": "edge"},
 }
-THICK = 0.6  # of a lane's height
+THICK = 0.5  # of a lane's height
+UNSEEN = {"text": "lane", "font": {"size": 1, "color": "rgba(0,0,0,0)"}}  # the table's header; the picture needs none
 
 
 @dataclass(frozen=True)
@@ -47,13 +48,15 @@ def lanes(spans: Sequence[Span], title: str) -> go.Figure:
     if not spans:
         raise ValueError("a figure of lanes wants at least one span")
     names = list(dict.fromkeys(span.lane for span in spans))
-    layout = go.Layout(template=plotly_template(), title=title, barmode="overlay", height=120 + 36 * len(names))
+    layout = go.Layout(
+        template=plotly_template(), title=title, barmode="overlay", height=max(400, 120 + 36 * len(names))
+    )
     figure = go.Figure(layout=layout)
     for what in KINDS:
         if found := [span for span in spans if span.what == what]:
             figure.add_trace(_bars(what, found))
     figure.update_xaxes(title="time", **_ticks(max(span.end for span in spans)))
-    figure.update_yaxes(title="lane", type="category", categoryorder="array", categoryarray=names[::-1])
+    figure.update_yaxes(title=UNSEEN, type="category", categoryorder="array", categoryarray=names[::-1])
     figure.update_layout(legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"}, showlegend=True)
     return figure
 
@@ -74,12 +77,12 @@ def _bars(what: str, spans: Sequence[Span]) -> go.Bar:
 
 
 def _ticks(end: float) -> dict:
-    """Four or five round ticks from 0 to the end, spelled with their unit."""
+    """Up to four round ticks from 0 to the end, few enough for a phone, spelled with their unit."""
     if end <= 0:
         return {"range": [0, 1e-9], "tickvals": [0], "ticktext": ["0 s"]}
-    step = next(s for s in _round_steps() if end / s < 6)
+    step = next(s for s in _round_steps() if end / s < 4)
     at = [step * k for k in range(int(end / step) + 1)]
-    return {"range": [0, end * 1.02], "tickvals": at, "ticktext": [seconds_text(t) for t in at]}
+    return {"range": [0, end * 1.02], "tickangle": 0, "tickvals": at, "ticktext": [seconds_text(t) for t in at]}
 
 
 def _round_steps() -> Iterator[float]:

@@ -11,7 +11,7 @@ from helpers.collectives import PRIMITIVES, origins, outcome
 from helpers.collectives import primitive as look_up
 from helpers.collectives.outcomes import givers
 from helpers.view.mount import fallback, mount
-from helpers.view.rows import Values, list_text, read_values
+from helpers.view.rows import Values, list_text, read_values, whole
 from helpers.view.widget import CourseWidget
 
 NRANKS = range(2, 17)
@@ -78,19 +78,24 @@ def before(spec: dict) -> list[list[float] | None]:
 
 
 def after(spec: dict) -> list[list[float] | None]:
-    """What every rank holds after the call; None where nothing is promised."""
-    return outcome(spec["primitive"], before(spec), spec["root"], spec["op"])
+    """What every rank holds after the call; None where nothing is promised. Computed in float64, as the page does."""
+    given = [row and [float(value) for value in row] for row in before(spec)]
+    held = outcome(spec["primitive"], given, spec["root"], spec["op"])
+    return [row and [whole(value) for value in row] for row in held]
 
 
 def primitive_sentence(spec: dict) -> str:
     """all_reduce (sum) on 4 ranks: rank 0 gives [1, 2, 3, 4] and ends with [64, 68, 72, 76]."""
-    made, ends = look_up(spec["primitive"]), after(spec)
+    made, starts, ends = look_up(spec["primitive"]), before(spec), after(spec)
+    giving, getting = ([rank for rank, row in enumerate(rows) if row] for rows in (starts, ends))
+    giver = giving[0]
+    others = [rank for rank in getting if rank != giver]
+    getter = giver if giver in getting and len(giving) > 1 else others[0]
     op = f" ({spec['op']})" if made.reduces else ""
-    rank = next(rank for rank, numbers in enumerate(ends) if numbers is not None and (rank or before(spec)[0]))
-    given, verbs = before(spec)[rank], ("gives", "ends with") if made.name != "barrier" else ("arrives at", "leaves at")
-    first = f"{verbs[0]} {list_text(given)} and " if given is not None else ""
-    unit = " ms" if made.name == "barrier" else ""
-    return f"{made.name}{op} on {spec['nranks']} ranks: rank {rank} {first}{verbs[1]} {list_text(ends[rank])}{unit}"
+    gives, gets, unit = ("arrives at", "leaves at", " ms") if made.name == "barrier" else ("gives", "ends with", "")
+    who = " and" if getter == giver else f", rank {getter}"
+    told = f"rank {giver} {gives} {list_text(starts[giver])}{who} {gets} {list_text(ends[getter])}{unit}"
+    return f"{made.name}{op} on {spec['nranks']} ranks: {told}"
 
 
 def primitive_html(spec: dict) -> str:

@@ -52,14 +52,19 @@ def _split(text: str) -> list[list[str]]:
 
 
 def _number(value: object) -> float:
-    """A finite number of at most a million; whole ones as int, so that they look the same everywhere."""
+    """A finite number of at most a million."""
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         number = math.nan
     if isinstance(value, bool) or not abs(number) <= LARGEST:
         raise ValueError(f"a value is a number from -1,000,000 to 1,000,000, got {value!r}")
-    return int(number) if number.is_integer() else number
+    return whole(number)
+
+
+def whole(number: float) -> float:
+    """A whole number as an int where that is exact: 6, not 6.0."""
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
 
 def _spread(name: str, nranks: int, rows: Rows, root: int) -> Rows:

@@ -16,6 +16,7 @@ def test_page_is_light_and_every_player_steps(book, path, address, open_page):
     read_through(page)
     assert_within_budget(page, watch)
     step_every_player(page)
+    choose_in_every_primitive(page)
     watch.assert_clean(path)
 
 
@@ -25,6 +26,7 @@ def test_page_lives_from_a_folder(book, path, request, open_page):
     page, watch = open_page(folder, path)
     read_through(page)
     step_every_player(page)
+    choose_in_every_primitive(page)
     assert page.locator(".bim-chart svg.main-svg").count() >= page.locator('.bim-mount[data-kind="chart"]').count()
     watch.assert_clean(path)
     assert all(url.startswith(("file:", "data:")) for url in watch.asked)
@@ -44,6 +46,21 @@ def step_every_player(page):
         assert player.inner_text() != before[0]
 
 
+def choose_in_every_primitive(page):
+    """Press the last cell after the call and write another number: what is shown and what is said must change."""
+    widgets = page.locator('.bim-mount[data-kind="primitive"]')
+    for i in range(widgets.count()):
+        widget = widgets.nth(i)
+        widget.locator(".bim-after button").last.click()
+        said, held = spoken(widget), widget.locator(".bim-after").inner_text()
+        assert said == widget.locator(".bim-sentence").inner_text()
+        for number in widget.locator(".bim-before input").all():
+            number.fill("77")
+        number.press("Tab")
+        assert spoken(widget) != said
+        assert widget.locator(".bim-after").inner_text() != held
+
+
 def spoken(player) -> str:
     """What the player's live region says."""
     return player.locator("[aria-live]").first.text_content()
@@ -59,6 +76,16 @@ def test_a_permalink_takes_the_reader_to_its_player(address, open_page):
     assert "Step 2 of 3" in player.inner_text()
     assert player.locator("select").evaluate_all("all => all.map((s) => s.value)")[:3] == ["broadcast", "binomial", "8"]
     watch.assert_clean("notebooks/ring.html")
+
+
+def test_a_permalink_fills_a_primitive(address, open_page):
+    state = "primitive-gather--nranks-3--root-2--op-sum--values-4__m5__6p5"
+    page, watch = open_page(address("sample"), f"book/kitchen.html#primitive-0--{state}")
+    widget = page.locator('.bim-mount[data-kind="primitive"]')
+    widget.locator(".bim-after button").first.wait_for()
+    assert widget.evaluate("el => el.getBoundingClientRect().top < innerHeight")
+    assert widget.locator(".bim-after button").all_inner_texts() == ["4", "-5", "6.5"]
+    watch.assert_clean("kitchen.html")
 
 
 def test_plotly_comes_once_and_only_near_a_chart(address, open_page):

@@ -100,6 +100,10 @@ card: {able: [fail], read: soon, hardware: none}
 
 ```{player} all_reduce by-magic
 ```
+
+```{primitive} all_reduce
+:values: 1 2; 3
+```
 """
 SAID = (
     "front matter needs a `description`",
@@ -111,6 +115,7 @@ SAID = (
     "KaTeX parse error",
     "'myst' cross-reference target not found: 'gone.md'",
     "player: unknown schedule 'all_reduce' by 'by-magic'",
+    "primitive: values: expected a row of numbers for each of 4 ranks, got 2",
 )
 
 

@@ -7,10 +7,9 @@ import threading
 import time
 from types import SimpleNamespace
 
-import psutil
 import pytest
 import widget_harness
-from jupyter_client.manager import start_new_kernel
+from kernel_harness import Kernel
 from playwright.sync_api import expect
 
 from helpers.view import watch
@@ -182,48 +181,6 @@ def test_anything_else_is_refused(wrong):
         watch(wrong)
 
 
-class Kernel:
-    """A kernel whose cells' text is read, and whose widgets get messages as a frontend sends them."""
-
-    def __init__(self):
-        self.manager, self.client = start_new_kernel(kernel_name="python3")
-        self.pid = self.manager.provisioner.process.pid
-        self.states: list[dict] = []
-
-    def run(self, code: str) -> str:
-        text, asked = "", self.client.execute(code)
-        while True:
-            message = self.hear()
-            content, kind = message["content"], message["msg_type"]
-            if message["parent_header"].get("msg_id") != asked:
-                continue
-            if kind == "stream":
-                text += content["text"]
-            if kind == "error":
-                raise AssertionError("\n".join(content["traceback"]))
-            if kind == "status" and content["execution_state"] == "idle":
-                return text
-
-    def hear(self) -> dict:
-        """The next message; a widget's new state is kept."""
-        message = self.client.get_iopub_msg(timeout=60)
-        if message["msg_type"] == "comm_msg" and "call" in message["content"]["data"].get("state", {}):
-            self.states.append(message["content"]["data"]["state"]["call"])
-        return message
-
-    def press(self, model_id: str) -> None:
-        """The message that JupyterLab sends when Stop is pressed."""
-        data = {"method": "update", "state": {"stopping": True}, "buffer_paths": []}
-        self.client.shell_channel.send(self.client.session.msg("comm_msg", {"comm_id": model_id, "data": data}))
-
-    def ranks(self, pids: list[int]) -> list[int]:
-        return [pid for pid in pids if psutil.pid_exists(pid) and psutil.Process(pid).status() != "zombie"]
-
-    def close(self) -> None:
-        self.client.stop_channels()
-        self.manager.shutdown_kernel(now=True)
-
-
 @pytest.fixture
 def kernel():
     made = Kernel()
@@ -258,7 +215,7 @@ def test_stop_works_in_a_real_kernel_while_all_ranks_are_blocked_in_cpp(kernel):
     while kernel.states[-1]["phase"] != "stopped":
         kernel.hear()
     assert time.monotonic() - began < LIMIT
-    assert kernel.ranks(pids) == []
+    assert kernel.alive(pids) == []
     assert "no thread left" in kernel.run(
         "names = [t.name for t in threading.enumerate()]\n"
         "for t in threading.enumerate():\n    if t.name in ('ranks-watch', 'ranks-call'): t.join(10)\n"

@@ -1,6 +1,6 @@
 // Two tables, ranks by slots: before, where every number can be written over, and after, where every cell tells where it comes from.
 import { badge } from "../player/badge.mjs";
-import { h } from "../player/dom.mjs";
+import { h, set } from "../player/dom.mjs";
 import { canvas } from "../player/shapes.mjs";
 import { times } from "../player/text.mjs";
 import { numberText } from "./numbers.mjs";
@@ -39,21 +39,33 @@ export function beforeTable(s, does) {
     ? times(s.length, (slot) => field(rank, slot)) : times(s.length, empty)));
 }
 
+const look = ({ value, text }, rank, slot) => ({ style: digits(numberText(value)), "aria-label": `${text}, rank ${rank}, slot ${slot}, after` });
+
 // cells: [rank][slot] of { value, from, text }; does: { choose(rank, slot), point(rank, slot), leave() }
 export function afterTable(s, cells, does) {
   const slots = Math.max(...cells.map((row) => row.length));
   const button = (rank, slot) => {
-    const { value, from, text } = cells[rank][slot];
-    const shown = numberText(value);
+    const { value, from } = cells[rank][slot];
     return h("td", {}, h("button", {
-      type: "button", class: "bim-box", style: digits(shown), "data-at": `${rank},${slot}`, "aria-label": `${text}, rank ${rank}, slot ${slot}, after`,
+      ...look(cells[rank][slot], rank, slot), type: "button", class: "bim-box", "data-at": `${rank},${slot}`,
       click: () => does.choose(rank, slot, true), focus: () => does.choose(rank, slot, false),
       pointerenter: () => does.point(rank, slot), pointerleave: does.leave,
-    }, h("span", {}, shown), strip(from.map(([r]) => r))));
+    }, h("span", {}, numberText(value)), strip(from.map(([r]) => r))));
   };
   const unit = s.p.name === "barrier" ? "leaves" : null;
   return grid("After: what every rank holds, one row per rank; a cell tells where it comes from", s.nranks, slots, unit, (rank) =>
     (cells[rank].length ? times(slots, (slot) => button(rank, slot)) : times(slots, empty)));
+}
+
+// Other numbers in tables that stay: focus that is on its way to a cell must find it there.
+export function refill(before, after, s, cells) {
+  const each = (table, change) => table.querySelectorAll("[data-at]").forEach((node) => change(node, ...node.dataset.at.split(",").map(Number)));
+  each(before, (node, rank, slot) => {
+    node.value = `${s.rows[rank][slot]}`;
+    node.removeAttribute("aria-invalid");
+    set(node, { style: digits(node.value) });
+  });
+  each(after, (node, rank, slot) => set(node, look(cells[rank][slot], rank, slot)).firstChild.replaceChildren(numberText(cells[rank][slot].value)));
 }
 
 // One of a table's cells is reached by Tab, the arrow keys go on from there; in a field left and right are the text's own until its end.

@@ -2,6 +2,7 @@
 import { times } from "../player/text.mjs";
 
 const LARGEST = 1e6;
+const NUMBER = /^[-−+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i;
 export const SLOTS = 16;
 
 const bare = (text) => (text.includes(".") ? text.replace(/\.?0+$/, "") : text).replace(/^-0$/, "0");
@@ -18,7 +19,7 @@ export function numberText(value) {
 
 // null where the text is no number that the widget takes.
 export function readNumber(text) {
-  const value = /\d/.test(text) ? Number(text.replace("−", "-")) : NaN;
+  const value = NUMBER.test(text) ? Number(text.replace("−", "-")) : NaN;
   return Math.abs(value) <= LARGEST ? value + 0 : null;
 }
 

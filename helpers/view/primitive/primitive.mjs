@@ -6,7 +6,7 @@ import { overlay } from "./arrows.mjs";
 import { choices, volumes } from "./choice.mjs";
 import { frame } from "./furniture.mjs";
 import { decode, encode, fits, python } from "./link.mjs";
-import { afterTable, beforeTable, rove } from "./matrix.mjs";
+import { afterTable, beforeTable, refill, rove } from "./matrix.mjs";
 import { readNumber, readRows, rowsText, usual } from "./numbers.mjs";
 import { origins, outcome } from "./promise.mjs";
 import { changed, first, fromSpec, specOf, written } from "./state.mjs";
@@ -83,13 +83,16 @@ function render({ model, el }) {
 
   // Something changed: everything is computed again, and a kernel hears of it.
   function take(s) {
-    const same = ui.s && s.p === ui.s.p && s.nranks === ui.s.nranks && s.root === ui.s.root && s.length === ui.s.length;
+    const same = ui.s && ["p", "nranks", "root", "length"].every((name) => s[name] === ui.s[name]);
+    const light = same && s.op === ui.s.op;
     ui.s = s;
     ui.after = outcome(s);
     ui.cells = origins(s).map((slots, rank) => slots.map((_, slot) => cellOf(s, ui.after, rank, slot)));
     if (!same) ui.chosen = first(s, origins(s));
     settle();
-    redraw();
+    if (light) refill(parts.before.body, parts.after.body, s, ui.cells);
+    else rebuild();
+    fill();
     tell(ui.chosen, true);
     if (live) share();
   }
@@ -100,8 +103,8 @@ function render({ model, el }) {
     model.save_changes();
   }
 
-  // Where focus was, it stays, also in a table that is drawn anew.
-  function redraw() {
+  // New tables and controls. Where focus was, it stays.
+  function rebuild() {
     const { s } = ui;
     const focus = [...parts.root.querySelectorAll("[data-at], select")].indexOf(document.activeElement);
     const out = Math.max(...ui.after.map((numbers) => numbers.length));
@@ -115,15 +118,19 @@ function render({ model, el }) {
     parts.after.body.replaceChildren(afterTable(s, ui.cells, does));
     rove(parts.before.body.firstChild, "0,0");
     rove(parts.after.body.firstChild, `${ui.chosen}`);
+    [...parts.root.querySelectorAll("[data-at], select")][focus]?.focus({ preventScroll: true });
+  }
+
+  // What stands around the tables.
+  function fill() {
+    const { s } = ui;
     parts.code.textContent = code(s, ui.after);
     parts.use.textContent = s.p.use;
-    parts.volumes.replaceChildren(volumes(s, out));
+    parts.volumes.replaceChildren(volumes(s, Math.max(...ui.after.map((numbers) => numbers.length))));
     parts.text.value = rowsText(s.rows);
     parts.text.removeAttribute("aria-invalid");
     parts.notice.replaceChildren();
     proof.refresh();
-    [...parts.root.querySelectorAll("[data-at], select")][focus]?.focus({ preventScroll: true });
-    draw();
   }
 
   function tell(at, aloud) {
