@@ -1,0 +1,64 @@
+"""How close an emulated network comes to the model: measured over priced, for messages and all_reduce. Chapter: latency-bandwidth.
+
+    python -m benchmarks.emulator [alpha in ms] [bandwidth in MB/s]
+
+4 ranks on this machine, by default 5 ms and 100 MB/s. The least of 10 repetitions and, in brackets, the median; 1.000 is the model's own.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import torch
+import torch.distributed as dist
+
+from helpers.collectives import CATALOGUE, price
+from helpers.facts import Link
+from helpers.ranks import Ranks, Timing, bench, execute, fit_link
+from helpers.ranks.timing import shift
+from helpers.units import KIB, MIB, Bandwidth, nbytes_text
+
+NRANKS, REPS = 4, 10
+SIZES = (4 * KIB, 64 * KIB, MIB, 4 * MIB)
+ALGORITHMS = ("ring", "binomial", "flat")
+
+
+def measure(sizes: tuple[int, ...]) -> dict[str, list[Timing]]:
+    """Inside ranks: what is measured, by its name, at every size."""
+    found = {"message": [], "dist.all_reduce": [], **{name: [] for name in ALGORITHMS}}
+    for nbytes in sizes:
+        x, y = torch.zeros(nbytes // 4), torch.zeros(nbytes // 4)
+        found["message"].append(bench(shift, x, y, reps=REPS))
+        found["dist.all_reduce"].append(bench(dist.all_reduce, x, reps=REPS))
+        for name in ALGORITHMS:
+            s = CATALOGUE["all_reduce", name](nranks=NRANKS)
+            found[name].append(bench(execute, s, x, x, reps=REPS))
+    return found
+
+
+def priced(name: str, nbytes: int, link: Link) -> float:
+    """Seconds by the model; dist.all_reduce is played by ring."""
+    if name == "message":
+        return link.seconds(nbytes)
+    algorithm = "ring" if name == "dist.all_reduce" else name
+    return price(CATALOGUE["all_reduce", algorithm](nranks=NRANKS), nbytes, link).seconds
+
+
+def main(milliseconds: float = 5.0, megabytes: float = 100.0) -> None:
+    """Measure and print."""
+    link = Link(milliseconds / 1e3, Bandwidth(megabytes * 1e6, "one way", "GPU", "fitted"))
+    with Ranks(NRANKS, backend="gloo", link=link) as ranks:
+        print(f"{ranks.label}; {os.cpu_count()} cores; torch {torch.__version__}; measured / priced, least (median)")
+        found = ranks.run(measure, SIZES)[0]
+        fitted = fit_link(ranks, sizes=SIZES)
+    print("".join(text.ljust(18) for text in ("", *map(nbytes_text, SIZES))).rstrip())
+    for name, timings in found.items():
+        models = [priced(name, nbytes, link) for nbytes in SIZES]
+        cells = [f"{t.min / m:.3f} ({t.median / m:.3f})" for t, m in zip(timings, models, strict=True)]
+        print("".join(text.ljust(18) for text in (name, *cells)).rstrip())
+    print(f"fit_link / set: alpha {fitted.alpha / link.alpha:.3f}, beta {fitted.beta / link.beta:.3f}")
+
+
+if __name__ == "__main__":
+    main(*map(float, sys.argv[1:3]))
