@@ -1,7 +1,9 @@
 """The checker of the store's barrier accepts what is one, and refuses what only looks like one, with the case that shows it."""
 
+import re
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -145,3 +147,10 @@ def test_sleep_is_itself_again():
 
 def test_the_same_answer_gets_the_same_words():
     assert len({str(store_barrier(last_sets_it_back)) for _ in range(20)}) == 1
+
+
+def test_the_solution_on_the_page_solves_it():
+    page = (Path(__file__).parents[2] / "book" / "ranks.md").read_text()
+    names: dict = {}
+    exec(re.search(r"\{dropdown\} A solution of the first\n```python\n(.*?)```", page, re.S)[1], names)
+    assert store_barrier(names["my_barrier"]).passed
