@@ -14,7 +14,7 @@ const tool = (label, click) => h("button", { type: "button", class: "bim-tool", 
 export function frame(does, { live, proof }) {
   const [before, after] = [panel("before"), panel("after")];
   const stage = h("div", { class: "bim-halves" }, before.node, after.node);
-  const text = h("input", { type: "text", class: "bim-text", autocomplete: "off", spellcheck: "false", "aria-label": "All values, ranks apart by semicolons", change: () => does.text(text.value) });
+  const text = h("input", { type: "text", class: "bim-typed", autocomplete: "off", spellcheck: "false", "aria-label": "All values, ranks apart by semicolons", change: () => does.text(text.value) });
   const play = h("button", { type: "button", class: "bim-button bim-play", "aria-label": "Play", title: "Play", click: does.play }, icon("play"));
   const [controls, sentence, volumes, use] = [h("div"), h("p", { class: "bim-sentence" }), h("div"), h("p", { class: "bim-use" })];
   const code = h("code");
