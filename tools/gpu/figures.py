@@ -1,0 +1,66 @@
+"""Figures, for which every rank needs a GPU of its own: what notes cost, and what the links carry."""
+
+from __future__ import annotations
+
+import time
+
+import torch
+import torch.distributed as dist
+
+from helpers.ranks import columns
+from helpers.units import KIB, MIB
+
+from .place import Place
+
+NBYTES = 64 * KIB
+LARGEST = {"nccl": 1024 * MIB, "gloo": 4 * MIB}
+
+
+def notes_cost(place: Place) -> dict:
+    """A 64 KB all_reduce with its note and without, in turns; medians, and by how much the first is longer."""
+    with place.ranks(timeout=60.0) as ranks:
+        noted, plain = map(max, zip(*ranks.run(noted_and_plain), strict=True))
+    return {"noted": noted, "plain": plain, "share": noted / plain - 1}
+
+
+def noted_and_plain(rounds: int = 30, calls: int = 20) -> tuple[float, float]:
+    """Inside ranks: median seconds of one all_reduce of NBYTES, both ways."""
+    x = torch.zeros(NBYTES // 4)
+    ways = dist.all_reduce, dist.all_reduce.__wrapped__
+    seconds: list[list[float]] = [[], []]
+    for _ in range(rounds):
+        for way, found in zip(ways, seconds, strict=True):
+            _settle()
+            began = time.perf_counter()
+            for _ in range(calls):
+                way(x)
+            _settle()
+            found.append((time.perf_counter() - began) / calls)
+    noted, plain = (sorted(found)[rounds // 2] for found in seconds)
+    return noted, plain
+
+
+def _settle() -> None:
+    if torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+    dist.barrier()
+
+
+def bandwidth(place: Place) -> dict:
+    """all_reduce, all_gather and reduce_scatter as nccl-tests tables: nbytes, seconds (minimum and median), algbw, busbw, wrong."""
+    sizes = columns.sizes(KIB, LARGEST[place.backend], 8, place.nranks)
+    found: dict = {}
+    with place.ranks(timeout=60.0) as ranks:
+        for collective in ("all_reduce", "all_gather", "reduce_scatter"):
+            lines = [ranks.run(columns.measure, collective, nbytes)[0] for nbytes in sizes]
+            wrong = sum(line.wrong for line in lines)
+            assert not wrong, f"{collective}: {wrong} elements are wrong"
+            found[collective] = [_plain(line) for line in lines]
+            print(columns.header(ranks.label, collective), *map(columns.row, lines), sep="\n", flush=True)
+    return found
+
+
+def _plain(line: columns.Line) -> dict:
+    timing = line.out_of_place.timing
+    algbw, busbw = line.bandwidths(timing.min)
+    return {"nbytes": line.nbytes, "min": timing.min, "median": timing.median, "algbw": algbw, "busbw": busbw}

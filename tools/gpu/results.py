@@ -1,0 +1,242 @@
+"""Right results: every primitive, every schedule, shared GPUs, streams, handles, graphs; and what it takes to start."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+
+import torch
+import torch.distributed as dist
+
+from helpers.collectives import CATALOGUE, Schedule
+from helpers.ranks import execute, sharing
+from helpers.ranks.devices import plan
+from helpers.ranks.primitives import perform_all
+from helpers.ranks.recorded import machine, versions
+
+from .faults import healthy
+from .place import TIMEOUT, Place, nccl_files, on_gpus
+
+SIZES = (1, 97, 4096)  # elements of one part
+
+
+def here(place: Place) -> dict:
+    """Machine, versions, and which GPU can read which other's memory."""
+    found = {"machine": machine(), "versions": versions(), "gpus usable": place.gpus}
+    if place.backend == "nccl":
+        with place.ranks(1) as one:
+            (found["peers"],) = one.run(peers)
+    return found
+
+
+def peers() -> list[list[bool]]:
+    """Row: a GPU; column: may it read that one's memory directly?"""
+    count = range(torch.cuda.device_count())
+    return [[a == b or torch.cuda.can_device_access_peer(a, b) for b in count] for a in count]
+
+
+def start(place: Place) -> dict:
+    """Seconds until the first call of new ranks has ended: the first time, and again; and of a second call, which starts nothing."""
+    found: dict = {}
+    for which in ("first start", "later start"):
+        began = time.monotonic()
+        with place.ranks() as ranks:
+            assert ranks.run(healthy) == [4.0 * place.nranks] * place.nranks
+            found[which] = time.monotonic() - began
+            found["label"] = ranks.label
+            began = time.monotonic()
+            ranks.run(healthy)
+            found["next call"] = time.monotonic() - began
+    return found
+
+
+def primitives(place: Place) -> dict:
+    """All ten, from the first rank and from the last, against what the paper says."""
+    with place.ranks() as ranks:
+        seen = [moved for root in (0, place.nranks - 1) for each in ranks.run(perform_all, root) for moved in each]
+    wrong = [f"{m.name} on rank {m.rank}: {m.after}, not {m.expected}" for m in seen if not m.right]
+    assert not wrong, "; ".join(wrong)
+    return {"runs": len(seen)}
+
+
+def schedules(place: Place) -> dict:
+    """The whole catalogue, equal to torch's own collective bit for bit, on whole numbers whose sums are exact."""
+    texts = [str(s) for s in _catalogue(place.nranks)]
+    with place.ranks(timeout=60.0) as ranks:
+        wrong = sorted({text for found in ranks.run(differences, texts) for text in found})
+    assert not wrong, "; ".join(wrong)
+    return {"schedules": len(texts), "sizes": len(SIZES)}
+
+
+def _catalogue(nranks: int) -> list[Schedule]:
+    found = []
+    for (collective, _), build in CATALOGUE.items():
+        rooted = collective in ("broadcast", "reduce", "scatter", "gather")
+        found += [
+            build(nranks=nranks, **({"root": r} if rooted else {})) for r in ({0, nranks - 1} if rooted else (0,))
+        ]
+    return found
+
+
+def differences(texts: list[str]) -> list[str]:
+    """Inside ranks: the schedules that give this rank other bits than torch, in float32 or int64."""
+    wrong = []
+    for text, size, dtype in itertools.product(texts, SIZES, (torch.float32, torch.int64)):
+        s = Schedule.parse(text)
+        x = _numbers(s, size, dtype)
+        got, want = execute(s, x), _torchs(s, x.clone())
+        if not (got is want is None or (got is not None and want is not None and torch.equal(got, want))):
+            wrong.append(f"{s.collective} {s.algorithm}, {size} elements of {dtype}")
+    return wrong
+
+
+def _numbers(s: Schedule, size: int, dtype: torch.dtype) -> torch.Tensor:
+    """Small whole numbers, different on every rank, in the shape that this rank gives to the collective."""
+    parts = s.collective in ("reduce_scatter", "all_to_all") or (
+        s.collective == "scatter" and dist.get_rank() == s.root
+    )
+    count = size * (s.nranks if parts else 1)
+    return ((torch.arange(count) * 7 + dist.get_rank() * 5) % 17 - 8).to(dtype)
+
+
+def _torchs(s: Schedule, x: torch.Tensor) -> torch.Tensor | None:
+    """What torch's own collective gives this rank."""
+    n, at_root = s.nranks, dist.get_rank() == s.root
+    match s.collective:
+        case "all_reduce":
+            dist.all_reduce(x)
+        case "broadcast":
+            dist.broadcast(x, s.root)
+        case "reduce":
+            dist.reduce(x, s.root)
+            return x if at_root else None
+        case "all_gather":
+            parts = [torch.empty_like(x) for _ in range(n)]
+            dist.all_gather(parts, x)
+            return torch.cat(parts)
+        case "gather":
+            parts = [torch.empty_like(x) for _ in range(n)] if at_root else None
+            dist.gather(x, parts, s.root)
+            return torch.cat(parts) if at_root else None
+        case "reduce_scatter":
+            y = x.new_empty(x.numel() // n)
+            dist.reduce_scatter(y, list(x.chunk(n)))
+            return y
+        case "scatter":
+            y = x.new_empty(x.numel() // n) if at_root else torch.empty_like(x)
+            dist.scatter(y, list(x.chunk(n)) if at_root else None, s.root)
+            return y
+        case "all_to_all":
+            y = torch.empty_like(x)
+            dist.all_to_all_single(y, x)
+            return y
+    return x
+
+
+def shared(place: Place) -> dict:
+    """Two ranks on one GPU, by each way that this NCCL has: right results, and a label that says what they are worth."""
+    version, found = sharing.nccl_version(), {}
+    ways = {"NCCL_HOSTID": (0, 0)} | (
+        {"NCCL_MULTI_RANK_GPU_ENABLE": version} if version >= sharing.ALLOWED_FROM else {}
+    )
+    asked = os.environ.get("CUDA_VISIBLE_DEVICES")
+    os.environ["CUDA_VISIBLE_DEVICES"] = (asked or "0").split(",")[0]
+    try:
+        assert plan(2, "nccl").shared
+        for way, pretended in ways.items():
+            began = time.monotonic()
+            sharing.nccl_version, real = (lambda pretended=pretended: pretended), sharing.nccl_version
+            try:
+                with place.ranks(2, timeout=60.0) as ranks:
+                    assert ranks.label.endswith("shares a GPU: not timed"), ranks.label
+                    wrong = [m.name for each in ranks.run(perform_all) for m in each if not m.right]
+            finally:
+                sharing.nccl_version = real
+            assert not wrong, f"{way}: {wrong}"
+            found[way] = time.monotonic() - began
+    finally:
+        os.environ.pop("CUDA_VISIBLE_DEVICES")
+        if asked is not None:
+            os.environ["CUDA_VISIBLE_DEVICES"] = asked
+    return found
+
+
+def busy(place: Place) -> dict:
+    """A rank that computes for longer than the deadline, then joins: on a GPU the others wait, and nobody is stuck.
+
+    The collectives are enqueued at once, behind the computing, on all ranks alike; so is a barrier, which blocks in C++.
+    """
+    with place.ranks(timeout=1.0) as ranks:
+        assert ranks.run(computes, 2.5) == [4.0 * place.nranks] * place.nranks
+    return {}
+
+
+def computes(seconds: float) -> float:
+    """Inside ranks: keeps the GPU (on a CPU: this thread) busy that long, then reduces."""
+    x = torch.ones(4)
+    if x.is_cuda:
+        per_second = torch.cuda.get_device_properties(0).clock_rate * 1000 if _clocked() else 1.5e9
+        torch.cuda._sleep(int(seconds * per_second))
+    else:
+        time.sleep(seconds)
+    dist.all_reduce(x)
+    dist.barrier()
+    return x.sum().item()
+
+
+def _clocked() -> bool:
+    return hasattr(torch.cuda.get_device_properties(0), "clock_rate")
+
+
+def handles(place: Place) -> dict:
+    """Handles waited for in another order, never waited for, and on a side stream."""
+    with place.ranks() as ranks:
+        assert ranks.run(several) == [[4.0 * place.nranks * k for k in (1, 2, 3)]] * place.nranks
+    return {}
+
+
+def several() -> list[float]:
+    """Inside ranks: three collectives under way at once."""
+    xs = [torch.full((4,), float(k)) for k in (1, 2, 3)]
+    first, second = (dist.all_reduce(x, async_op=True) for x in xs[:2])
+    second.wait()
+    first.wait()
+    if xs[0].is_cuda:
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            dist.all_reduce(xs[2])
+        torch.cuda.current_stream().wait_stream(side)
+    else:
+        dist.all_reduce(xs[2])
+    dist.all_reduce(torch.ones(4), async_op=True)  # nobody waits: the end of the call does
+    return [x.sum().item() for x in xs]
+
+
+def graphs(place: Place) -> dict:
+    """A collective captured into a CUDA graph, and replayed: nobody's look at a stream spoils the capture."""
+    with place.ranks(timeout=60.0) as ranks:
+        assert ranks.run(captured) == [[place.nranks, place.nranks**2, place.nranks**3]] * place.nranks
+    return {}
+
+
+def captured() -> list[float]:
+    """Inside ranks on GPUs: an all_reduce of ones in place, replayed three times."""
+    x, found = torch.ones(4), []
+    dist.all_reduce(torch.ones(4))
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        dist.all_reduce(x)
+    for _ in range(3):
+        graph.replay()
+        found.append(x[0].item())
+    return found
+
+
+def nothing_left(place: Place) -> dict:
+    """After all that: no file of NCCL's in shared memory, and no GPU memory held by this process."""
+    assert not nccl_files(), f"left in /dev/shm: {sorted(nccl_files())}"
+    assert os.getpid() not in on_gpus() and not torch.cuda.is_initialized(), "the parent itself started CUDA"
+    return {"deadline": TIMEOUT}
