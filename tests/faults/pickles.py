@@ -35,7 +35,7 @@ def in_ranks(what: str, call: str, *above: tuple[int, str, str]) -> list[Scenari
         row(what, call, "raises when sent", f"RankError: ranks 0-3 raised {DIVIDED}{frames(*above, raising)}", True),
         row(what, call, "exits when sent", f"RankError: ranks 0-3 raised SystemExit: 3{frames(*above, exiting)}", True),
         row(what, call, "dies when sent", "RankError: ranks 0-3 died: SIGKILL", False),
-        row(what, call, "crashes when sent", "RankError: ranks 0-3 died: SIGSEGV", False),
+        row(what, call, "crashes when sent", "RankError: ranks 0-3 died: SIGSEGV at cell line 1", False),
     ]
 
 
@@ -69,8 +69,20 @@ PICKLED = [
         True,
     ),
     *in_ranks("something emitted", EMIT, (2, "<lambda>", EMIT)),
-    row("something emitted", EMIT, "raises when read", "?", False),
-    row("something emitted", EMIT, "exits when read", "?", False),
+    row(
+        "something emitted",
+        EMIT,
+        "raises when read",
+        f"PackError: what rank RANK emitted cannot be read back: {DIVMOD}",
+        False,
+    ),
+    row(
+        "something emitted",
+        EMIT,
+        "exits when read",
+        "PackError: what rank RANK emitted cannot be read back: SystemExit: 3",
+        False,
+    ),
     Scenario(
         "a callback that raises",
         "r.run(lambda: emit(1), on_emit=lambda rank, what: 1 / 0)",
@@ -119,11 +131,11 @@ LARGE = [
     Scenario(
         "a death while the others send 100 MB",
         "def f():\n    if dist.get_rank() == 3: os._exit(7)\n    return bytes(100_000_000)\nr.run(f)",
-        "RankError: rank 3 exited with code 7 before it was done\nranks 0-2: finished",
+        "RankError: rank 3 exited with code 7 before it was done\nranks 0-2: running",
     ),
     Scenario(
         "a death before an argument of 100 MB",
         "x = torch.ones(25_000_000)\nos.kill(r.run(os.getpid)[3], signal.SIGKILL)\nr.run(lambda x: dist.barrier(), x)",
-        "?",
+        "RankError: rank 3 died: SIGKILL\nranks 0-2: taking its arguments",
     ),
 ]

@@ -96,8 +96,8 @@ RAISED = [
 
 DIED = [
     Scenario("SIGKILL", victim("os.kill(os.getpid(), signal.SIGKILL)"), f"RankError: rank 3 died: SIGKILL\n{CUT_OFF}"),
-    Scenario("SIGSEGV", victim("ctypes.string_at(0)"), f"RankError: rank 3 died: SIGSEGV\n{CUT_OFF}"),
-    Scenario("SIGABRT", victim("os.abort()"), f"RankError: rank 3 died: SIGABRT\n{CUT_OFF}"),
+    Scenario("SIGSEGV", victim("ctypes.string_at(0)"), f"RankError: rank 3 died: SIGSEGV at cell line 4\n{CUT_OFF}"),
+    Scenario("SIGABRT", victim("os.abort()"), f"RankError: rank 3 died: SIGABRT at cell line 4\n{CUT_OFF}"),
     Scenario("SIGTERM", victim("os.kill(os.getpid(), signal.SIGTERM)"), f"RankError: rank 3 died: SIGTERM\n{CUT_OFF}"),
     *(
         Scenario(name, victim(name), f"RankError: rank 3 exited with code {code} before it was done\n{CUT_OFF}")
@@ -151,7 +151,7 @@ STUCK_OR_DIFFERENT = [
     Scenario(
         "a rank stopped by SIGSTOP",
         victim("os.kill(os.getpid(), signal.SIGSTOP)"),
-        f"{STUCK}\nranks 0-2 waiting in {REDUCING} at cell line 5\nrank 3: not answering",
+        f"{STUCK}\nranks 0-2 waiting in {REDUCING} at cell line 5\nrank 3: stopped by a signal",
     ),
     Scenario(
         "another operation",
@@ -165,7 +165,7 @@ STUCK_OR_DIFFERENT = [
         "another size",
         everyone("dist.all_reduce(x[:512] if last else x)"),
         f"RankError: ranks 0-2 are in {REDUCING} (cell line 4), rank 3 in all_reduce #1 of float32[512] (cell line 4)\n"
-        f"rank 3: died: SIGABRT\n{CUT_OFF.replace('5', '4')}",
+        f"rank 3: died: SIGABRT in all_reduce #1 of float32[512] at cell line 4\n{CUT_OFF.replace('5', '4')}",
     ),
     Scenario(
         "another type",
@@ -205,17 +205,22 @@ STUCK_OR_DIFFERENT = [
             "if rank < 2: dist.all_reduce(x, group=h if rank else g)",
             "if rank < 2: dist.all_reduce(x, group=g if rank else h)",
         ),
-        "?",
+        f"{STUCK}\nranks 0, 1 waiting in {REDUCING} in the group of ranks 0, 1 at cell line 5\nranks 2, 3: finished",
     ),
     Scenario(
         "a send that nobody receives",
         everyone("y = torch.ones(1 << 22)", "if rank == 0: dist.send(y, 1)", "if rank == 1: dist.recv(y, 2)"),
-        "?",
+        f"{STUCK}\nrank 0 waiting in send to rank 1 of float32[4194304] at cell line 5\n"
+        "rank 1: waiting in recv from rank 2 of float32[4194304] at cell line 6\nranks 2, 3: finished",
     ),
     Scenario(
         "receives in a circle",
         everyone("dist.recv(x, (rank + 1) % 4)"),
-        "?",
+        STUCK
+        + "\nrank 0 waiting in recv from rank 1 of float32[1024] at cell line 4\n"
+        + "\n".join(
+            f"rank {r}: waiting in recv from rank {(r + 1) % 4} of float32[1024] at cell line 4" for r in (1, 2, 3)
+        ),
     ),
     Scenario(
         "a handle that nobody else answers",
