@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import html
 import threading
 from collections.abc import Callable
@@ -27,7 +28,8 @@ class Pending:
         self._over = threading.Event()
         self._results: list[Any] = []
         self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._work, args=(serve,), name="ranks-call", daemon=True)
+        context = contextvars.copy_context()  # by it a notebook shows the output below the cell that made the call
+        self._thread = threading.Thread(target=context.run, args=(self._work, serve), name="ranks-call", daemon=True)
         self._thread.start()
 
     @property
