@@ -104,7 +104,8 @@ def _stand_in(name: str, original: Callable, stage: Stage) -> Callable:
     def call(*args, **kwargs):
         given = signature.bind(*args, **kwargs).arguments
         later, group = given.pop("async_op", False), given.pop("group", None)
-        if is_aside() or not _all_tensors(given):  # torch has the words for what is wrong
+        outside = group == dist.GroupMember.NON_GROUP_MEMBER  # torch warns, and does nothing
+        if is_aside() or outside or not _all_tensors(given):  # torch has the words for what is wrong
             return original(*args, **kwargs)
         _refuse(name, group, given.pop("op", dist.ReduceOp.SUM))
         return stage.perform(partial(role, **_rooted(given)), later)
@@ -128,7 +129,7 @@ def _all_tensors(given: dict[str, object]) -> bool:
 
 def _refuse(name: str, group: object, op: object) -> None:
     if group not in (None, dist.group.WORLD):
-        members = "others" if group == dist.GroupMember.NON_GROUP_MEMBER else dist.get_process_group_ranks(group)
+        members = dist.get_process_group_ranks(group)
         raise NotImplementedError(
             f"an emulated network plays {name} on all ranks only, got a group of {members}: {_INSTEAD}"
         )

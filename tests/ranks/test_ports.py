@@ -131,6 +131,17 @@ def test_nothing_is_done_before_what_it_waited_for(monkeypatch):
     assert clock.now() == pytest.approx(3.2)
 
 
+def test_a_stopwatch_leaves_out_how_late_the_last_wake_up_came_but_not_what_was_over_by_then(monkeypatch):
+    clock, machine = Clock(), Machine(late=0.004)
+    machine.patch(monkeypatch)
+    start = clock.start()
+    clock.wait_until(2.0)
+    assert clock.stop(start) == pytest.approx(2.0) and machine.now == 2.004
+    machine.now = 3.0  # the machine itself is slower than the network
+    clock.wait_until(2.5)
+    assert clock.stop(start) == 3.0
+
+
 def test_stopwatches_start_when_all_ranks_left_the_barrier(monkeypatch):
     clock, machine = Clock(), Machine(late=0.5)
     machine.patch(monkeypatch)
