@@ -1,0 +1,60 @@
+"""What a reader meets in a notebook: functions and classes born in a cell, errors that show its lines, values that stay."""
+
+from __future__ import annotations
+
+from kernels import HEALTHY, SUMS
+
+
+def test_a_function_of_the_cell_runs_and_its_output_is_in_order(kernel):
+    cell = kernel.run("def f(k): print('hi'); return dist.get_rank() * k\nprint(r.run(f, 10))")
+    assert (cell.error, cell.text) == ("", "[rank 0] hi\n[rank 1] hi\n[rank 2] hi\n[rank 3] hi\n[0, 10, 20, 30]\n")
+
+
+def test_an_error_shows_the_cells_own_lines_and_no_path(kernel):
+    cell = kernel.run(
+        "def f():\n    x = torch.ones(4)\n    if dist.get_rank() == 1:\n        raise ValueError('boom')\n    dist.all_reduce(x)\nr.run(f)"
+    )
+    assert cell.error == (
+        "RankError: rank 1 raised ValueError: boom\n"
+        '  File "cell", line 4, in f\n'
+        "    raise ValueError('boom')\n"
+        "ranks 0, 2, 3: waiting in all_reduce #1 of float32[4] at cell line 5"
+    )
+    assert kernel.run(HEALTHY).text == SUMS
+
+
+def test_a_rank_that_reads_its_own_source_finds_the_cell(kernel):
+    cell = kernel.run(
+        "import inspect\ndef f(): return inspect.getsource(f)  # only here\nprint(all('only here' in s for s in r.run(f)))"
+    )
+    assert (cell.error, cell.text) == ("", "True\n")
+
+
+def test_a_class_of_the_notebook_keeps_its_identity(kernel):
+    cell = kernel.run("class A: pass\nprint([isinstance(a, A) for a in r.run(lambda: A())])")
+    assert cell.text == "[True, True, True, True]\n"
+
+
+def test_here_stays_from_cell_to_cell(kernel):
+    kernel.run("def build(): here.model = torch.nn.Linear(2, 2)\nr.run(build)")
+    cell = kernel.run("def use(): return here.model.weight.numel()\nprint(r.run(use))")
+    assert cell.text == "[4, 4, 4, 4]\n"
+
+
+def test_no_interrupt_reaches_the_forkserver_or_a_rank(kernel):
+    """Jupyter interrupts the whole process group, and a forkserver that is still importing would die of it."""
+    cell = kernel.run(
+        "def masks(pid):\n"
+        "    lines = open(f'/proc/{pid}/status').read().splitlines()\n"
+        "    return [int(line.split()[1], 16) >> 1 & 1 for line in lines if line[:6] in ('SigBlk', 'SigIgn')]\n"
+        "print(r.run(lambda: (masks(os.getppid()), masks(os.getpid())))[0])"
+    )
+    assert cell.text == "([1, 1], [0, 1])\n", "blocked and ignored in the server, ignored in a rank"
+
+
+def test_the_notebook_shows_the_message_and_not_the_way_through_the_library(kernel):
+    kernel.run("def f(): raise ValueError('boom')")
+    cell = kernel.run("r.run(f)")
+    assert cell.shown == [cell.error, "(everything the ranks said and did: print(ranks.details()))"]
+    details = kernel.run("print(r.details())").text
+    assert "Traceback (most recent call last)" in details and details.count("raised ValueError: boom") == 5
