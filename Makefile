@@ -16,11 +16,11 @@ RECORDED := BYTES_IN_MOTION=recorded
 ROOT_FLAG = $(shell test "$$(id -u)" = 0 && echo --allow-root)
 
 .DEFAULT_GOAL := help
-.PHONY: help book test lab notebooks clean python
+.PHONY: help book test lab notebooks gpu-check clean python
 
 help: ## list these words
 	@echo "make WORD, where WORD is one of"
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
 	@echo "and, when needed, SERVE=0 (book: build only), PORT=8000, PYTHON=/path/to/python3.11,"
 	@echo "TORCH=cpu, cu126, cu129, cu130 or keep (use the torch that is already installed, 2.11 to 2.13)"
 
@@ -48,6 +48,10 @@ lab: python ## open JupyterLab on the notebooks, on 127.0.0.1, with its token
 notebooks: python ## run every notebook again and rewrite it with its outputs
 	@$(INSTALL)
 	$(RUN) -m tools.notebooks notebooks
+
+# On a machine with GPUs the .venv may be missing: then the python3 there, with torch, cloudpickle, psutil and nvidia-ml-py.
+gpu-check: ## on a machine with NVIDIA GPUs: check what CI cannot (under ten minutes), write recorded/gpu-*.json
+	$(if $(wildcard $(RUN)),$(RUN),$(ASK)) -m tools.gpu_check
 
 clean: ## remove what was built (.venv stays; delete it to install afresh)
 	rm -rf _build .pytest_cache .ruff_cache .hypothesis

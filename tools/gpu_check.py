@@ -34,8 +34,8 @@ WIDTH = max(len(check.name) for check in CHECKS) + 2
 class Server:
     """The process that runs the checks; a new one after a check that hung."""
 
-    def __init__(self, place: Place):
-        self.place, self.process = place, None
+    def __init__(self, place: Place, module: str = "tools.gpu.checks"):
+        self.place, self.module, self.process = place, module, None
 
     def ask(self, check: Check) -> dict:
         """The check's answer, or what happened instead."""
@@ -47,13 +47,15 @@ class Server:
         line = self._line(check.deadline)
         if line:
             return json.loads(line)
-        code = self.process.poll()
+        if line is None:
+            why = f"hung: stopped after {check.deadline:g} s"
+        else:  # nothing more comes, so it has ended or is about to
+            why = f"its process ended (code {self.process.wait()})"
         self.stop()
-        why = f"hung: stopped after {check.deadline:g} s" if line is None else f"its process ended (code {code})"
         return {"outcome": "failed", "why": why, "seconds": check.deadline if line is None else 0.0}
 
     def _start(self) -> None:
-        arguments = [self.place.backend, str(self.place.nranks), str(self.place.gpus)]
+        arguments = [self.module, self.place.backend, str(self.place.nranks), str(self.place.gpus)]
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tools.gpu.serve", *arguments],
             cwd=ROOT,
@@ -81,9 +83,9 @@ class Server:
         self.process = None
 
 
-def run(place: Place, checks: list[Check]) -> dict[str, dict]:
-    """Every check's answer, printed as it comes."""
-    server, answers, began = Server(place), {}, time.monotonic()
+def run(place: Place, checks: list[Check], module: str = "tools.gpu.checks") -> dict[str, dict]:
+    """Every check's answer, printed as it comes. module: where the process that runs them finds them by name."""
+    server, answers, began = Server(place, module), {}, time.monotonic()
     try:
         for check in checks:
             why = check.skipped(place)

@@ -61,6 +61,6 @@ def bandwidth(place: Place) -> dict:
 
 
 def _plain(line: columns.Line) -> dict:
-    timing = line.out_of_place.timing
+    timing = (line.out_of_place or line.in_place).timing  # an all_reduce has only the second
     algbw, busbw = line.bandwidths(timing.min)
     return {"nbytes": line.nbytes, "min": timing.min, "median": timing.median, "algbw": algbw, "busbw": busbw}

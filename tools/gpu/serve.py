@@ -1,6 +1,7 @@
 """The process in which checks run, one after the other, until one hangs and it is replaced.
 
-python -m tools.gpu.serve BACKEND NRANKS GPUS; a check's name on each line of stdin, a JSON object on each line of stdout.
+python -m tools.gpu.serve MODULE BACKEND NRANKS GPUS; MODULE has CHECKS; a check's name on each line of stdin, a JSON object on
+each line of stdout.
 """
 
 from __future__ import annotations
@@ -10,16 +11,19 @@ import os
 import sys
 import time
 import traceback
+from importlib import import_module
 
-from .checks import CHECKS
 from .place import Place
 
 
-def main(backend: str, nranks: str, gpus: str) -> None:
+def main(module: str, backend: str, nranks: str, gpus: str) -> None:
     """Serve until stdin ends."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what checks print is not an answer
-    place, checks = Place(backend, int(nranks), int(gpus)), {check.name: check for check in CHECKS}
+    place, checks = (
+        Place(backend, int(nranks), int(gpus)),
+        {check.name: check for check in import_module(module).CHECKS},
+    )
     for line in sys.stdin:
         answers.write(json.dumps(answer(checks[line.strip()], place)) + "\n")
 
