@@ -392,6 +392,6 @@ def test_nothing_overflows_and_axe_is_content(open_primitive, spec, theme, width
         "all => all.map((one) => one.getBoundingClientRect()).map((box) => Math.min(box.width, box.height))",
     )
     assert min(boxes) >= 22  # a cell of 26 less its gaps; cells stand 26 apart
-    tops = page.eval_on_selector_all(".bim-half", "all => all.map((one) => one.getBoundingClientRect().top)")
+    tops = page.eval_on_selector_all(".bim-column", "all => all.map((one) => one.getBoundingClientRect().top)")
     assert (tops[0] < tops[1]) == (width == 375)  # stacked on a telephone
     assert widget_harness.violations(page) == []

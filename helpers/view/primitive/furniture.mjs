@@ -5,7 +5,7 @@ import { icon } from "../player/transport.mjs";
 function panel(name) {
   const title = h("p", { class: "bim-title" });
   const body = h("div", { class: "bim-table" });
-  return { node: h("div", { class: `bim-half bim-${name}` }, title, body), title, body };
+  return { node: h("div", { class: `bim-column bim-${name}` }, title, body), title, body };
 }
 
 const tool = (label, click) => h("button", { type: "button", class: "bim-tool", click }, label);

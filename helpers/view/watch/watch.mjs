@@ -35,7 +35,7 @@ function render({ model, el }) {
   const table = h("table", {}, h("caption", { class: "bim-sr" }, "What every rank is doing"),
     h("thead", { class: "bim-sr" }, h("tr", {}, ["Rank", "State and steps"].map((name) => h("th", { scope: "col" }, name)))), body);
   const root = h("div", { class: "bim-watch bim-widget" }, h("div", { class: "bim-body" },
-    h("div", { class: "bim-top" }, title, stop), h("div", { class: "bim-scroll", tabindex: "0", role: "region", "aria-label": "What every rank is doing" }, table), end, note, said));
+    h("div", { class: "bim-heading" }, title, stop), h("div", { class: "bim-scroll", tabindex: "0", role: "region", "aria-label": "What every rank is doing" }, table), end, note, said));
 
   function show() {
     const call = model.get("call");
