@@ -69,7 +69,8 @@ class Watcher:
             "hangs", c10d._get_default_store().clone()
         )  # a connection of its own: never busy
         self._main = threading.main_thread().ident
-        self._reporting = threading.Lock()
+        self._reporting, self._over = threading.Lock(), threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="hangs", daemon=True)
         self._store.set(f"process/{self.rank}", f"{socket.gethostname()} {os.getpid()}")
 
     def start(self) -> None:
@@ -81,7 +82,7 @@ class Watcher:
         noter.below.install()  # a DistributedDataParallel may exist already
         sys.excepthook = self._hearing(sys.excepthook)
         atexit.register(self._leave)
-        threading.Thread(target=self._watch, name="hangs", daemon=True).start()
+        self._thread.start()
 
     def position(self) -> Position:
         """What this rank is doing at this moment."""
@@ -90,8 +91,7 @@ class Watcher:
 
     # the thread ----------------------------------------------------------------------------------------------------------
     def _watch(self) -> None:
-        while True:
-            time.sleep(max(TICK, self.nranks / 1000))
+        while not self._over.wait(max(TICK, self.nranks / 1000)):
             try:
                 if self._late() or self._store.check(["alarm"]):
                     self._report(self.position(), f"no progress for {self.timeout:g} s" if self._late() else "")
@@ -145,7 +145,9 @@ class Watcher:
             os.write(2, f"[rank {self.rank}] {position.text}\n".encode())
 
     def _leave(self) -> None:
-        """At a quiet end: tell those who may still wait for this rank."""
+        """At a quiet end: tell those who may still wait for this rank. A thread inside C++ would abort an interpreter that ends."""
+        self._over.set()
+        self._thread.join(4 * ANSWER)
         try:
             self._store.set(
                 f"rank/{self.rank}", Position("finished", "finished", journal=notes.read(self._region)).dump()

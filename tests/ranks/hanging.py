@@ -41,6 +41,6 @@ if fault == "ddp":
         time.sleep(300)
     model(torch.ones(2, 8)).sum().backward()
 all_reduce(x)
-print("sum", x[0].item())
+sys.stdout.write(f"sum {x[0].item()}\n")
 dist.barrier()
 dist.destroy_process_group()
