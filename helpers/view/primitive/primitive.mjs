@@ -111,7 +111,7 @@ function render({ model, el }) {
     parts.root.classList.toggle("bim-many", s.nranks > 8);
     parts.stage.className = `bim-halves ${s.length + out > BESIDE ? "" : Math.max(s.length, out) > 8 ? "bim-beside bim-uneven" : "bim-beside"}`;
     parts.stage.setAttribute("style", `--in:${s.length};--out:${out};--slots:${Math.max(s.length, out)}`);
-    parts.controls.replaceChildren(choices(s, primitives, (change) => take(changed(primitives, s, change))));
+    parts.controls.replaceChildren(choices(s, primitives, (change) => take(changed(primitives, ui.s, change))));
     parts.before.title.textContent = s.p.name === "barrier" ? "Before: when a rank arrives, in ms" : "Before";
     parts.after.title.textContent = s.p.name === "barrier" ? "After: when it leaves, in ms" : "After";
     parts.before.body.replaceChildren(beforeTable(s, does));
