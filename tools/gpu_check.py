@@ -47,10 +47,8 @@ class Server:
         line = self._line(check.deadline)
         if line:
             return json.loads(line)
-        if line is None:
-            why = f"hung: stopped after {check.deadline:g} s"
-        else:  # nothing more comes, so it has ended or is about to
-            why = f"its process ended (code {self.process.wait()})"
+        hung = f"hung: stopped after {check.deadline:g} s"
+        why = hung if line is None else f"its process ended (code {self.process.wait()})"
         self.stop()
         return {"outcome": "failed", "why": why, "seconds": check.deadline if line is None else 0.0}
 
