@@ -18,6 +18,7 @@ import socket
 import tempfile
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing import connection, spawn
@@ -31,6 +32,7 @@ from .wire import Wire
 PRELOAD = ["helpers.ranks.preload"]  # torch, cloudpickle and the worker's own code
 _PREFIX = "bytes-in-motion-"
 NEWBORN = 10.0  # seconds
+PATIENCE = 10.0  # seconds that a killed process may take to end
 _starting = threading.Lock()
 
 
@@ -171,8 +173,8 @@ class Team:
             member.process.join(max(0.0, patience - time.monotonic()))
             if member.process.exitcode is None:  # not Linux, and the GIL is held
                 member.process.kill()
-                member.process.join()
-            member.process.close()
+                member.process.join(PATIENCE)
+            _close(member)
             member.region.release()
         self.members, self._open = [], []
         self.selector.close()
@@ -180,6 +182,15 @@ class Team:
         if not self._notes.closed:
             self._notes.close()
             os.close(self._lock)
+
+
+def _close(member: Member) -> None:
+    """Free what the parent keeps of it. Not even SIGKILL ends a process at once that its driver holds, as on a lost GPU."""
+    if member.process.exitcode is not None:
+        return member.process.close()
+    pid = member.process.pid
+    warnings.warn(f"rank {member.rank} (process {pid}) does not end: a driver holds it", RuntimeWarning, stacklevel=2)
+    return None
 
 
 def loopback() -> str:

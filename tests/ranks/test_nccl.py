@@ -1,6 +1,12 @@
-"""The same on GPUs: NCCL with one GPU per rank. Skipped by name where there are too few."""
+"""The same on GPUs: NCCL with one GPU per rank, and with ranks that share one. Skipped by name where there are too few.
+
+`make gpu-check` asks the same and more, with figures.
+"""
 
 from __future__ import annotations
+
+import subprocess
+import sys
 
 import labs
 import psutil
@@ -10,8 +16,9 @@ import torch.distributed as dist
 
 from helpers.collectives import CATALOGUE
 from helpers.ranks import RankError, Ranks, bench, here, sweep
+from helpers.ranks.primitives import perform_all
 
-pytestmark = pytest.mark.gpus(2)
+two_gpus = pytest.mark.gpus(2)
 
 
 @pytest.fixture(scope="module")
@@ -20,6 +27,7 @@ def gpus():
         yield ranks
 
 
+@two_gpus
 def test_one_gpu_per_rank_and_a_label_that_says_so(gpus):
     assert gpus.devices == ("cuda:0", "cuda:1") and gpus.label.startswith("2 ranks, nccl, ")
     found = gpus.run(lambda: (dist.get_backend(), str(torch.ones(1).device), torch.cuda.current_device()))
@@ -27,14 +35,17 @@ def test_one_gpu_per_rank_and_a_label_that_says_so(gpus):
     assert not torch.cuda.is_initialized(), "the notebook's own process holds no GPU memory"
 
 
+@two_gpus
 def test_the_whole_catalogue_equals_torch_bit_for_bit(gpus):
     assert gpus.run(labs.differences, labs.cases(2)) == [[], []]
 
 
+@two_gpus
 def test_tensors_come_home_on_the_cpu(gpus):
     assert [x.device.type for x in gpus.run(lambda: torch.ones(2))] == ["cpu", "cpu"]
 
 
+@two_gpus
 def test_time_is_taken_on_the_stream(gpus):
     def f():
         x = torch.zeros(2**22)
@@ -45,6 +56,7 @@ def test_time_is_taken_on_the_stream(gpus):
     assert gpus.run(sweep, CATALOGUE["all_reduce", "ring"](nranks=2), [4096])[0][0].nbytes == 4096
 
 
+@two_gpus
 @pytest.mark.parametrize(
     "fn, kind",
     [
@@ -60,6 +72,7 @@ def test_a_stuck_gpu_collective_is_reported_and_the_next_call_works(gpus, fn, ki
     assert caught.value.root.kind == kind and gpus.run(labs.healthy) == [8.0, 8.0]
 
 
+@two_gpus
 def test_killed_ranks_hold_no_gpu_memory():
     with Ranks(2, backend="nccl") as ranks:
 
@@ -69,3 +82,46 @@ def test_killed_ranks_hold_no_gpu_memory():
 
         pids = ranks.run(hold)
     assert not any(map(psutil.pid_exists, pids))
+
+
+@pytest.fixture(scope="module")
+def sharing():
+    """Two ranks on the first GPU, as on a machine that has no other."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CUDA_VISIBLE_DEVICES", "0")
+        with Ranks(2, backend="nccl", timeout=10.0) as ranks:
+            yield ranks
+
+
+@pytest.mark.gpus(1)
+def test_ranks_that_share_a_gpu_give_right_results_and_no_times(sharing):
+    assert sharing.devices == ("cuda:0", "cuda:0") and sharing.label.endswith("shares a GPU: not timed")
+    assert all(moved.right for each in sharing.run(perform_all) for moved in each)
+    with pytest.raises(RankError, match="these ranks share a GPU: their times mean nothing"):
+        sharing.run(bench, labs.healthy)
+
+
+@pytest.mark.gpus(1)
+@pytest.mark.parametrize("fn, kind", [(labs.skips_and_sleeps, "stuck"), (labs.raises_on_last, "raised")])
+def test_ranks_that_share_a_gpu_are_told_apart_when_they_fail(sharing, fn, kind):
+    with pytest.raises(RankError) as caught:
+        sharing.run(fn)
+    assert caught.value.root.kind == kind and sharing.run(labs.healthy) == [8.0, 8.0]
+
+
+@pytest.mark.gpus(1)
+def test_a_parent_that_has_used_cuda_starts_ranks_and_they_leave_no_memory(root):
+    """In a process of its own, since a process that has started CUDA cannot take it back."""
+    script = """
+import psutil, pynvml, torch
+from helpers.ranks import Ranks
+a = torch.ones(1000, 1000, device="cuda")
+with Ranks(2, backend="nccl") as ranks:
+    pids = ranks.run(lambda: psutil.Process().pid)
+pynvml.nvmlInit()
+handle = pynvml.nvmlDeviceGetHandleByIndex(0)
+assert not set(pids) & {p.pid for p in pynvml.nvmlDeviceGetComputeRunningProcesses(handle)}
+assert (a @ a)[0, 0].item() == 1000
+"""
+    done = subprocess.run([sys.executable, "-c", script], cwd=root, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
