@@ -83,7 +83,6 @@ class Team:
     def __init__(self, world: World, env: dict[str, str], timeout: float, link: object | None = None):
         self.world, self.timeout, self.link = world, timeout, link
         self.members: list[Member] = []
-        self.selector = selectors.DefaultSelector()
         self.ready = False  # all ranks have met
         self.here_used = False
         self.calls = 0
@@ -92,6 +91,7 @@ class Team:
         self._owner = os.getpid()
         self._open: list[connection.Connection] = []
         self._scratch, self._lock = _make_scratch(world.nranks)
+        self.selector = selectors.DefaultSelector()  # after all that may fail for want of room
         self._notes = mmap.mmap(self._lock, world.nranks * notes.REGION)
         self._env = env
 
