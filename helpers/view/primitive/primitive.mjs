@@ -1,5 +1,4 @@
 // The widget `primitive`: ranks by slots before and after one call, with the reader's own numbers. Ties state and drawing together.
-import { eased, moving, start, tick, toggle } from "../player/clock.mjs";
 import { copy } from "../player/copying.mjs";
 import { row, table, twin } from "../player/twin.mjs";
 import { overlay } from "./arrows.mjs";
@@ -8,15 +7,12 @@ import { frame } from "./furniture.mjs";
 import { decode, encode, fits, python } from "./link.mjs";
 import { afterTable, beforeTable, refill, rove } from "./matrix.mjs";
 import { readNumber, readRows, rowsText, usual } from "./numbers.mjs";
+import { mover } from "./play.mjs";
 import { origins, outcome } from "./promise.mjs";
 import { changed, first, fromSpec, specOf, written } from "./state.mjs";
 import { cellOf, code, ending, runnable, sentence, whence } from "./words.mjs";
 
-const SPEED = 0.5; // the one move of the widget takes two of the player's steps
-
 const BESIDE = 20; // more columns than this are stacked on every screen
-
-const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 function indexOf(el) {
   const mounts = [...document.querySelectorAll('.bim-mount[data-kind="primitive"]')];
@@ -28,7 +24,7 @@ function render({ model, el }) {
   const primitives = model.get("primitives");
   const live = Boolean(model.get("live"));
   const base = model.get("spec");
-  const ui = { s: null, after: [], cells: [], chosen: [0, 0], clock: start(1, 1), flight: null, frame: 0 };
+  const ui = { s: null, after: [], cells: [], chosen: [0, 0] };
 
   const does = {
     write(rank, slot, text) {
@@ -55,14 +51,7 @@ function render({ model, el }) {
     },
     point: (rank, slot) => tell([rank, slot], false),
     leave: () => tell(ui.chosen, false),
-    play() {
-      ui.clock = toggle(start(1, 0));
-      if (calm()) ui.clock = start(1, 1);
-      ui.flight = parts.overlay.launch(ui.cells);
-      draw();
-      if (!moving(ui.clock)) land();
-      else if (!ui.frame && el.dataset.clock !== "manual") ui.frame = requestAnimationFrame((now) => loop(now, now));
-    },
+    play: () => move.play(),
     copyCall: () => copy(runnable(ui.s), "A cell that runs this on real ranks", parts.notice),
     copyLink() {
       history.replaceState(null, "", encode(specOf(ui.s), index));
@@ -74,6 +63,11 @@ function render({ model, el }) {
   const parts = frame(does, { live, proof: proof.node });
   parts.overlay = overlay(parts.stage, () => ({ before: parts.before.body, after: parts.after.body }));
   parts.stage.append(...parts.overlay.nodes);
+
+  const move = mover(parts.root, el.dataset.clock === "manual", () => parts.overlay.launch(ui.cells), () => {
+    tell(ui.chosen, false);
+    parts.live.textContent = ending(ui.s, ui.after);
+  });
 
   function refuse(text, rank, slot) {
     const where = rank === undefined ? parts.text : parts.before.body.querySelector(`[data-at="${rank},${slot}"]`);
@@ -89,7 +83,7 @@ function render({ model, el }) {
     ui.after = outcome(s);
     ui.cells = origins(s).map((slots, rank) => slots.map((_, slot) => cellOf(s, ui.after, rank, slot)));
     if (!same) ui.chosen = first(s, origins(s));
-    settle();
+    move.halt();
     if (light) refill(parts.before.body, parts.after.body, s, ui.cells);
     else rebuild();
     fill();
@@ -137,43 +131,13 @@ function render({ model, el }) {
     const [rank, slot] = at;
     const words = sentence(ui.s, ui.after, at);
     parts.sentence.textContent = words;
-    parts.overlay.point(moving(ui.clock) ? [] : ui.cells[rank][slot].from, at);
+    parts.overlay.point(move.moving() ? [] : ui.cells[rank][slot].from, at);
     if (aloud) parts.live.textContent = words;
   }
 
   function provenance() {
     const rows = ui.cells.flatMap((slots, rank) => slots.map(({ text, from }, slot) => row("td", [`rank ${rank}`, `${slot}`, text, whence(ui.s, rank, from)])));
     return table(`${ui.s.p.name} on ${ui.s.nranks} ranks`, ["Rank", "Slot", "holds afterwards", "from"], rows);
-  }
-
-  function draw() {
-    parts.root.classList.toggle("bim-flying", moving(ui.clock));
-    ui.flight?.(moving(ui.clock) ? eased(ui.clock.position) : 1);
-  }
-
-  function settle() {
-    cancelAnimationFrame(ui.frame);
-    Object.assign(ui, { clock: start(1, 1), frame: 0 });
-    draw();
-    ui.flight = null;
-  }
-
-  function land() {
-    settle();
-    tell(ui.chosen, false);
-    parts.live.textContent = ending(ui.s, ui.after);
-  }
-
-  function advance(ms) {
-    if (!moving(ui.clock)) return;
-    ui.clock = tick(ui.clock, ms, SPEED);
-    if (moving(ui.clock)) draw();
-    else land();
-  }
-
-  function loop(now, before) {
-    advance(Math.min(100, now - before));
-    ui.frame = moving(ui.clock) ? requestAnimationFrame((next) => loop(next, now)) : 0;
   }
 
   const open = (spec) => take(fromSpec(primitives, spec));
@@ -187,7 +151,7 @@ function render({ model, el }) {
   const again = () => tell(ui.chosen, false);
 
   el.append(parts.root);
-  parts.root.primitive = { tick: advance }; // tests drive time
+  parts.root.primitive = { tick: move.tick }; // tests drive time
   const watcher = new ResizeObserver(again);
   watcher.observe(parts.stage);
   for (const { body } of [parts.before, parts.after]) body.addEventListener("scroll", again);
@@ -197,7 +161,7 @@ function render({ model, el }) {
   parts.live.textContent = ""; // nothing is said before the reader does something
   onHash();
   return () => {
-    cancelAnimationFrame(ui.frame);
+    move.halt();
     watcher.disconnect();
     window.removeEventListener("hashchange", onHash);
     model.off("change:spec", onSpec);
