@@ -45,8 +45,8 @@ _watcher: Watcher | None = None
 def watch(timeout: float = 10.0) -> None:
     """Report when a collective takes more than `timeout` seconds on this rank, or another rank asks; then end the process.
 
-    Call it on every rank, after init_process_group. A second call only changes the timeout. Raises RuntimeError without a process
-    group, ValueError for a timeout that is not a number above 0.
+    Call it on every rank, after init_process_group and before a DistributedDataParallel is made. A second call only changes the
+    timeout. Raises RuntimeError without a process group, ValueError for a timeout that is not a number above 0.
     """
     global _watcher
     if not isinstance(timeout, int | float) or isinstance(timeout, bool) or not timeout > 0:
@@ -78,8 +78,7 @@ class Watcher:
         on_gpu = "nccl" in dist.get_backend()
         device = torch.device("cuda", torch.cuda.current_device()) if on_gpu else torch.device("cpu")
         completion = streams.StreamCompletion(streams.Cuda(device)) if on_gpu else hooks.Completion()
-        noter = hooks.install(notes.Writer(self._region), completion, device.type, everywhere=True)
-        noter.below.install()  # a DistributedDataParallel may exist already
+        hooks.install(notes.Writer(self._region), completion, device.type, everywhere=True)
         sys.excepthook = self._hearing(sys.excepthook)
         atexit.register(self._leave)
         self._thread.start()

@@ -1,8 +1,9 @@
 """torch.distributed, noted: in a rank, every collective leaves a note when it is entered and when it completes. Chapter: hangs.
 
 Only the outermost function is noted: an object collective is one note, not the two all_gathers inside it. Making a group is a
-collective too. What C++ issues is noted one floor below (below.py). Not noted: what other libraries do with NCCL or MPI themselves,
-`torch.distributed.rpc`, symmetric memory, and waits on a store.
+collective too. What C++ issues for DistributedDataParallel is noted one floor below (below.py), functional collectives in
+functional.py. Not noted: graphs of torch.compile, what other libraries do with NCCL or MPI themselves, methods called on the
+process group itself, `torch.distributed.rpc`, symmetric memory, and waits on a store.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
 from .below import Below
+from .functional import Functional
 from .notes import State, Writer
 from .places import caller, ranks_text
 
@@ -104,6 +106,7 @@ def install(writer: Writer, completion: Completion, device_type: str = "cpu", ev
     _rebind(noted, "" if everywhere else "torch.distributed")
     dist.Work.wait = noter.noted_wait(dist.Work.wait)
     noter.below.await_need()
+    noter.functional.install()
     return noter
 
 
@@ -137,12 +140,13 @@ class Noter:
 
     def __init__(self, writer: Writer, completion: Completion, device_type: str = "cpu"):
         self.writer, self.completion = writer, completion
-        self.below = Below(self, device_type)
+        self.below, self.functional = Below(self, device_type), Functional(self)
         self.handles: dict[int, list] = {}  # id of a Work -> [record, works still to wait for, token]
 
     def new_call(self) -> None:
         self.completion.forget()
         self.below.forget()
+        self.functional.forget()
         self.handles.clear()
         self.writer.clear()
 
@@ -268,6 +272,20 @@ def tensor_text(tensor: object) -> str:
     if not isinstance(tensor, torch.Tensor):
         return type(tensor).__name__
     return f"{_dtype_text(tensor.dtype)}[{tensor.numel()}]"
+
+
+def tensors_text(tensors: object) -> str:
+    """ "float32[1024]"; of a list the sum: "float32[96] in 3 tensors"."""
+    found = [tensors] if isinstance(tensors, torch.Tensor) else tensors
+    if len(found) == 1:
+        return tensor_text(found[0])
+    kinds = sorted({str(t.dtype).removeprefix("torch.") for t in found})
+    return f"{'+'.join(kinds)}[{sum(t.numel() for t in found)}] in {len(found)} tensors"
+
+
+def resolved(group: dist.ProcessGroup | str) -> dist.ProcessGroup:
+    """The group itself, where only its name is at hand."""
+    return c10d._resolve_process_group(group) if isinstance(group, str) else group
 
 
 def group_text(group: dist.ProcessGroup | None) -> str:

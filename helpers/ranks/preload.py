@@ -8,6 +8,8 @@ import gc
 
 gc.disable()
 
+import torch.distributed._functional_collectives  # noqa: E402, F401  every rank wraps it
+
 from . import worker  # noqa: E402
 
 gc.freeze()

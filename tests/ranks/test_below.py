@@ -33,6 +33,11 @@ def trains_fsdp(stops: bool):
         model(torch.ones(2, 8)).sum().backward()
 
 
+def imports_dynamo():
+    """torch does so in the first functional collective of a process: seconds, and not at the same pace on every rank."""
+    import torch._dynamo  # noqa: F401
+
+
 def reduces_functionally(stops: bool):
     from torch.distributed import _functional_collectives as functional
 
@@ -78,6 +83,7 @@ def test_an_fsdp_step_that_a_rank_skips_is_named(four):
 
 
 def test_a_functional_collective_is_named(four):
+    four.run(imports_dynamo)
     with pytest.raises(
         RankError, match=r"ranks 0-2 waiting in all_reduce #3 \(functional\) of float32\[3\] at test_below"
     ):
@@ -89,6 +95,7 @@ def test_what_c_plus_plus_issued_is_done_in_the_end(four):
     found = notes.read(four._team.members[2].region).notes
     assert [note.agreed for note in found if note.more] == [note.agreed for note in found], "all of them by DDP"
     assert sum(note.op == "all_reduce" for note in found) == 3, "one bucket a step"
+    four.run(imports_dynamo)
     four.run(reduces_functionally, False)
     found = notes.read(four._team.members[2].region).notes
     assert [str(note) for note in found] == [f"all_reduce #{i} (functional) of float32[3]" for i in (1, 2, 3)]
