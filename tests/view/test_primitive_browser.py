@@ -126,6 +126,16 @@ def test_every_operation(open_primitive, op):
     assert f"ReduceOp.{op.upper()}" in page.locator("pre").inner_text()
 
 
+def test_an_operation_is_kept_while_a_primitive_takes_none(open_primitive):
+    page = open_primitive(primitive_spec("all_reduce", 2, "4 8", op="avg"))
+    choose(page, "Primitive", "all_gather")
+    assert held(page) == [["4", "8"]] * 2
+    assert page.get_by_role("combobox", name="Operation").count() == 0
+    choose(page, "Primitive", "reduce")
+    assert page.get_by_role("combobox", name="Operation").input_value() == "avg"
+    assert page.evaluate("models[0].saved") == 0  # on a page nobody has to hear of it
+
+
 def test_the_readers_own_numbers(open_primitive):
     page = open_primitive(SUM)
     field(page, 1, 0).fill("20.5")

@@ -6,7 +6,7 @@ const fold = (f) => (numbers) => numbers.reduce(f);
 const sum = fold((a, b) => a + b);
 const FOLDS = {
   sum,
-  avg: (numbers) => (numbers.length > 1 ? sum(numbers) / numbers.length : numbers[0]),
+  avg: (numbers) => sum(numbers) / numbers.length,
   max: fold((a, b) => Math.max(a, b)),
   min: fold((a, b) => Math.min(a, b)),
   product: fold((a, b) => a * b),
@@ -48,6 +48,7 @@ export function origins(s) {
     times(w, (i) => sources.map(([r, part]) => [r, part * w + i]))));
 }
 
+// What a slot is folded by; one number alone stays as it is by any.
 export const folding = ({ p, op }) => (p.name === "barrier" ? "max" : op);
 
 // [rank][slot] -> the number there after the call
