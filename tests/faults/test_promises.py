@@ -1,4 +1,4 @@
-"""The promises in figures, with ceilings of five times the figure; `python -m benchmarks.faults` prints the figures themselves."""
+"""The promises in figures, with ceilings of five times the figure."""
 
 from __future__ import annotations
 
