@@ -186,6 +186,7 @@ def _take_notes(seat: Seat) -> hooks.Noter:
 
 def _join(seat: Seat) -> None:
     """Ranks find each other through a file, so no port is opened for it."""
+    dist.set_debug_level_from_env()  # torch has read TORCH_DISTRIBUTED_DEBUG already, in the server
     device = torch.device(seat.device)
     joining.settle_in(device)
     store = dist.FileStore(str(Path(seat.scratch, "store")), seat.nranks)

@@ -7,6 +7,8 @@ import sys
 import warnings
 
 import pytest
+import torch
+import torch.distributed as dist
 
 from helpers.ranks import RankError, Ranks, bench, devices, inside, joining, launch, sharing
 from helpers.ranks.launch import Team
@@ -103,3 +105,16 @@ def test_a_process_that_cannot_be_killed_is_named_and_waited_for_no_longer(monke
         pid = process.pid
         ranks.close()
     assert f"rank 0 (process {pid}) does not end" in str(caught[0].message)
+
+
+@pytest.mark.parametrize("level", ["OFF", "INFO", "DETAIL"])
+def test_a_rank_obeys_TORCH_DISTRIBUTED_DEBUG(level):  # noqa: N802  its own name
+    with Ranks(2, backend="gloo", env={"TORCH_DISTRIBUTED_DEBUG": level}) as two:
+        kinds = two.run(lambda: (dist.get_debug_level().name, type(dist.group.WORLD._get_backend(torch.device("cpu")))))
+    assert [name for name, _ in kinds] == [level] * 2
+    assert all((kind.__name__ == "_ProcessGroupWrapper") is (level == "DETAIL") for _, kind in kinds)
+
+
+def test_a_level_that_torch_does_not_know_is_refused_in_its_words():
+    with pytest.raises(RankError, match="TORCH_DISTRIBUTED_DEBUG must be OFF, INFO, or DETAIL"):
+        Ranks(2, backend="gloo", env={"TORCH_DISTRIBUTED_DEBUG": "ALL"})
