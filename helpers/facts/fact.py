@@ -17,7 +17,17 @@ from helpers.units import KINDS, Bandwidth, UnitError
 HERE = Path(__file__).parent
 BANDWIDTHS = {"Gb/s": 1e9 / 8, "GB/s": 1e9, "TB/s": 1e12}
 # A memory's "80 GB" are 80 * 2**30 bytes (nvidia-smi shows 81559 MiB of an 80 GB H100), unlike the GB of a bandwidth.
-OTHERS = {"GB": 2**30, "MiB": 2**20, "µs": 1e-6, "GT/s": 1e9, "links": 1, "lanes": 1, "generation": 1, "ratio": 1}
+OTHERS = {
+    "GB": 2**30,
+    "MiB": 2**20,
+    "µs": 1e-6,
+    "minutes": 60,
+    "GT/s": 1e9,
+    "links": 1,
+    "lanes": 1,
+    "generation": 1,
+    "ratio": 1,
+}
 HOW = ("read", "cross-checked")
 
 

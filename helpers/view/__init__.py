@@ -6,6 +6,7 @@ from helpers.view.lanes import Span, lanes
 from helpers.view.player import Player, player
 from helpers.view.primitive import PrimitiveWidget, primitive
 from helpers.view.show import show
+from helpers.view.waits import waits_for
 from helpers.view.watch import Watch, watch
 
 __all__ = [
@@ -20,5 +21,6 @@ __all__ = [
     "primitive",
     "show",
     "time_against_size",
+    "waits_for",
     "watch",
 ]

@@ -1,0 +1,59 @@
+"""A job that you can break, and what torch itself says about it: wrong order, missing rank, wrong shape, slow rank, dead rank.
+
+    torchrun --nproc-per-node 4 scripts/hangs.py                           # sound
+    torchrun --nproc-per-node 4 scripts/hangs.py skip --timeout 5 --ask    # broken, and who does not come is asked first
+
+The fault is on the last rank. Without --timeout torch waits as long as it does by default: minutes.
+"""
+
+import argparse
+import datetime
+import os
+import signal
+import time
+
+import torch
+import torch.distributed as dist
+
+STEPS = 3
+FAULTS = ("order", "skip", "shape", "slow", "die")
+
+
+def step(fault, device):
+    """The work of one step on this rank, or what is wrong with it."""
+    loss, weights = torch.ones(1, device=device), torch.ones(1024, device=device)
+    if fault == "skip":
+        return time.sleep(3600)  # alive, and somewhere else
+    if fault == "slow":
+        time.sleep(3)
+    if fault == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    for tensor in (weights, loss) if fault == "order" else (loss, weights[:512] if fault == "shape" else weights):
+        dist.all_reduce(tensor)
+    return loss.item()  # on a GPU only this waits for the sum
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("fault", nargs="?", choices=FAULTS)
+    parser.add_argument("--timeout", type=float, help="seconds until torch gives a collective up")
+    parser.add_argument("--ask", action="store_true", help="a monitored_barrier before each step: who does not come?")
+    options = parser.parse_args()
+    local = int(os.environ["LOCAL_RANK"])
+    on_gpus = torch.cuda.is_available() and torch.cuda.device_count() >= int(os.environ["LOCAL_WORLD_SIZE"])
+    device = torch.device("cuda", local) if on_gpus else torch.device("cpu")
+    if on_gpus:
+        torch.cuda.set_device(device)
+    limit = options.timeout and datetime.timedelta(seconds=options.timeout)
+    dist.init_process_group("nccl" if on_gpus else "gloo", timeout=limit)
+    asking = dist.new_group(backend="gloo", timeout=limit)  # monitored_barrier is Gloo's alone
+    for number in range(1, STEPS + 1):
+        broken = options.fault if dist.get_rank() == dist.get_world_size() - 1 and number == 2 else None
+        if options.ask and broken != "skip":
+            dist.monitored_barrier(asking, wait_all_ranks=True)
+        print(f"rank {dist.get_rank()} step {number}: {step(broken, device):g}", flush=True)
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
