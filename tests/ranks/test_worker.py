@@ -108,7 +108,7 @@ def test_a_process_that_cannot_be_killed_is_named_and_waited_for_no_longer(monke
 
 
 @pytest.mark.parametrize("level", ["OFF", "INFO", "DETAIL"])
-def test_a_rank_obeys_TORCH_DISTRIBUTED_DEBUG(level):  # noqa: N802  its own name
+def test_a_rank_obeys_TORCH_DISTRIBUTED_DEBUG(level):
     with Ranks(2, backend="gloo", env={"TORCH_DISTRIBUTED_DEBUG": level}) as two:
         kinds = two.run(lambda: (dist.get_debug_level().name, type(dist.group.WORLD._get_backend(torch.device("cpu")))))
     assert [name for name, _ in kinds] == [level] * 2
@@ -116,5 +116,6 @@ def test_a_rank_obeys_TORCH_DISTRIBUTED_DEBUG(level):  # noqa: N802  its own nam
 
 
 def test_a_level_that_torch_does_not_know_is_refused_in_its_words():
-    with pytest.raises(RankError, match="TORCH_DISTRIBUTED_DEBUG must be OFF, INFO, or DETAIL"):
-        Ranks(2, backend="gloo", env={"TORCH_DISTRIBUTED_DEBUG": "ALL"})
+    refusal = pytest.raises(RankError, match="TORCH_DISTRIBUTED_DEBUG must be OFF, INFO, or DETAIL")
+    with Ranks(2, backend="gloo", env={"TORCH_DISTRIBUTED_DEBUG": "ALL"}) as two, refusal:
+        two.run(print)
