@@ -282,6 +282,16 @@ def test_every_rank_is_shown_and_follows(open_watch):
     assert page.evaluate("document.activeElement.textContent") == "Stop"  # nothing that is focused is drawn anew
 
 
+def test_nothing_moves_when_the_states_grow_or_shrink(open_watch):
+    waiting = "waiting in all_reduce #4 of float32[1024] at cell line 7"
+    page = open_watch({**RUNNING, "ranks": [rank(number, waiting, 40, 100) for number in range(3)]})
+    table = page.locator("table")
+    before = table.bounding_box()
+    tell(page, ranks=[rank(number, "running", 40, 100) for number in range(3)])
+    assert table.bounding_box() == before
+    assert before["width"] == page.locator(".bim-scroll").bounding_box()["width"]
+
+
 def test_stop_is_pressed_once_and_says_so(open_watch):
     page = open_watch(RUNNING)
     page.get_by_role("button", name="Stop").click()
