@@ -186,9 +186,9 @@ class Call:
         elif halted := self._stopped(now):
             self.stuck = f"{ranks_text(halted)} stopped by a signal more than {timeout:g} s ago"
         elif any(now - note.since > GRACE for note in inside):
-            self.stuck = verdict.hopeless(
-                [notes.read(m.region) for m in self.team.members], {m.rank for m in self.pending}
-            )
+            journals = [notes.read(m.region) for m in self.team.members]
+            if verdict.hopeless(journals, {m.rank for m in self.pending}):
+                self.stuck = ""  # no deadline: who keeps whom waiting says it all
         return self.stuck is not None
 
     def _waited(self, since: float, now: float) -> float:

@@ -20,6 +20,7 @@ import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
 from .below import Below
+from .envelopes import Peer, pack_group
 from .functional import Functional
 from .notes import State, Writer
 from .places import caller, ranks_text
@@ -52,6 +53,7 @@ COLLECTIVES = {
 GROUPS = {"new_group": "ranks", "split_group": "split_ranks", "init_device_mesh": "mesh_shape"}
 POINT_TO_POINT = ("send", "recv", "isend", "irecv")
 _ROOTS = ("src", "dst", "group_src", "group_dst")
+_PARTS = ("input_split_sizes", "output_split_sizes", "tensor_list", "input_list")  # NCCL takes such of unequal sizes
 _inside = threading.local()
 
 
@@ -204,7 +206,7 @@ def _description(op: str, original: Callable) -> Callable:
         return _describe_batch
     if op == "destroy_process_group":
         return lambda args, kwargs: (op, "", "", None)
-    return _describe_making(op, original) if op in GROUPS else _describer(op, original)
+    return _describe_making(op, original) if op in GROUPS else describer(op, original)
 
 
 def _describe_making(op: str, original: Callable) -> Callable:
@@ -220,12 +222,12 @@ def _describe_making(op: str, original: Callable) -> Callable:
     return describe
 
 
-def _describer(op: str, original: Callable) -> Callable:
+def describer(op: str, original: Callable) -> Callable:
     """A function of a call's arguments: what `Writer.enter` wants to know of it, except the line; None: it is not noted."""
     places = {name: i for i, name in enumerate(inspect.signature(original).parameters)}
     tensor, numbered = COLLECTIVES.get(op, "tensor"), op in COLLECTIVES
     roots = [name for name in _ROOTS if name in places]
-    reduces, uneven = "op" in places, [name for name in places if name.endswith("split_sizes")]
+    reduces, parts = "op" in places, [name for name in _PARTS if name in places]
 
     def value(name: str, args: tuple, kwargs: dict) -> object:
         return kwargs[name] if name in kwargs else args[i] if (i := places[name]) < len(args) else None
@@ -234,11 +236,12 @@ def _describer(op: str, original: Callable) -> Callable:
         group = value("group", args, kwargs)
         if group is dist.GroupMember.NON_GROUP_MEMBER:  # torch warns and does nothing
             return None
-        peer = next((p for name in roots if (p := value(name, args, kwargs)) is not None), None)
+        peer = _global_rank(((name, value(name, args, kwargs)) for name in roots), group)
         what = tensor_text(value(tensor, args, kwargs)) if tensor else ""
         if not numbered:
-            return op, what, _peer_text(op, peer), None
-        if uneven and any(value(name, args, kwargs) for name in uneven):
+            tag = _tag(value("tag", args, kwargs), group)
+            return op, what, "", group_text(group), (Peer("send" in op, peer, tag),)
+        if any(_uneven(value(name, args, kwargs)) for name in parts):
             what = ""  # sizes may differ from rank to rank
         if roots and peer is not None:
             what = f"{what} root {peer}".lstrip()
@@ -251,15 +254,28 @@ def _describer(op: str, original: Callable) -> Callable:
 
 def _describe_batch(args: tuple, kwargs: dict) -> tuple:
     ops = args[0] if args else kwargs["p2p_op_list"]
-    return "batch_isend_irecv", "", ":" + ",".join(_batch_texts(ops)), None
+    peers = [Peer("send" in op.op.__name__, op.peer, _tag(op.tag, op.group)) for op in ops]
+    return "batch_isend_irecv", "", "", group_text(ops[0].group) if ops else None, peers
 
 
-def _batch_texts(ops: Iterable[dist.P2POp]) -> Iterable[str]:
-    return (_peer_text("isend" if "isend" in op.op.__name__ else "irecv", op.peer) for op in ops)
+def _global_rank(given: Iterable[tuple[str, int | None]], group: dist.ProcessGroup | None) -> int | None:
+    """The first rank that was given, among all ranks: group_src and group_dst count within the group."""
+    name, rank = next(((name, rank) for name, rank in given if rank is not None), ("", None))
+    if name.startswith("group_") and group is not None and rank in range(group.size()):
+        return dist.get_global_rank(group, rank)
+    return rank
 
 
-def _peer_text(op: str, peer: object) -> str:
-    return f" {'to' if 'send' in op else 'from'} {'anyone' if peer is None else f'rank {peer}'}"
+def _tag(tag: int | None, group: dist.ProcessGroup | None) -> int:
+    """0 over NCCL, which knows no tags."""
+    return 0 if not tag or "nccl" in dist.get_backend(group) else tag
+
+
+def _uneven(parts: object) -> bool:
+    """Sizes of parts, or parts, that perhaps are not the same for every rank."""
+    if not isinstance(parts, list | tuple) or not parts:
+        return False
+    return not isinstance(parts[0], torch.Tensor) or len({part.numel() for part in parts}) > 1
 
 
 @functools.cache
@@ -289,8 +305,8 @@ def resolved(group: dist.ProcessGroup | str) -> dist.ProcessGroup:
 
 
 def group_text(group: dist.ProcessGroup | None) -> str:
-    """ "" for all ranks, else the group's name, which is the same on all its ranks, and its members."""
+    """ "" for all ranks, else the group's name, which is the same on all its ranks, and its members: packed for a note."""
     if group is None or group is dist.group.WORLD:
         return ""
-    mesh = f" (mesh dim {group.group_desc[5:]})" if group.group_desc.startswith("mesh_") else ""
-    return f"{group.group_name}|{ranks_text(dist.get_process_group_ranks(group))}{mesh}"
+    mesh = group.group_desc[5:] if group.group_desc.startswith("mesh_") else ""
+    return pack_group(group.group_name, dist.get_process_group_ranks(group), mesh)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from . import notes, verdict
+from . import notes, reasons, verdict
 from .call import Call, Died, Done, Outcome
 from .launch import Member
 from .notes import Journal
@@ -27,7 +27,7 @@ def judge(call: Call) -> tuple[list[object], RankError | None]:
     if fine and len(heads) == 1 and not any(subgroups for *_, subgroups in heads):
         return _unpacked(call)
     journals = [notes.read(m.region) for m in call.team.members]
-    disagreement = verdict.mismatch(journals) or (verdict.uneven(journals) if fine else None)
+    disagreement = verdict.mismatch(journals) or (reasons.uneven(journals) if fine else reasons.unlike(journals))
     if fine and not disagreement:
         return _unpacked(call)
     return [], _error(call, journals, disagreement)
@@ -61,8 +61,8 @@ def _error(call: Call, journals: list[Journal], disagreement: str | None) -> Ran
     failures.sort(key=lambda f: _ORDER.index(f.kind))
     states = [f.text.splitlines()[0] if (f := found[m.rank]) else "finished" for m in team.members]
     message = verdict.headline(failures, states)
-    if call.stuck and not disagreement:
-        message = f"{call.stuck}\n{message}"
+    if not disagreement and (why := _why(call, journals, states)):
+        message = f"{why}\n{message}"
     broken = any(isinstance(o, Raised) and o.broken for o in call.outcomes.values())
     sound = all(f.kind == "raised" for f in failures) and not broken and not _under_way(journals)
     if call.starting:
@@ -70,6 +70,14 @@ def _error(call: Call, journals: list[Journal], disagreement: str | None) -> Ran
     if team.here_used and not sound:
         message += "\nThe ranks start afresh: what `here` held is gone."
     return RankError(message, failures, states, _details(call, message, journals, found), sound)
+
+
+def _why(call: Call, journals: list[Journal], states: list[str]) -> str:
+    """The deadline that is over, and who keeps whom waiting as far as the journals tell; "" when nobody gave up waiting."""
+    if call.stuck is None:
+        return ""
+    gone = {rank for rank, outcome in call.outcomes.items() if isinstance(outcome, Done)}
+    return ": ".join(filter(None, [call.stuck, reasons.cause(journals, gone, states)]))
 
 
 def _under_way(journals: list[Journal]) -> bool:

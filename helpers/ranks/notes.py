@@ -9,12 +9,15 @@ from __future__ import annotations
 import struct
 import time
 import zlib
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
+from .envelopes import Group, Peer, pack_peers, peers_text, unpack_group, unpack_peers
+
 KEPT = 64  # records per rank; older ones are overwritten
 STALE = 1.0  # seconds; the watcher of a GPU's streams looks fifty times as often
-_SIZE = 256
+RECORD = 320  # bytes of one record
 _HEAD = struct.Struct("<QIII")  # records; collectives of all ranks, and the checksum of their signatures; of subgroups
 _REC = struct.Struct("<QdBH")  # record number + 1, since, state, length of the text
 _SINCE = struct.Struct("<dB")
@@ -23,7 +26,7 @@ _MET, _MET_AT = (
     64,
 )  # still in the head: when the rank had met the others; native, so written at once
 _STEPS, _STEPS_AT = struct.Struct("@qq"), 72  # progress: steps done, and steps in all + 1 (0: unknown)
-REGION = _SIZE * (KEPT + 1)  # bytes per rank; the head takes the place of one record
+REGION = RECORD * (KEPT + 1)  # bytes per rank; the head takes the place of one record
 _FIELD = "\x1f"
 
 
@@ -37,13 +40,17 @@ class State(IntEnum):
 
 
 class Note(NamedTuple):
-    """One operation of one rank. agreed: what must be equal on all ranks; more: what need not; group: "" for all ranks."""
+    """One operation of one rank. agreed: what must be equal on all ranks; more: what need not.
+
+    group, envelope: the group and the peers, packed as envelopes.py does; "" for all ranks, and for a collective.
+    """
 
     op: str
     number: int
     agreed: str
     more: str
     group: str
+    envelope: str
     where: str
     state: State
     since: float  # seconds, CLOCK_MONOTONIC: the same clock in every process
@@ -57,20 +64,38 @@ class Note(NamedTuple):
     def signature(self) -> tuple[str, str]:
         return self.op, self.agreed
 
+    @property
+    def within(self) -> Group:
+        """The group, unpacked."""
+        return unpack_group(self.group)
+
+    @property
+    def peers(self) -> tuple[Peer, ...]:
+        """Of a send, a receive or a batch of them."""
+        return unpack_peers(self.envelope)
+
     def __str__(self) -> str:
         number = f" #{self.number}" if self.collective else ""
         agreed = f" of {self.agreed}" if self.agreed else ""
-        group = f" in the group of {self.group.partition('|')[2]}" if self.group else ""
-        return f"{self.op}{number}{self.more}{agreed}{group}"
+        return f"{self.op}{number}{self.more}{peers_text(self.op, self.envelope)}{agreed}{self.within}"
 
 
 class Journal(NamedTuple):
-    """All that one rank has noted in this call: its latest records, oldest first, and how many collectives it has entered."""
+    """All that one rank has noted in this call: its latest records, oldest first, and how many collectives it has entered.
+
+    noted: how many records it has written in all.
+    """
 
     notes: tuple[Note, ...]
     entered: int
     checksum: int
     in_subgroups: int
+    noted: int = 0
+
+    @property
+    def forgot(self) -> bool:
+        """Older records were overwritten: what is not found here may have been there."""
+        return self.noted > len(self.notes)
 
     @property
     def inside(self) -> Note | None:
@@ -94,25 +119,47 @@ class Writer:
         """A new call begins: numbers start at 1."""
         _HEAD.pack_into(self._region, 0, 0, 0, 0, 0)
         _STEPS.pack_into(self._region, _STEPS_AT, 0, 0)
-        self._region[_SIZE:] = bytes(REGION - _SIZE)
+        self._region[RECORD:] = bytes(REGION - RECORD)
         self._count = self._checksum = 0
         self._numbers: dict[str, int] = {}
+        self._messages: dict[tuple, int] = {}
 
-    def enter(self, op: str, agreed: str, more: str = "", group: str | None = "", where: str = "") -> int:
-        """Note that the rank enters `op`; returns the record's id for `mark`. group None: a send or a receive, not numbered."""
+    def enter(
+        self,
+        op: str,
+        agreed: str,
+        more: str = "",
+        group: str | None = "",
+        peers: Sequence[Peer] = (),
+        where: str = "",
+    ) -> int:
+        """Note that the rank enters `op`; returns the record's id for `mark`. peers: of a send or a receive, which counts per peer.
+
+        group: packed, "" for all ranks; None for what is no collective of anybody's.
+        """
         number = 0
-        if group is not None:
+        if group is not None and not peers:
             number = self._numbers[group] = self._numbers.get(group, 0) + 1
             if not group:
                 self._checksum = zlib.crc32(f"{op} {agreed}".encode(), self._checksum)
-        fields = op, str(number), agreed[:48], more[:60], (group or "")[:80], where[-60:]  # together they fit a record
-        text = _FIELD.join(fields).encode()[: _SIZE - _REC.size]
+        envelope = pack_peers(self._counted(peers, group)) if peers else ""
+        fields = op, str(number), _fitted(agreed), more[:30], group or "", envelope, where[-60:]  # they fit a record
+        text = _FIELD.join(fields).encode()[: RECORD - _REC.size]
         at, self._count = self._at(self._count), self._count + 1
         self._region[at + _REC.size : at + _REC.size + len(text)] = text
         _REC.pack_into(self._region, at, self._count, time.monotonic(), State.INSIDE, len(text))
         subgroups = sum(self._numbers.values()) - self._numbers.get("", 0) if len(self._numbers) > 1 or group else 0
         _HEAD.pack_into(self._region, 0, self._count, self._numbers.get("", 0), self._checksum, subgroups)
         return self._count - 1
+
+    def _counted(self, peers: Sequence[Peer], group: str | None) -> list[Peer]:
+        """Messages between two ranks, with one tag, arrive in the order in which they were sent: so the number tells which is which."""
+        counted = []
+        for peer in peers:
+            key = (group, *peer[:3])
+            self._messages[key] = self._messages.get(key, 0) + 1
+            counted.append(peer._replace(number=self._messages[key]))
+        return counted
 
     def mark(self, record: int, state: State) -> None:
         """The operation changed its state now."""
@@ -129,7 +176,12 @@ class Writer:
 
     @staticmethod
     def _at(record: int) -> int:
-        return _SIZE * (1 + record % KEPT)
+        return RECORD * (1 + record % KEPT)
+
+
+def _fitted(agreed: str) -> str:
+    """At most 48 characters, different where the whole is different."""
+    return agreed if len(agreed) <= 48 else f"{agreed[:40]}~{zlib.crc32(agreed.encode()) % 0xFFFFFFF:07x}"
 
 
 def read_head(region: memoryview) -> tuple[int, int, int]:
@@ -152,14 +204,14 @@ def read(region: memoryview) -> Journal:
     """The parent's side: a record that is being overwritten at this moment is left out."""
     count, *head = _HEAD.unpack_from(region, 0)
     notes = (_read_note(region, record) for record in range(max(0, count - KEPT), count))
-    return Journal(tuple(n for n in notes if n is not None), *head)
+    return Journal(tuple(n for n in notes if n is not None), *head, count)
 
 
 def _read_note(region: memoryview, record: int) -> Note | None:
-    at = _SIZE * (1 + record % KEPT)
+    at = RECORD * (1 + record % KEPT)
     owner, since, state, length = _REC.unpack_from(region, at)
     fields = bytes(region[at + _REC.size : at + _REC.size + length]).decode(errors="replace").split(_FIELD)
-    if owner != record + 1 or len(fields) != 6:
+    if owner != record + 1 or len(fields) != 7:
         return None
-    op, number, agreed, more, group, where = fields
-    return Note(op, int(number), agreed, more, group, where, State(state), since)
+    op, number, *texts = fields
+    return Note(op, int(number), *texts, State(state), since)

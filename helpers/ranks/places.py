@@ -39,13 +39,14 @@ def caller(frame: FrameType | None) -> str:
     return ""
 
 
-def ranks_text(ranks: list[int] | tuple[int, ...]) -> str:
-    """[0, 1, 2, 5] -> "ranks 0-2, 5"; [3] -> "rank 3"."""
+def ranks_text(ranks: list[int] | tuple[int, ...], most: int | None = None) -> str:
+    """[0, 1, 2, 5] -> "ranks 0-2, 5"; [3] -> "rank 3". most: runs that are written out, then "and 7 more"."""
     runs: list[list[int]] = []
     for rank in sorted(ranks):
         if runs and runs[-1][-1] == rank - 1:
             runs[-1].append(rank)
         else:
             runs.append([rank])
-    texts = (f"{run[0]}-{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)
-    return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(texts)}"
+    rest = 0 if most is None else sum(map(len, runs[most:]))
+    texts = (f"{run[0]}-{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs[:most])
+    return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(texts)}{f' and {rest} more' * bool(rest)}"

@@ -9,9 +9,8 @@ import json
 import time
 from dataclasses import dataclass
 
-from . import verdict
+from . import reasons, verdict
 from .notes import Journal, Note, State
-from .places import ranks_text
 from .verdict import Failure
 
 KINDS = ("died", "raised", "not answering", "stuck", "consequence", "finished")
@@ -21,18 +20,18 @@ _NOTHING = Journal((), 0, 0, 0)
 
 @dataclass(frozen=True)
 class Position:
-    """kind: one of KINDS; text: in RankError's words; traceback: the reader's own frames; journal: its latest operations."""
+    """kind: one of KINDS; text: in RankError's words; traceback: the reader's own frames; journal: its latest operations, if known."""
 
     kind: str
     text: str
     traceback: str = ""
-    journal: Journal = _NOTHING
+    journal: Journal | None = None
 
     def dump(self) -> str:
         """Times become ages: clocks differ between machines."""
-        now = time.monotonic()
-        found = [note._replace(since=now - note.since, state=int(note.state)) for note in self.journal.notes]
-        return json.dumps([self.kind, self.text, self.traceback, found, self.journal[1:]])
+        now, journal = time.monotonic(), self.journal or _NOTHING
+        found = [note._replace(since=now - note.since, state=int(note.state)) for note in journal.notes]
+        return json.dumps([self.kind, self.text, self.traceback, found, journal[1:]])
 
     @classmethod
     def load(cls, text: bytes | str) -> Position:
@@ -53,19 +52,20 @@ def compose(positions: list[Position | None], why: str) -> str:
     known = [position or Position("not answering", _SILENT) for position in positions]
     failures = [Failure(rank, p.kind, p.text, p.traceback) for rank, p in enumerate(known) if p.kind != "finished"]
     failures.sort(key=lambda failure: KINDS.index(failure.kind))
-    disagreement = verdict.mismatch([p.journal for p in known])
+    journals = [p.journal or _NOTHING for p in known]
+    disagreement = verdict.mismatch(journals) or reasons.unlike(journals)
     if disagreement:
         failures.insert(0, Failure(None, "mismatch", disagreement))
     if not failures:
         return "all ranks have finished"
-    why = _gone(known) or why
     message = verdict.headline(failures, [p.text.splitlines()[0] for p in known])
-    return f"{why}\n{message}" if why and failures[0].kind in ("stuck", "consequence") else message
+    if failures[0].kind not in ("stuck", "consequence"):
+        return message
+    said = ": ".join(filter(None, [why, _cause(known)]))
+    return f"{said}\n{message}" if said else message
 
 
-def _gone(known: list[Position]) -> str:
-    """Ranks that have finished and that others lack: "rank 3 finished without entering all_reduce #2 of float32[1024]"."""
-    entered = [n for p in known if p.kind != "finished" for n in p.journal.notes if n.collective and not n.group]
-    last = max(entered, key=lambda note: note.number, default=None)
-    gone = [r for r, p in enumerate(known) if p.kind == "finished" and last and p.journal.entered < last.number]
-    return f"{ranks_text(gone)} finished without entering {last}" if gone else ""
+def _cause(known: list[Position]) -> str | None:
+    """Who keeps whom waiting; of a rank that did not answer nothing is known."""
+    gone = {rank for rank, p in enumerate(known) if p.kind == "finished"}
+    return reasons.cause([p.journal for p in known], gone, [p.text for p in known])

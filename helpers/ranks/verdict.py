@@ -12,6 +12,7 @@ import signal
 from collections import defaultdict
 from dataclasses import dataclass
 
+from . import reasons
 from .notes import Journal, Note, State
 from .places import own, place, ranks_text
 
@@ -20,6 +21,9 @@ _LOST_PEER = re.compile(
     "|remote process exited|communicator was aborted|ncclRemoteError|ncclSystemError"
 )
 SHOWN = 8  # lines of states in a message; `details()` has every rank
+_AGREED = re.compile(  # a tensor's type and size, a root, a reduction
+    r"(\w+(?:\+\w+)*)(\[\d+\](?: in \d+ tensors)?)(?: root (\d+))?(?: (avg|product|min|max|band|bor|bxor|premul_sum|custom))?"
+)
 _FRAME = re.compile(r'File "([^"]+)", line (\d+) in')
 
 
@@ -76,46 +80,54 @@ def mismatch(journals: list[Journal]) -> str | None:
         for note in journal.notes:
             if note.collective:
                 calls[note.number, note.group].append((rank, note))
-    for _, same in sorted(calls.items()):
-        if len({note.signature for _, note in same}) > 1:
-            return _differing(same)
-    return None
+    return next((_differing(same) for _, same in sorted(calls.items()) if _differ(same)), None)
+
+
+def _differ(calls: list[tuple[int, Note]]) -> bool:
+    """Nothing agreed upon (sizes that may differ from rank to rank) agrees with everything."""
+    return len({note.op for _, note in calls}) > 1 or len({note.agreed for _, note in calls} - {""}) > 1
 
 
 def _differing(calls: list[tuple[int, Note]]) -> str:
+    """The majority first; where one thing alone differs, its name and nothing else."""
     kinds: dict[tuple[str, str], list[tuple[int, Note]]] = defaultdict(list)
     for rank, note in calls:
         kinds[note.signature].append((rank, note))
-    parts = []
-    for same in sorted(kinds.values(), key=len, reverse=True):
-        ranks = [rank for rank, _ in same]
-        verb = "" if parts else " are" if len(ranks) > 1 else " is"
-        parts.append(f"{ranks_text(ranks)}{verb} in {same[0][1]} ({same[0][1].where})")
-    return ", ".join(parts)
+    ordered = sorted(kinds.values(), key=lambda same: (-len(same), same[0][0]))
+    notes = [same[0][1] for same in ordered]
+    head, verb, what = _one_difference(notes) or ("", ("is", "are"), [f"in {note}" for note in notes])
+    who = [ranks_text([rank for rank, _ in same], most=SHOWN) for same in ordered]
+    who[0] += f" {verb[len(ordered[0]) > 1]}"
+    parts = [f"{r} {w} ({note.where})" for r, w, note in zip(who, what, notes, strict=True)]
+    if len(parts) > SHOWN:
+        parts[SHOWN - 1 :] = [f"{sum(len(same) for same in ordered[SHOWN - 1 :])} more ranks in other ways"]
+    return head + ", ".join(parts)
 
 
-def uneven(journals: list[Journal]) -> str | None:
-    """Ranks that entered fewer collectives than others, in words."""
-    most = max(j.entered for j in journals)
-    behind = {rank: j.entered for rank, j in enumerate(journals) if j.entered < most}
-    if not behind:
+def _one_difference(notes: list[Note]) -> tuple[str, tuple[str, str], list[str]] | None:
+    """("roots differ in broadcast #1 of float32[8]: ", ("has", "have"), ["root 0", "root 1"]); None when more than one thing differs."""
+    found = [_AGREED.fullmatch(note.agreed) for note in notes]
+    if len({note.op for note in notes}) > 1 or not all(found):
         return None
-    ahead = [rank for rank in range(len(journals)) if rank not in behind]
-    note = next((n for n in reversed(journals[ahead[0]].notes) if n.collective and not n.group), None)
-    short = ", ".join(
-        f"{ranks_text([r for r in behind if behind[r] == k])} only {k}" for k in sorted(set(behind.values()))
+    kinds = list(zip(*(match.groups() for match in found), strict=True))
+    differing = [i for i, values in enumerate(kinds) if len(set(values)) > 1]
+    if len(differing) > 1:
+        return None
+    name = ("types", "sizes", "roots", "reductions")[differing[0]]
+    tensors = [match[1] + match[2] for match in found]
+    what = (
+        tensors
+        if differing[0] < 2
+        else [f"root {match[3]}" if name == "roots" else match[4] or "sum" for match in found]
     )
-    return f"{ranks_text(ahead)} entered {most} collectives, {short}: the others lack {note} ({note.where})"
+    common = notes[0]._replace(agreed="" if differing[0] < 2 else tensors[0])
+    return f"{name} differ in {common}: ", ("has", "have"), what
 
 
 def hopeless(journals: list[Journal], pending: set[int]) -> str | None:
     """Why waiting longer cannot help, when that is certain before the deadline: None while it is not."""
-    if mismatch(journals):
-        return "ranks differ"
-    waiting = [n for rank in pending if (n := journals[rank].inside) and n.collective and not n.group]
-    last = max(waiting, key=lambda note: note.number, default=None)
-    gone = [rank for rank, j in enumerate(journals) if rank not in pending and last and j.entered < last.number]
-    return f"{ranks_text(gone)} finished without entering {last}" if gone else None
+    gone = set(range(len(journals))) - pending
+    return "ranks differ" if mismatch(journals) else reasons.hopeless(journals, gone)
 
 
 def is_consequence(raised) -> bool:

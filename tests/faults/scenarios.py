@@ -34,6 +34,7 @@ REDUCING = "all_reduce #1 of float32[1024]"
 WAITING = f"ranks 0-2: waiting in {REDUCING} at cell line 5"
 CUT_OFF = f"others: {REDUCING} at cell line 5"
 STUCK = "RankError: no progress for 2 s"
+LACKS_3 = f"{STUCK}: rank 3 has not reached {REDUCING}"
 
 
 def raised(body: str, text: str, **more) -> tuple[str, str]:
@@ -141,17 +142,17 @@ STUCK_OR_DIFFERENT = [
     Scenario(
         "a skipped collective",
         victim("time.sleep(600)"),
-        f"{STUCK}\nranks 0-2 waiting in {REDUCING} at cell line 5\nrank 3: running at cell line 4",
+        f"{LACKS_3}\nranks 0-2 waiting in {REDUCING} at cell line 5\nrank 3: running at cell line 4",
     ),
     Scenario(
         "a skipped collective, the GIL held",
         victim("sum(range(10**12))"),
-        f"{STUCK}\nranks 0-2 waiting in {REDUCING} at cell line 5\nrank 3: running at cell line 4",
+        f"{LACKS_3}\nranks 0-2 waiting in {REDUCING} at cell line 5\nrank 3: running at cell line 4",
     ),
     Scenario(
         "a rank stopped by SIGSTOP",
         victim("os.kill(os.getpid(), signal.SIGSTOP)"),
-        f"{STUCK}\nranks 0-2 waiting in {REDUCING} at cell line 5\nrank 3: stopped by a signal",
+        f"{LACKS_3}\nranks 0-2 waiting in {REDUCING} at cell line 5\nrank 3: stopped by a signal",
     ),
     Scenario(
         "another operation",
@@ -164,26 +165,28 @@ STUCK_OR_DIFFERENT = [
     Scenario(
         "another size",
         everyone("dist.all_reduce(x[:512] if last else x)"),
-        f"RankError: ranks 0-2 are in {REDUCING} (cell line 4), rank 3 in all_reduce #1 of float32[512] (cell line 4)\n"
+        "RankError: sizes differ in all_reduce #1: ranks 0-2 have float32[1024] (cell line 4), "
+        "rank 3 float32[512] (cell line 4)\n"
         f"rank 3: died: SIGABRT in all_reduce #1 of float32[512] at cell line 4\n{CUT_OFF.replace('5', '4')}",
     ),
     Scenario(
         "another type",
         everyone("dist.all_reduce(x.int() if last else x)"),
-        f"RankError: ranks 0-2 are in {REDUCING} (cell line 4), rank 3 in all_reduce #1 of int32[1024] (cell line 4)\n"
+        "RankError: types differ in all_reduce #1: ranks 0-2 have float32[1024] (cell line 4), "
+        "rank 3 int32[1024] (cell line 4)\n"
         "ranks 0-3: finished",
     ),
     Scenario(
         "another root",
         everyone("dist.broadcast(x, 1 if last else 0)"),
-        "RankError: ranks 0-2 are in broadcast #1 of float32[1024] root 0 (cell line 4), "
-        "rank 3 in broadcast #1 of float32[1024] root 1 (cell line 4)\nranks 0-3: finished",
+        "RankError: roots differ in broadcast #1 of float32[1024]: ranks 0-2 have root 0 (cell line 4), "
+        "rank 3 root 1 (cell line 4)\nranks 0-3: finished",
     ),
     Scenario(
         "another reduction",
         everyone("dist.all_reduce(x, dist.ReduceOp.MAX if last else dist.ReduceOp.SUM)"),
-        f"RankError: ranks 0-2 are in {REDUCING} (cell line 4), rank 3 in {REDUCING} max (cell line 4)\n"
-        "ranks 0-3: finished",
+        f"RankError: reductions differ in {REDUCING}: ranks 0-2 have sum (cell line 4), "
+        "rank 3 max (cell line 4)\nranks 0-3: finished",
     ),
     Scenario(
         "another order",
@@ -205,22 +208,53 @@ STUCK_OR_DIFFERENT = [
             "if rank < 2: dist.all_reduce(x, group=h if rank else g)",
             "if rank < 2: dist.all_reduce(x, group=g if rank else h)",
         ),
-        f"{STUCK}\nranks 0, 1 waiting in {REDUCING} in the group of ranks 0, 1 at cell line 5\nranks 2, 3: finished",
+        f"{STUCK}: ranks 0, 1 entered groups in different order: "
+        f"rank 0 is in {REDUCING} in the group of ranks 0, 1 (cell line 5), "
+        f"rank 1 in {REDUCING} in another group of ranks 0, 1 (cell line 5)\n"
+        f"ranks 0, 1 waiting in {REDUCING} in the group of ranks 0, 1 at cell line 5\nranks 2, 3: finished",
     ),
     Scenario(
         "a send that nobody receives",
         everyone("y = torch.ones(1 << 22)", "if rank == 0: dist.send(y, 1)", "if rank == 1: dist.recv(y, 2)"),
-        f"{STUCK}\nrank 0 waiting in send to rank 1 of float32[4194304] at cell line 5\n"
+        "RankError: rank 1 waits to receive from rank 2, which has finished\n"
+        "rank 0 waiting in send to rank 1 of float32[4194304] at cell line 5\n"
         "rank 1: waiting in recv from rank 2 of float32[4194304] at cell line 6\nranks 2, 3: finished",
+    ),
+    Scenario(
+        "a send with another tag",
+        everyone("if rank == 0: dist.send(x, 1, tag=7)", "if rank == 1: dist.recv(x, 0)"),
+        f"{STUCK}: tags differ: rank 0 waits to send to rank 1 with tag 7, rank 1 waits to receive from rank 0\n"
+        "rank 0 waiting in send to rank 1 with tag 7 of float32[1024] at cell line 4\n"
+        "rank 1: waiting in recv from rank 0 of float32[1024] at cell line 5\nranks 2, 3: finished",
+    ),
+    Scenario(
+        "a send of more than there is room for",
+        everyone("if rank == 0: dist.send(x, 1)", "if rank == 1: dist.recv(x[:512], 0)"),
+        "RankError: sizes differ: rank 0 sends float32[1024] to rank 1 (cell line 4), "
+        "which receives float32[512] (cell line 5)\nranks 0, 2, 3: finished\n"
+        "rank 1: died: SIGABRT in recv from rank 0 of float32[512] at cell line 5",
     ),
     Scenario(
         "receives in a circle",
         everyone("dist.recv(x, (rank + 1) % 4)"),
-        STUCK
-        + "\nrank 0 waiting in recv from rank 1 of float32[1024] at cell line 4\n"
+        f"{STUCK}: rank 0 waits to receive from rank 1, rank 1 from rank 2, rank 2 from rank 3, "
+        "rank 3 from rank 0: a circle\nrank 0 waiting in recv from rank 1 of float32[1024] at cell line 4\n"
         + "\n".join(
             f"rank {r}: waiting in recv from rank {(r + 1) % 4} of float32[1024] at cell line 4" for r in (1, 2, 3)
         ),
+    ),
+    Scenario(
+        "a receive against an all_reduce",
+        everyone("if last: dist.recv(x, 0)", "dist.all_reduce(x)"),
+        f"{STUCK}: rank 0 waits in all_reduce #1 for rank 3, rank 3 waits to receive from rank 0: a circle\n"
+        f"ranks 0-2 waiting in {REDUCING} at cell line 5\n"
+        "rank 3: waiting in recv from rank 0 of float32[1024] at cell line 4",
+    ),
+    Scenario(
+        "a member leaves its group",
+        everyone("g = dist.new_group([1, 3])", "if rank == 1: dist.all_reduce(x, group=g)"),
+        f"RankError: rank 3 finished without entering {REDUCING} in the group of ranks 1, 3\n"
+        f"rank 1 waiting in {REDUCING} in the group of ranks 1, 3 at cell line 5\nranks 0, 2, 3: finished",
     ),
     Scenario(
         "a handle that nobody else answers",
@@ -231,7 +265,7 @@ STUCK_OR_DIFFERENT = [
     Scenario(
         "a handle that nobody waits on",
         everyone("if not last: dist.all_reduce(x, async_op=True)"),
-        f"RankError: ranks 0-2 entered 1 collectives, rank 3 only 0: the others lack {REDUCING} (cell line 4)\n"
+        f"RankError: rank 3 finished without entering {REDUCING}, which ranks 0-2 entered (cell line 4)\n"
         "ranks 0-3: finished",
     ),
 ]

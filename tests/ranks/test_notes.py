@@ -11,6 +11,7 @@ import torch
 import torch.distributed as dist
 
 from helpers.ranks import hooks, notes, places, verdict
+from helpers.ranks.envelopes import Peer, pack_group
 from helpers.ranks.notes import State
 
 
@@ -41,7 +42,7 @@ def test_a_note_tells_entered_from_completed(region):
     writer.mark(first, State.DONE)
     journal = notes.read(region)
     assert journal.inside is None and journal.notes[0].state == State.DONE and journal.notes[0].where == "cell line 7"
-    writer.enter("recv", "int64[2]", " from rank 3", None)
+    writer.enter("recv", "int64[2]", peers=[Peer(False, 3)])
     assert str(notes.read(region).inside) == "recv from rank 3 of int64[2]"
     assert notes.read(region).entered == 1, "a receive is no collective"
 
@@ -59,15 +60,45 @@ def test_old_records_are_overwritten(region):
 
 def test_long_texts_are_cut_and_no_field_is_lost(region):
     long = "x" * 500
-    notes.Writer(region).enter("reduce_scatter_single", long, "", long, long)
+    group = pack_group("x" * 40, range(1000), "dp")
+    notes.Writer(region).enter("all_gather_into_tensor_coalesced", long, " (DistributedDataParallel)", group, (), long)
     (note,) = notes.read(region).notes
-    assert note.op == "reduce_scatter_single" and min(map(len, (note.agreed, note.group, note.where))) >= 48
+    assert note.op == "all_gather_into_tensor_coalesced" and str(note.within).endswith("ranks 0-999 (mesh dim dp)")
+    assert len(note.agreed) == 48 and len(note.where) == 60
+
+
+def test_texts_that_differ_after_the_cut_still_differ(region):
+    writer = notes.Writer(region)
+    for end in "ab":
+        writer.enter("new_group", "ranks " + "0, 1, 2, " * 10 + end)
+    first, second = notes.read(region).notes
+    assert first.agreed != second.agreed and max(len(first.agreed), len(second.agreed)) <= 48
+
+
+def test_messages_are_counted_by_peer_way_tag_and_group(region):
+    writer = notes.Writer(region)
+    for peers in (
+        [Peer(True, 1)],
+        [Peer(True, 1)],
+        [Peer(False, 1)],
+        [Peer(True, 1, 7)],
+        [Peer(True, 2), Peer(True, 1)],
+    ):
+        writer.enter("isend", "", peers=peers)
+    writer.enter("isend", "", "", pack_group("1", [0, 1]), [Peer(True, 1)])
+    found = [[peer.number for peer in note.peers] for note in notes.read(region).notes]
+    assert found == [[1], [2], [1], [1], [1, 3], [1]]
+    writer.clear()
+    writer.enter("isend", "", peers=[Peer(True, 1)])
+    assert notes.read(region).notes[0].peers[0].number == 1, "a new call counts afresh"
 
 
 def test_a_record_that_is_being_overwritten_is_left_out(region):
     writer = notes.Writer(region)
     writer.enter("barrier", "")
-    region[256:264] = (99).to_bytes(8, "little")  # another record's number, its text not yet there
+    region[notes.RECORD : notes.RECORD + 8] = (99).to_bytes(
+        8, "little"
+    )  # another record's number, its text not yet there
     assert notes.read(region).notes == ()
 
 
@@ -82,7 +113,7 @@ def test_a_mismatch_is_said_in_words():
 
 
 def test_groups_are_compared_by_themselves():
-    one, other = "g1|ranks 0, 1", "g2|ranks 2, 3"
+    one, other = pack_group("g1", [0, 1]), pack_group("g2", [2, 3])
     fine = journals(
         [("barrier", "", one)], [("barrier", "", one)], [("all_reduce", "a", other)], [("all_reduce", "a", other)]
     )
@@ -97,7 +128,7 @@ def test_waiting_is_hopeless_only_when_it_is():
     assert verdict.hopeless(journals(waiting, waiting), pending={0}) is None, "rank 1 has entered: it will arrive"
     assert verdict.hopeless(journals(waiting, waiting[:1]), pending={0}).startswith("rank 1 finished without entering")
     receives = journals([("recv", "a", None)], [])
-    assert verdict.hopeless(receives, pending={0}) is None, "sends and receives are not counted"
+    assert verdict.hopeless(receives, pending={0}) is None, "what has no group and no peer is not counted"
 
 
 def test_every_collective_is_noted_once_with_its_line(two):
@@ -166,7 +197,7 @@ def test_a_note_costs_at_most_a_twentieth_of_a_small_all_reduce(pools):
         x = torch.ones(16384)
         region = memoryview(bytearray(notes.REGION))
         noter = hooks.Noter(notes.Writer(region), hooks.Completion())
-        noted = noter.noted(lambda tensor: None, hooks._describer("all_reduce", dist.all_reduce))
+        noted = noter.noted(lambda tensor: None, hooks.describer("all_reduce", dist.all_reduce))
         reps = 2000
         start = time.perf_counter()
         for _ in range(reps):
