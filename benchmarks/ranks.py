@@ -1,106 +1,40 @@
-"""What it costs to run a function on 4 ranks: ours, torch.multiprocessing.spawn, accelerate's notebook_launcher. Chapter: ranks.
+"""What it costs to run a function on ranks from a notebook: ours, and every other launcher's. Chapter: ranks.
 
-    python -m benchmarks.ranks [nranks]
+    python -m benchmarks.ranks [--nranks 4] [--rounds 3] [--with-peers]
 
-All in this one process, on this machine, now. torch is imported before the clock starts. Every call ends with a 4-element
-all_reduce on every rank, except the no-op; medians. spawn and notebook_launcher start new processes at every call.
+Everybody in real Jupyter kernels, on this machine, now, in turns, round by round; medians, and in brackets how many times ours
+(the median of the rounds' ratios). --with-peers installs the others into a temporary virtual environment; else those that
+happen to be installed are timed. Every start and relaunch ends with a 4-element all_reduce on every rank.
 """
 
 from __future__ import annotations
 
-import importlib.util
+import argparse
 import os
 import sys
-import tempfile
-import time
-from collections.abc import Callable
-from pathlib import Path
+from contextlib import AbstractContextManager, nullcontext
 from statistics import median
 
 import torch
-import torch.distributed as dist
-import torch.multiprocessing as mp
 
-from helpers.ranks import Ranks
-from helpers.ranks.launch import loopback
 from helpers.units import seconds_text
 
-WARM_CALLS, LATER_STARTS, SPAWNS, NOTEBOOK_LAUNCHES = 300, 5, 3, 3
+from . import peers
+from .launchers import OURS, Launcher
+from .samples import at_least
+from .sessions import ROWS, Session, Times, WholeSession, empty_cell
 
 
-def all_reduce() -> float:
-    """The work of every call."""
-    x = torch.ones(4)
-    dist.all_reduce(x)
-    return x[0].item()
-
-
-def joined(rank: int, nranks: int, store: str) -> None:
-    """The work of a spawned process: meet the others, all_reduce, part."""
-    os.environ["GLOO_SOCKET_IFNAME"] = loopback()
-    dist.init_process_group("gloo", store=dist.FileStore(store, nranks), rank=rank, world_size=nranks)
-    if all_reduce() != nranks:
-        raise AssertionError("all_reduce gave a wrong sum")
-    dist.destroy_process_group()  # without it, Gloo's threads now and then abort the process on its way out
-
-
-def nothing(*_: object) -> None:
-    """The no-op of a spawned process."""
-
-
-def launched(nranks: int, store: str) -> None:
-    """The work of notebook_launcher's process: it sets RANK."""
-    joined(int(os.environ["RANK"]), nranks, store)
-
-
-def seconds(fn: Callable[[], object]) -> float:
-    """Wall time of one call."""
-    start = time.perf_counter()
-    fn()
-    return time.perf_counter() - start
-
-
-def ours(nranks: int) -> dict[str, float]:
-    """Cold start (the forkserver imports torch), later starts, warm calls."""
-
-    def start() -> None:
-        with Ranks(nranks, backend="gloo") as ranks:
-            ranks.run(all_reduce)
-
-    found = {"cold start": seconds(start), "later start": median(seconds(start) for _ in range(LATER_STARTS))}
-    with Ranks(nranks, backend="gloo") as ranks:
-        for name, fn in (("warm no-op call", nothing), ("warm all_reduce call", all_reduce)):
-            ranks.run(fn)
-            found[name] = median(seconds(lambda fn=fn: ranks.run(fn)) for _ in range(WARM_CALLS))
+def measure(python: str, launchers: list[Launcher], nranks: int, rounds: int) -> dict[str, list[Times]]:
+    """Every launcher's times, round by round, in turns."""
+    found: dict[str, list[Times]] = {launcher.name: [] for launcher in launchers}
+    for number in range(1, rounds + 1):
+        for launcher in launchers:
+            print(f"round {number} of {rounds}: {launcher.name} ...", flush=True)
+            known = {row: why for times in found[launcher.name] for row, why in times.items() if isinstance(why, str)}
+            session = WholeSession if launcher.whole else Session
+            found[launcher.name].append(session(python, launcher, nranks, known).times())
     return found
-
-
-def spawned(nranks: int) -> dict[str, float]:
-    """torch.multiprocessing.spawn: every call is a cold start."""
-
-    def call() -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            mp.spawn(joined, (nranks, str(Path(folder, "store"))), nranks)
-
-    first, later = seconds(call), median(seconds(call) for _ in range(SPAWNS))
-    no_op = median(seconds(lambda: mp.spawn(nothing, nprocs=nranks)) for _ in range(SPAWNS))
-    return {"cold start": first, "later start": later, "warm no-op call": no_op, "warm all_reduce call": later}
-
-
-def notebook_launched(nranks: int) -> dict[str, float]:
-    """accelerate's notebook_launcher: forks this process at every call."""
-    from accelerate import notebook_launcher
-
-    def call(fn: Callable, *args: object) -> None:
-        notebook_launcher(fn, args, num_processes=nranks, use_port="0")
-
-    def work() -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            call(launched, nranks, str(Path(folder, "store")))
-
-    first, later = seconds(work), median(seconds(work) for _ in range(NOTEBOOK_LAUNCHES))
-    no_op = median(seconds(lambda: call(nothing)) for _ in range(NOTEBOOK_LAUNCHES))
-    return {"cold start": first, "later start": later, "warm no-op call": no_op, "warm all_reduce call": later}
 
 
 def ratio(times_ours: float) -> str:
@@ -108,30 +42,68 @@ def ratio(times_ours: float) -> str:
     return f"{times_ours:,.0f}x" if times_ours >= 10 else f"{times_ours:.1f}x"
 
 
-def table(found: dict[str, dict[str, float]]) -> str:
-    """Rows: what is timed; columns: who; in brackets, how many times ours."""
-    widths = [22, *(max(24, len(name) + 2) for name in found)]
-    lines = ["".join(text.ljust(width) for text, width in zip(["", *found], widths, strict=True))]
-    for row in next(iter(found.values())):
-        own = found["Ranks"][row]
-        cells = [
-            f"{seconds_text(t[row])}" + ("" if who == "Ranks" else f" ({ratio(t[row] / own)})")
-            for who, t in found.items()
-        ]
-        lines.append("".join(text.ljust(width) for text, width in zip([row, *cells], widths, strict=True)))
-    return "\n".join(line.rstrip() for line in lines)
+def cell(row: str, theirs: list[Times], ours: list[Times]) -> str:
+    """ "4.1 s (2.7x)"; "-" where there is a round without a time."""
+    times = [one[row] for one in theirs]
+    if any(isinstance(t, str) for t in times):
+        return "-"
+    text = seconds_text(median(times))
+    if theirs is ours or any(isinstance(one[row], str) for one in ours):
+        return text
+    return f"{text} ({ratio(median(t / one[row] for t, one in zip(times, ours, strict=True)))})"
 
 
-def main(nranks: int) -> None:
-    """Measure and print."""
-    print(f"{nranks} ranks, gloo, CPU; {os.cpu_count()} cores; torch {torch.__version__}; medians of this run")
-    found = {"Ranks": ours(nranks), "mp.spawn": spawned(nranks)}
-    if importlib.util.find_spec("accelerate"):
-        found["notebook_launcher"] = notebook_launched(nranks)
-    else:
-        print("accelerate is not installed: notebook_launcher is left out")
+def table(found: dict[str, list[Times]]) -> str:
+    """A line for everybody, a column for everything that is timed; below it, why there is no time."""
+    lines = [["", *ROWS]]
+    lines += [[name, *(cell(row, theirs, found[OURS.name]) for row in ROWS)] for name, theirs in found.items()]
+    widths = [max(map(len, column)) + 3 for column in zip(*lines, strict=True)]
+    texts = ["".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+    return "\n".join([*texts, *reasons(found)])
+
+
+def reasons(found: dict[str, list[Times]]) -> list[str]:
+    """Why a launcher has no time in a row, each reason once."""
+    whys: dict[tuple[str, str], list[str]] = {}
+    for name, rounds in found.items():
+        for row in ROWS:
+            why = next((times[row] for times in rounds if isinstance(times[row], str)), None)
+            if why is not None:
+                whys.setdefault((name, why), []).append(row)
+    return [f"{name}, {', '.join(rows)}: {why}" for (name, why), rows in whys.items()]
+
+
+def there(with_peers: bool) -> AbstractContextManager:
+    """(python, who is there, why the others are not)."""
+    return peers.environment() if with_peers else nullcontext((sys.executable, *peers.importable()))
+
+
+def main(nranks: int = 4, rounds: int = 3, with_peers: bool = False) -> None:
+    """Measure and print. Raises ValueError on bad input, before anything starts."""
+    at_least("nranks", nranks, 2)
+    at_least("rounds", rounds, 1)
+    with there(with_peers) as (python, others, missing):
+        print(
+            f"{nranks} ranks, gloo, CPU; {os.cpu_count()} cores; torch {torch.__version__}; medians of {rounds} rounds"
+        )
+        for row, what in ROWS.items():
+            print(f"  {row:<12}{what}")
+        found = measure(python, [OURS, *others], nranks, rounds)
+        empty = seconds_text(empty_cell(python))
     print(table(found))
+    for name, why in missing.items():
+        print(f"{name}: {why}")
+    for launcher in others:
+        print(f"{launcher.name} {launcher.remark.format(n=nranks, empty=empty)}")
+
+
+def arguments(given: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.ranks", description=__doc__.partition("\n")[0])
+    parser.add_argument("--nranks", type=int, default=4)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--with-peers", action="store_true", help="install the others, for as long as this runs")
+    return parser.parse_args(given)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 4)
+    main(**vars(arguments()))
