@@ -14,7 +14,7 @@ from .places import ranks_text
 
 GROUP_ROOM = 80  # characters
 PEERS_ROOM = 90
-_PEER = re.compile(r"([<>])(\d+|\*)(?:t(-?\d+))?#(\d+)")
+_PEER = re.compile(r"([<>])(\d+|\*)(?:t(-?\d+))?#(\d+)(~?)(?:=([^,]+))?")
 
 
 class Group(NamedTuple):
@@ -33,12 +33,29 @@ class Group(NamedTuple):
 
 
 class Peer(NamedTuple):
-    """One message's other end. rank: None for "from anyone". number: the how many-th to or from that rank, with that tag and group."""
+    """One message's other end. rank: None for "from anyone". what: in a batch, its tensor.
+
+    number: the how many-th to or from that rank, with that tag and group. mixed: not the how many-th that was sent, since the
+    rank also receives from anyone.
+    """
 
     sends: bool
     rank: int | None
     tag: int = 0
+    what: str = ""
     number: int = 0
+    mixed: bool = False
+
+    @property
+    def way(self) -> tuple[bool, int | None, int]:
+        """What a message must have in common with another so that the two keep their order."""
+        return self[:3]
+
+    def __str__(self) -> str:
+        rank, tag = "*" if self.rank is None else self.rank, f"t{self.tag}" * bool(self.tag)
+        return f"{'>' if self.sends else '<'}{rank}{tag}#{self.number}{'~' * self.mixed}" + f"={self.what}" * bool(
+            self.what
+        )
 
 
 def pack_group(name: str, ranks: Sequence[int], mesh: str = "") -> str:
@@ -57,11 +74,10 @@ def unpack_group(text: str) -> Group:
 
 
 def pack_peers(peers: Iterable[Peer]) -> str:
-    """Peers -> text; a last "+" stands for those that had no room."""
-    texts = [
-        f"{'>' if p.sends else '<'}{'*' if p.rank is None else p.rank}{f't{p.tag}' * bool(p.tag)}#{p.number}"
-        for p in peers
-    ]
+    """Peers -> text. Where room is short the tensors are left out first, then peers: a last "+" stands for these."""
+    texts = [str(peer) for peer in peers]
+    if len(",".join(texts)) > PEERS_ROOM:
+        texts = [text.partition("=")[0] for text in texts]
     if len(",".join(texts)) <= PEERS_ROOM:
         return ",".join(texts)
     while len(",".join(texts)) > PEERS_ROOM - 2:
@@ -71,8 +87,8 @@ def pack_peers(peers: Iterable[Peer]) -> str:
 
 def unpack_peers(text: str) -> tuple[Peer, ...]:
     return tuple(
-        Peer(way == ">", None if rank == "*" else int(rank), int(tag or 0), int(number))
-        for way, rank, tag, number in _PEER.findall(text)
+        Peer(way == ">", None if rank == "*" else int(rank), int(tag or 0), what, int(number), bool(mixed))
+        for way, rank, tag, number, mixed, what in _PEER.findall(text)
     )
 
 

@@ -34,7 +34,7 @@ from torch.distributed import distributed_c10d as c10d
 
 from . import hooks, notes, streams, verdict
 from .positions import DEAD, ENDED, Position, compose
-from .worker import _raised as as_raised
+from .worker import as_raised
 
 TICK = 0.05  # seconds between a rank's looks at its notes and at the alarm; the store serves 1000 looks a second
 ANSWER = 2.0  # seconds that a rank has to answer an alarm
@@ -78,7 +78,7 @@ class Watcher:
         on_gpu = "nccl" in dist.get_backend()
         device = torch.device("cuda", torch.cuda.current_device()) if on_gpu else torch.device("cpu")
         completion = streams.StreamCompletion(streams.Cuda(device)) if on_gpu else hooks.Completion()
-        hooks.install(notes.Writer(self._region), completion, device.type, everywhere=True)
+        hooks.install(notes.Writer(self._region, self.rank), completion, device.type, everywhere=True)
         sys.excepthook = self._hearing(sys.excepthook)
         atexit.register(self._leave)
         self._thread.start()

@@ -254,7 +254,7 @@ def describer(op: str, original: Callable) -> Callable:
 
 def _describe_batch(args: tuple, kwargs: dict) -> tuple:
     ops = args[0] if args else kwargs["p2p_op_list"]
-    peers = [Peer("send" in op.op.__name__, op.peer, _tag(op.tag, op.group)) for op in ops]
+    peers = [Peer("send" in op.op.__name__, op.peer, _tag(op.tag, op.group), tensor_text(op.tensor)) for op in ops]
     return "batch_isend_irecv", "", "", group_text(ops[0].group) if ops else None, peers
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from . import notes, reasons, verdict
+from . import letters, notes, reasons, verdict
 from .call import Call, Died, Done, Outcome
 from .launch import Member
 from .notes import Journal
@@ -24,10 +24,13 @@ def judge(call: Call) -> tuple[list[object], RankError | None]:
     """What every rank returned, in rank order; or no results and the error. `sound` ranks may go on, others must be ended."""
     heads = {notes.read_head(m.region) for m in call.team.members}
     fine = all(isinstance(o, Done) for o in call.outcomes.values()) and not call.pending
-    if fine and len(heads) == 1 and not any(subgroups for *_, subgroups in heads):
+    messages = sum(notes.read_messages(m.region) for m in call.team.members) % 2**32
+    if fine and not messages and len(heads) == 1 and not any(subgroups for *_, subgroups in heads):
         return _unpacked(call)
     journals = [notes.read(m.region) for m in call.team.members]
-    disagreement = verdict.mismatch(journals) or (reasons.uneven(journals) if fine else reasons.unlike(journals))
+    disagreement = verdict.mismatch(journals) or letters.unlike(journals)
+    if fine and not disagreement:
+        disagreement = reasons.uneven(journals) or letters.undelivered(journals)
     if fine and not disagreement:
         return _unpacked(call)
     return [], _error(call, journals, disagreement)

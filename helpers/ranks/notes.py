@@ -18,7 +18,9 @@ from .envelopes import Group, Peer, pack_peers, peers_text, unpack_group, unpack
 KEPT = 64  # records per rank; older ones are overwritten
 STALE = 1.0  # seconds; the watcher of a GPU's streams looks fifty times as often
 RECORD = 320  # bytes of one record
-_HEAD = struct.Struct("<QIII")  # records; collectives of all ranks, and the checksum of their signatures; of subgroups
+_HEAD = struct.Struct(
+    "<QIIII"
+)  # records; collectives of all ranks, and their checksum; of subgroups; messages' checksum
 _REC = struct.Struct("<QdBH")  # record number + 1, since, state, length of the text
 _SINCE = struct.Struct("<dB")
 _MET, _MET_AT = (
@@ -111,16 +113,16 @@ class Journal(NamedTuple):
 class Writer:
     """A rank's side. `region` is its part of the shared file."""
 
-    def __init__(self, region: memoryview):
-        self._region = region
+    def __init__(self, region: memoryview, rank: int = 0):
+        self._region, self._rank = region, rank
         self.clear()
 
     def clear(self) -> None:
         """A new call begins: numbers start at 1."""
-        _HEAD.pack_into(self._region, 0, 0, 0, 0, 0)
+        _HEAD.pack_into(self._region, 0, 0, 0, 0, 0, 0)
         _STEPS.pack_into(self._region, _STEPS_AT, 0, 0)
         self._region[RECORD:] = bytes(REGION - RECORD)
-        self._count = self._checksum = 0
+        self._count = self._checksum = self._sent = 0
         self._numbers: dict[str, int] = {}
         self._messages: dict[tuple, int] = {}
 
@@ -142,23 +144,31 @@ class Writer:
             number = self._numbers[group] = self._numbers.get(group, 0) + 1
             if not group:
                 self._checksum = zlib.crc32(f"{op} {agreed}".encode(), self._checksum)
-        envelope = pack_peers(self._counted(peers, group)) if peers else ""
+        envelope = pack_peers(self._counted(peers, group, agreed)) if peers else ""
         fields = op, str(number), _fitted(agreed), more[:30], group or "", envelope, where[-60:]  # they fit a record
         text = _FIELD.join(fields).encode()[: RECORD - _REC.size]
         at, self._count = self._at(self._count), self._count + 1
         self._region[at + _REC.size : at + _REC.size + len(text)] = text
         _REC.pack_into(self._region, at, self._count, time.monotonic(), State.INSIDE, len(text))
         subgroups = sum(self._numbers.values()) - self._numbers.get("", 0) if len(self._numbers) > 1 or group else 0
-        _HEAD.pack_into(self._region, 0, self._count, self._numbers.get("", 0), self._checksum, subgroups)
+        _HEAD.pack_into(self._region, 0, self._count, self._numbers.get("", 0), self._checksum, subgroups, self._sent)
         return self._count - 1
 
-    def _counted(self, peers: Sequence[Peer], group: str | None) -> list[Peer]:
-        """Messages between two ranks, with one tag, arrive in the order in which they were sent: so the number tells which is which."""
+    def _counted(self, peers: Sequence[Peer], group: str | None, agreed: str) -> list[Peer]:
+        """Messages between two ranks, with one tag, arrive in the order in which they were sent: so the number tells which is which.
+
+        What is sent adds to the checksum and what is received takes away, so over all ranks it is 0 when each message has
+        come to its receiver as it was sent.
+        """
         counted = []
         for peer in peers:
-            key = (group, *peer[:3])
+            key = (group, *peer.way)
             self._messages[key] = self._messages.get(key, 0) + 1
-            counted.append(peer._replace(number=self._messages[key]))
+            mixed = (group, False, None, peer.tag) in self._messages
+            counted.append(peer._replace(number=self._messages[key], mixed=mixed and not peer.sends))
+            ends = (self._rank, peer.rank) if peer.sends else (peer.rank, self._rank)
+            said = zlib.crc32(f"{ends} {peer.tag} {self._messages[key]} {group} {peer.what or agreed}".encode())
+            self._sent = (self._sent + (said if peer.sends else -said)) % 2**32
         return counted
 
     def mark(self, record: int, state: State) -> None:
@@ -186,7 +196,12 @@ def _fitted(agreed: str) -> str:
 
 def read_head(region: memoryview) -> tuple[int, int, int]:
     """(collectives of all ranks entered, checksum of their signatures, collectives of subgroups): cheap, after every call."""
-    return _HEAD.unpack_from(region, 0)[1:]
+    return _HEAD.unpack_from(region, 0)[1:4]
+
+
+def read_messages(region: memoryview) -> int:
+    """The checksum of what the rank has sent, less that of what it has received: over all ranks 0, modulo 2**32, if all is well."""
+    return _HEAD.unpack_from(region, 0)[4]
 
 
 def read_met(region: memoryview) -> float:
@@ -204,7 +219,7 @@ def read(region: memoryview) -> Journal:
     """The parent's side: a record that is being overwritten at this moment is left out."""
     count, *head = _HEAD.unpack_from(region, 0)
     notes = (_read_note(region, record) for record in range(max(0, count - KEPT), count))
-    return Journal(tuple(n for n in notes if n is not None), *head, count)
+    return Journal(tuple(n for n in notes if n is not None), *head[:3], count)
 
 
 def _read_note(region: memoryview, record: int) -> Note | None:

@@ -9,7 +9,7 @@ import json
 import time
 from dataclasses import dataclass
 
-from . import reasons, verdict
+from . import letters, reasons, verdict
 from .notes import Journal, Note, State
 from .verdict import Failure
 
@@ -53,7 +53,7 @@ def compose(positions: list[Position | None], why: str) -> str:
     failures = [Failure(rank, p.kind, p.text, p.traceback) for rank, p in enumerate(known) if p.kind != "finished"]
     failures.sort(key=lambda failure: KINDS.index(failure.kind))
     journals = [p.journal or _NOTHING for p in known]
-    disagreement = verdict.mismatch(journals) or reasons.unlike(journals)
+    disagreement = verdict.mismatch(journals) or letters.unlike(journals)
     if disagreement:
         failures.insert(0, Failure(None, "mismatch", disagreement))
     if not failures:

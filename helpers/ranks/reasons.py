@@ -6,14 +6,13 @@ import re
 from collections import deque
 from collections.abc import Collection, Sequence
 
-from .notes import Journal, Note, State
+from .notes import Journal
 from .places import ranks_text
 from .waits import Journals, Wait, entered, members, stuck, waits
 
 LINKS = 4  # links of a circle that are written out
 SHOWN = 8  # runs of ranks that are written out
 _VERB = re.compile(r"waits (to send |to receive |in [a-z_]+ (?=for))")
-_TENSOR = re.compile(r"[a-z]+(\d*)\w*\[(\d+)\]")
 
 
 def cause(journals: Journals, gone: Collection[int], doing: Sequence[str] = ()) -> str | None:
@@ -41,35 +40,6 @@ def uneven(journals: Sequence[Journal]) -> str | None:
         if len(set(counts.values())) > 1:
             return _left_out(journals, group, counts)
     return None
-
-
-def unlike(journals: Journals) -> str | None:
-    """A message of one size at its sender and of another at its receiver, while one of them is still in it: in words."""
-    for rank, journal in enumerate(journals):
-        for note in journal.notes if journal else ():
-            there = _receive_of(rank, note, journals) if note.op in ("send", "isend") else None
-            if there and (note.state, there.state) != (State.DONE, State.DONE) and _nbytes(note) != _nbytes(there):
-                return (
-                    f"sizes differ: rank {rank} sends {note.agreed} to rank {note.peers[0].rank} ({note.where}),"
-                    f" which receives {there.agreed} ({there.where})"
-                )
-    return None
-
-
-def _receive_of(rank: int, note: Note, journals: Journals) -> Note | None:
-    """The receive that takes what `rank` sends; None where that is not certain, as beside a receive from anyone."""
-    (peer,) = note.peers
-    journal = journals[peer.rank] if peer.rank < len(journals) else None
-    same = [n for n in journal.notes if n.op in ("recv", "irecv") and n.group == note.group] if journal else []
-    if any(n.peers[0].rank is None for n in same):
-        return None
-    return next((n for n in same if n.peers[0] == (False, rank, peer.tag, peer.number)), None)
-
-
-def _nbytes(note: Note) -> float | None:
-    """ "float32[8]" -> 32.0; "bool[8]" -> 8.0."""
-    tensor = _TENSOR.fullmatch(note.agreed)
-    return int(tensor[1] or 8) / 8 * int(tensor[2]) if tensor else None
 
 
 def _left_out(journals: Sequence[Journal], group: str, counts: dict[int, int]) -> str:

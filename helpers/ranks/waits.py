@@ -88,13 +88,13 @@ def _lacks(rank: int, note: Note, peer: Peer, journals: Journals) -> tuple[int, 
     """The peers that one message of `rank` lacks: its receiver or sender, or every possible sender."""
     if peer.rank is not None:
         other = journals[peer.rank] if peer.rank < len(journals) else None
-        return () if _answered(rank, note, peer, other) else (peer.rank,)
+        return () if answered(rank, note, peer, other) else (peer.rank,)
     others = [r for r in members(note, journals) if r != rank]
     known = all(journals[r] and not journals[r].forgot for r in (rank, *others))
     return () if not others or not known or _anyone_sent(rank, note, peer, others, journals) else tuple(others)
 
 
-def _answered(rank: int, note: Note, peer: Peer, other: Journal | None) -> bool:
+def answered(rank: int, note: Note, peer: Peer, other: Journal | None) -> bool:
     """Has the other rank, perhaps, posted the matching send or receive?"""
     if other is None:
         return True
@@ -123,7 +123,7 @@ def _posted(journal: Journal, note: Note, sends: bool, rank: int | None, tag: in
     same = [n for n in journal.notes if n.envelope and n.group == note.group]
     if any(n.envelope.endswith("+") for n in same):
         return None
-    found = [(n.state == State.QUEUED, p.number) for n in same for p in n.peers if p[:3] == (sends, rank, tag)]
+    found = [(n.state == State.QUEUED, p.number) for n in same for p in n.peers if p.way == (sends, rank, tag)]
     if not found:
         return None if journal.forgot else 0
     return max((number for queued, number in found if not queued), default=min(found)[1] - 1)

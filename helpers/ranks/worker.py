@@ -91,7 +91,7 @@ def main(seat: Seat) -> None:
         _join(seat)
         noter.writer.met()
     except BaseException as error:
-        return send("raised", _raised(error), False)
+        return send("raised", as_raised(error), False)
     send("done", pickle.dumps(None), False)
     while True:
         send(*_serve(seat.call.recv_bytes(), noter))
@@ -106,7 +106,7 @@ def _serve(message: bytes, noter: hooks.Noter) -> tuple:
         noter.completion.settle()
         answer = "done", pack.dumps(result)
     except BaseException as error:  # SystemExit too: a rank that leaves early has failed
-        answer = "raised", replace(_raised(error), broken=not _fit(noter.completion))
+        answer = "raised", replace(as_raised(error), broken=not _fit(noter.completion))
     finally:
         _flush()
     return *answer, bool(vars(inside.here))
@@ -181,7 +181,7 @@ def _take_notes(seat: Seat) -> hooks.Noter:
     region = shared[seat.rank * notes.REGION : (seat.rank + 1) * notes.REGION]
     on_gpu = seat.backend == "nccl"
     completion = streams.StreamCompletion(streams.Cuda(seat.device)) if on_gpu else hooks.Completion()
-    return hooks.install(notes.Writer(region), completion, torch.device(seat.device).type)
+    return hooks.install(notes.Writer(region, seat.rank), completion, torch.device(seat.device).type)
 
 
 def _join(seat: Seat) -> None:
@@ -193,7 +193,7 @@ def _join(seat: Seat) -> None:
     joining.join(seat.backend, device, seat.timeout, store=store, rank=seat.rank, world_size=seat.nranks)
 
 
-def _raised(error: BaseException) -> Raised:
+def as_raised(error: BaseException) -> Raised:
     frames = traceback.extract_tb(error.__traceback__)
     return Raised(
         type_name=type(error).__name__,

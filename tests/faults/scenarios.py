@@ -235,6 +235,18 @@ STUCK_OR_DIFFERENT = [
         "rank 1: died: SIGABRT in recv from rank 0 of float32[512] at cell line 5",
     ),
     Scenario(
+        "a send of less than is expected",
+        everyone("if rank == 0: dist.send(x[:512], 1)", "if rank == 1: dist.recv(x, 0)"),
+        "RankError: sizes differ: rank 0 sends float32[512] to rank 1 (cell line 4), "
+        "which receives float32[1024] (cell line 5)\nranks 0-3: finished",
+    ),
+    Scenario(
+        "a send that nobody waits for",
+        everyone("if rank == 0: dist.isend(x, 1)"),
+        "RankError: rank 1 finished without receiving what it was sent by rank 0: float32[1024] (cell line 4)\n"
+        "ranks 0-3: finished",
+    ),
+    Scenario(
         "receives in a circle",
         everyone("dist.recv(x, (rank + 1) % 4)"),
         f"{STUCK}: rank 0 waits to receive from rank 1, rank 1 from rank 2, rank 2 from rank 3, "

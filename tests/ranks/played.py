@@ -42,7 +42,7 @@ class Play:
         self.programs, self.eager, self.random = programs, eager, random.Random(seed)
         self.nranks = len(programs)
         self._regions = [memoryview(bytearray(notes.REGION)) for _ in programs]
-        self._writers = [notes.Writer(region) for region in self._regions]
+        self._writers = [notes.Writer(region, rank) for rank, region in enumerate(self._regions)]
         self.at = [0] * self.nranks
         self._current: list[tuple | None] = [None] * self.nranks  # what each rank waits in: (record, is it complete?)
         self._launched: dict[tuple[int, int], tuple] = {}

@@ -42,18 +42,24 @@ def test_a_group_in_words():
 
 
 def test_peers_come_back():
-    peers = (Peer(True, 1, 0, 3), Peer(False, None, 7, 12), Peer(False, 1000, -1, 1))
-    assert pack_peers(peers) == ">1#3,<*t7#12,<1000t-1#1"
+    peers = (
+        Peer(True, 1, 0, "bool[2]", 3),
+        Peer(False, None, 7, "", 12),
+        Peer(False, 1000, -1, "float8_e4m3fn[1]", 1, True),
+    )
+    assert pack_peers(peers) == ">1#3=bool[2],<*t7#12,<1000t-1#1~=float8_e4m3fn[1]"
     assert unpack_peers(pack_peers(peers)) == peers
 
 
 def test_peers_that_have_no_room_are_marked():
-    many = [Peer(True, rank, 0, 1) for rank in range(100)]
+    many = [Peer(True, rank, 0, "", 1) for rank in range(100)]
     packed = pack_peers(many)
     assert len(packed) <= envelopes.PEERS_ROOM and packed.endswith(",+")
     kept = unpack_peers(packed)
     assert list(kept) == many[: len(kept)] and len(kept) > 15
     assert peers_text("batch_isend_irecv", packed).endswith(", and more")
+    some = [Peer(True, rank, 0, "float32[1000000]", 1) for rank in range(8)]
+    assert unpack_peers(pack_peers(some)) == tuple(peer._replace(what="") for peer in some), "tensors go first"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import programs
 import pytest
 from played import Op, Play, Program, Step
 
-from helpers.ranks import reasons, verdict, waits
+from helpers.ranks import letters, reasons, verdict, waits
 from helpers.ranks.envelopes import Peer, pack_group
 from helpers.ranks.notes import State
 
@@ -169,20 +169,6 @@ def test_sixty_four_ranks_stay_readable():
     assert len(verdict.mismatch(ended(*apart)[0].journals())) < 600
 
 
-def test_sizes_of_a_message_are_compared_while_one_side_is_in_it():
-    wrong = Play([[send(1, agreed="float32[8]")], [recv(0, agreed="float32[4]")]])
-    assert len(list(itertools.islice(wrong.steps(), 2))) == 2
-    assert reasons.unlike(wrong.journals()) == (
-        "sizes differ: rank 0 sends float32[8] to rank 1 (cell line 7), which receives float32[4] (cell line 7)"
-    )
-    assert reasons.unlike(ended(*wrong.programs)[0].journals()) is None, "it has arrived: somebody reads its beginning"
-    same = Play([[send(1, agreed="int64[2]")], [recv(0, agreed="uint8[16]")]])
-    assert len(list(itertools.islice(same.steps(), 2))) == 2
-    assert reasons.unlike(same.journals()) is None, "the same bytes, seen otherwise"
-    second = Play([[send(1), send(1, agreed="bool[9]")], [recv(0), recv(0, agreed="bool[9]")]])
-    assert not any(reasons.unlike(second.journals()) for _ in second.steps()), "first with first, second with second"
-
-
 def test_what_some_left_out_of_a_finished_call():
     launch = SUM._replace(kind="launch")
     assert reasons.uneven(ended([launch], [], [])[0].journals()) == (
@@ -229,7 +215,7 @@ def test_before_the_deadline_only_what_is_certain_counts():
 
 @pytest.mark.parametrize("eager", [False, True])
 def test_healthy_programs_are_never_called_stuck(eager):
-    for seed in range(40):
+    for seed in range(25):
         play = Play(programs.healthy(seed), seed, eager)
         for step, _ in enumerate(play.steps()):
             if step % 5 == 0:
@@ -237,15 +223,15 @@ def test_healthy_programs_are_never_called_stuck(eager):
                 assert not waits.stuck(waits.waits(journals, gone), gone), f"seed {seed}"
                 assert verdict.hopeless(journals, set(range(play.nranks)) - gone) is None, f"seed {seed}"
         journals = play.journals()
-        assert len(play.gone) == play.nranks
-        assert verdict.mismatch(journals) is reasons.uneven(journals) is reasons.unlike(journals) is None, (
+        assert len(play.gone) == play.nranks and letters.undelivered(journals) is None, f"seed {seed}"
+        assert verdict.mismatch(journals) is reasons.uneven(journals) is letters.unlike(journals) is None, (
             f"seed {seed}"
         )
 
 
 def test_broken_programs_are_named_and_nobody_who_goes_on_is_called_stuck():
     named = 0
-    for seed in range(60):
+    for seed in range(40):
         kinds = programs.KINDS if seed % 4 == 0 else programs.MATCHED
         play, claimed = Play(programs.broken(seed, kinds), seed), {}
         for step, _ in enumerate(play.steps()):
