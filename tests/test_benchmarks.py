@@ -1,0 +1,203 @@
+"""The benchmarks run, with the smallest settings; they refuse bad ones, name what failed, and leave no process behind."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import psutil
+import pytest
+
+from benchmarks import faults, matrix, notes, peers, ranks, samples, sessions
+from benchmarks.launchers import OURS, PEERS, SPAWN, Launcher
+from benchmarks.notebook import MARK, CellFailed
+
+SESSION = "BYTES_IN_MOTION_TEST_SESSION"  # conftest.py sets it
+HANGING = Launcher("hangs", "", "", "import time; time.sleep(600)", "", "pass", "pass")
+RAISING = Launcher("raises", "", "", "1 / 0", "", "pass", "pass")
+ADMITTING = Launcher("admits", "", "", "print('❌ Error on Rank 3')", "", "pass", "pass")
+
+
+def test_a_median_stands_between_the_bounds_that_hold_it_in_95_cases_of_100():
+    found = samples.median_of(range(101))
+    assert found == (40, 50, 61)
+    assert f"{found:.0f}" == "50 (40 to 61)"
+    assert samples.median_of([7]) == (7, 7, 7)
+    with pytest.raises(ValueError, match="at least one value"):
+        samples.median_of([])
+
+
+@pytest.mark.parametrize(
+    ("main", "given", "says"),
+    [
+        (ranks.main, {"nranks": 1}, "nranks must be at least 2, got 1"),
+        (ranks.main, {"rounds": 0}, "rounds must be at least 1, got 0"),
+        (notes.main, {"npairs": 0}, "pairs must be at least 1, got 0"),
+        (notes.main, {"calls": -1}, "calls must be at least 1, got -1"),
+        (faults.main, {"rounds": 0}, "rounds must be at least 1, got 0"),
+        (faults.main, {"only": "deaths,births"}, "--only takes deaths, .*leaks, got 'births'"),
+    ],
+)
+def test_bad_settings_are_refused_before_anything_starts(main, given, says, capsys):
+    with pytest.raises(ValueError, match=says):
+        main(**given)
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("benchmark", [ranks, notes, faults])
+def test_settings_are_those_of_main_and_words_are_refused(benchmark, capsys):
+    given = vars(benchmark.arguments(["--rounds", "7"]))
+    assert given["rounds"] == 7 and set(given) <= set(benchmark.main.__annotations__)
+    with pytest.raises(SystemExit):
+        benchmark.arguments(["--rounds", "many"])
+    assert "invalid int value: 'many'" in capsys.readouterr().err
+
+
+def test_notes_are_measured_in_turns(capsys):
+    notes.main(rounds=2, npairs=3, calls=1)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].startswith("round 1 of 2: notes ") and lines[2].startswith("round 2 of 2: notes ")
+    assert "median of 6 pairs of blocks of 1" in lines[6] and "of CPU an all_reduce" in lines[7]
+    assert lines[8].startswith("DETAIL costs ") and lines[8].endswith("median of 2 rounds")
+
+
+def test_a_block_lasts_as_long_as_on_its_slowest_rank():
+    fast, slow = notes.Block(1.0, 0.5), notes.Block(2.0, 0.1)
+    assert notes.slowest([[(fast, slow)], [(slow, fast)]]) == [(slow, slow)]
+    assert notes.Found([(slow, fast)] * 3, [], []).cost == (100, 100, 100)
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """Every part of the faults, but little of each."""
+    monkeypatch.setattr(faults, "FIFTY", matrix.FIFTY.replace("range(50)", "range(5)"))
+    monkeypatch.setattr(faults, "LATE", ("another size", "another root"))
+    monkeypatch.setattr(faults, "BY_DEFAULT", faults.BY_DEFAULT.replace("'gloo')", "'gloo', timeout=0.5)"))
+    monkeypatch.setattr(faults, "STOPPED", ("in C++",))
+    monkeypatch.setattr(faults, "SHOT", ("in C++",))
+    monkeypatch.setattr(faults, "MATRIX", [s for s in matrix.MATRIX if s.name in ("SIGKILL", "all ranks raise")])
+    monkeypatch.setattr(faults, "LAUNCHES_IN_ALL", 6)
+
+
+def test_every_promise_is_a_row_and_a_broken_one_says_so(few, capsys):
+    faults.main(rounds=1)
+    rows = capsys.readouterr().out.splitlines()[1:]
+    missed = [row for row in rows if row.endswith("MISSED")]
+    assert [row.partition("  ")[0] for row in missed[:2]] == [
+        "death of a rank to the cell's error",
+        "of these, exit code 0 before the work is done",
+    ], "five deaths are not fifty"
+    assert "5 of 50 named" in missed[0] and "1 of 10 named" in missed[1]
+    assert missed[2:] == []
+    assert sum("1 of 1 word for word" in row for row in rows) == 2
+    assert any("2 of 2" in row and "word for word" in row for row in rows)
+    assert [row.split()[-1] for row in rows if row.startswith("  more") and "memory resident" not in row] == ["0"] * 6
+
+
+def test_a_scenario_that_is_told_otherwise_is_named():
+    cell = matrix.Cell(None, "")
+    cell.error = "RankError: rank 3 died: SIGKILL"
+    scenario = matrix.Scenario("SIGTERM", "", "RankError: rank 3 died: SIGTERM")
+    assert not faults.told(cell, scenario)
+    assert faults.told(cell, scenario._replace(says=cell.error))
+    assert not faults.told(cell, scenario._replace(says=cell.error, prints="more"))
+
+
+def marked() -> list[int]:
+    """Processes below a kernel that a benchmark of this test session has started."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            env = process.environ()
+        except (psutil.Error, OSError):
+            continue
+        found += [process.pid] if MARK in env and env.get(SESSION) == os.environ[SESSION] else []
+    return found
+
+
+def test_launchers_take_turns_and_who_fails_is_named_with_the_reason(monkeypatch, capsys):
+    monkeypatch.setattr(sessions, "LIMIT", 20.0)
+    monkeypatch.setattr(ranks, "OURS", OURS._replace(calls=3))
+    monkeypatch.setattr(peers, "importable", lambda: ([RAISING], {"absent": "not installed"}))
+    ranks.main(nranks=2, rounds=2)
+    lines = capsys.readouterr().out.splitlines()
+    turns = [line.removesuffix(" ...") for line in lines if line.startswith("round ")]
+    assert turns == [f"round {number} of 2: {name}" for number in (1, 2) for name in ("Ranks", "raises")]
+    row = next(line for line in lines if line.startswith("Ranks  "))
+    assert len(row.split("  ")) > len(sessions.ROWS) and "-" not in row.split()
+    assert f"raises, {', '.join(sessions.ROWS)}: ZeroDivisionError: division by zero" in lines
+    assert "absent: not installed" in lines
+    assert marked() == []
+
+
+def test_a_peer_is_timed_against_ours(monkeypatch):
+    monkeypatch.setattr(sessions, "RELAUNCHES", 1)
+    found = ranks.measure(sys.executable, [OURS._replace(calls=3), SPAWN], 2, 1)
+    for row in sessions.ROWS:
+        assert ranks.cell(row, found["mp.spawn"], found["Ranks"]).endswith("x)")
+    assert found["mp.spawn"][0]["reduce"] > 10 * found["Ranks"][0]["reduce"], "a launch against a call"
+
+
+@pytest.mark.parametrize(
+    ("launcher", "says"),
+    [
+        (RAISING, "ZeroDivisionError: division by zero"),
+        (ADMITTING, "❌ Error on Rank 3"),
+        (HANGING, "no answer within 2 s"),
+    ],
+)
+def test_a_start_that_fails_in_any_way_is_told(monkeypatch, launcher, says):
+    monkeypatch.setattr(sessions, "LIMIT", 2.0)
+    session = sessions.Session(sys.executable, launcher, 2, {})
+    assert session._or_why(("used",), lambda: session._started("", launcher.start)) == {"used": says}
+    again = sessions.Session(sys.executable, launcher, 2, {"used": says})
+    assert again._or_why(("used",), lambda: pytest.fail("it is not waited for again")) == {"used": says}
+    assert marked() == []
+
+
+def test_a_kernel_takes_with_it_what_has_left_its_process_group():
+    with sessions.kernel(sys.executable) as notebook:
+        notebook.run("import subprocess, sys")
+        notebook.run(
+            "left = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'], start_new_session=True)"
+        )
+        assert len(marked()) == 2
+    assert marked() == []
+
+
+def test_no_time_in_one_round_is_no_time(monkeypatch):
+    rounds = [{"cold": 2.0}, {"cold": 4.0}, {"cold": 9.0}]
+    assert ranks.cell("cold", rounds, rounds) == "4 s"
+    assert ranks.cell("cold", rounds, [{"cold": 1.0}, {"cold": 4.0}, {"cold": 0.01}]) == "4 s (2.0x)"
+    assert ranks.cell("cold", [{"cold": "no answer"}, *rounds], [*rounds, {"cold": 1.0}]) == "-"
+    assert [ranks.ratio(r) for r in (0.42, 9.96, 1890.6)] == ["0.4x", "10.0x", "1,891x"]
+
+
+def test_the_others_get_an_environment_that_sees_torch_and_is_gone_afterwards(monkeypatch, capsys):
+    absent = Launcher("absent", "/nowhere/absent-1.0-py3-none-any.whl", *[""] * 5)
+    monkeypatch.setattr(peers, "PEERS", (SPAWN, absent))
+    with peers.environment() as (python, there, missing):
+        assert there == [SPAWN]
+        assert list(missing) == ["absent"] and "/nowhere/absent-1.0-py3-none-any.whl" in missing["absent"]
+        with sessions.kernel(python) as notebook:
+            _, text = notebook.run("import sys, torch, helpers.ranks; print(sys.prefix, torch.__version__)")
+        prefix = text.split()[0]
+        assert python.startswith(prefix) and prefix != sys.prefix
+    with pytest.raises((FileNotFoundError, CellFailed, RuntimeError)), sessions.kernel(python):
+        pass
+
+
+def test_only_the_version_that_was_tried_is_timed(monkeypatch):
+    monkeypatch.setattr(peers, "version", {"accelerate": "1.14.0", "ipyparallel": "9.2.0"}.__getitem__)
+    monkeypatch.setattr(peers, "PackageNotFoundError", KeyError)
+    there, missing = peers.importable()
+    assert [peer.name for peer in there] == ["mp.spawn", "ipyparallel"]
+    assert missing["notebook_launcher"] == "1.14.0 installed: --with-peers times accelerate==1.15.0"
+    assert missing["nbdistributed"] == "not installed: --with-peers times nbdistributed==0.1.0"
+
+
+def test_every_launcher_pins_its_version_and_every_cell_takes_the_number_of_ranks():
+    assert all("==" in peer.requirement for peer in PEERS if peer is not SPAWN)
+    for launcher in (OURS, *PEERS):
+        for text in launcher.cells().values():
+            compile(text.format(n=4), launcher.name, "exec")
