@@ -1,7 +1,8 @@
 """Where an interrupt (Ctrl-C, a notebook's stop button) may land: in a wait, never between a step and what undoes it. Chapter: hangs.
 
 Python raises KeyboardInterrupt between any two instructions of the main thread. Half a launch would be left behind, or a lock
-for ever. So while a `Hold` is entered an interrupt is remembered, and lands where the code says `with hold.open():`.
+for ever. So while a `Hold` is entered an interrupt is remembered, and lands where the code says `with hold.open():`. What
+waits in the middle of such a step, where nobody could undo it, is done `Apart`: then only the wait for it is interrupted.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 
 
@@ -59,3 +60,39 @@ class Hold:
     def _land(self) -> None:
         self._came = False
         self._before(signal.SIGINT, None)
+
+
+class Apart:
+    """A step that a thread of its own does: no interrupt can cut it in two, and it goes on when nobody waits for it any more."""
+
+    def __init__(self, step: Callable[[], None], name: str):
+        self._step = step
+        self._error: BaseException | None = None
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def run(self, hold: Hold) -> None:
+        """Begin, and wait until the step is over; an interrupt may land here. Raises what the step raised."""
+        try:
+            self._thread.start()
+        except BaseException:  # no thread can be had
+            self._over.set()
+            raise
+        with hold.open():
+            self._over.wait()
+        self._thread.join()  # it has nothing left to do
+        error, self._error = self._error, None
+        if error:
+            raise error
+
+    def over(self, seconds: float) -> bool:
+        """Is it over, at the latest so many seconds from now? True in the step itself, which cannot wait for its own end."""
+        return threading.current_thread() is self._thread or self._over.wait(seconds)
+
+    def _run(self) -> None:
+        try:
+            self._step()
+        except BaseException as error:  # for `run` to raise
+            self._error = error
+        finally:
+            self._over.set()

@@ -7,7 +7,6 @@ would not survive it. They have one way to end: the parent closes their control 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import mmap
 import multiprocessing
 import os
@@ -15,7 +14,6 @@ import selectors
 import shutil
 import signal
 import socket
-import tempfile
 import threading
 import time
 import warnings
@@ -24,15 +22,15 @@ from dataclasses import dataclass
 from multiprocessing import connection, spawn
 from pathlib import Path
 
-from . import joining, notes, worker
+from . import joining, notes, scratch, worker
 from .devices import World
+from .interrupts import Apart, Hold
 from .output import Output
 from .wire import Wire
 
 PRELOAD = ["helpers.ranks.preload"]  # torch, cloudpickle and the worker's own code
-_PREFIX = "bytes-in-motion-"
-NEWBORN = 10.0  # seconds
 PATIENCE = 10.0  # seconds that a killed process may take to end
+UNBORN = 1.0  # seconds that `kill` waits for a start under way; longer takes only a server that still imports torch
 _starting = threading.Lock()
 
 
@@ -55,7 +53,8 @@ def warm_up() -> None:
         signal.SIG_BLOCK, {signal.SIGINT}
     )  # children inherit it: no interrupt reaches them
     try:
-        forkserver.ensure_running()
+        with scratch.working_for_us():
+            forkserver.ensure_running()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
@@ -90,16 +89,32 @@ class Team:
         self.lock = threading.RLock()
         self._owner = os.getpid()
         self._open: list[connection.Connection] = []
-        self._scratch, self._lock = _make_scratch(world.nranks)
+        self._scratch, self._lock = scratch.make(world.nranks * notes.REGION)
         self.selector = selectors.DefaultSelector()  # after all that may fail for want of room
         self._notes = mmap.mmap(self._lock, world.nranks * notes.REGION)
         self._env = env
+        self._starting: Apart | None = None
+        self._unwanted = False
 
-    def start(self) -> None:
-        """Start every rank; they meet by themselves. Waits for the server's imports. What raises here leaves a team to kill."""
-        warm_up()
-        for rank in range(self.world.nranks):
-            self._start(rank)
+    def start(self, hold: Hold) -> None:
+        """Start every rank; they meet by themselves. Waits for the server's imports, where an interrupt may land.
+
+        What raises here leaves a team to kill.
+        """
+        self._starting = Apart(self._start_all, "ranks-start")
+        self._starting.run(hold)
+
+    def _start_all(self) -> None:
+        """No rank is begun and not finished: half a message would make the server print of it, and leave its pipes open here."""
+        try:
+            warm_up()
+            for rank in range(self.world.nranks):
+                if self._unwanted:
+                    break
+                self._start(rank)
+        finally:
+            if self._unwanted:  # `kill` may have come and gone
+                self.kill()
 
     def _start(self, rank: int) -> None:
         ctx = context()
@@ -159,9 +174,15 @@ class Team:
                 member.control.close()
 
     def kill(self) -> None:
-        """No process, pipe or file of this team is left when this returns. May be called twice; a fork of the owner may not."""
+        """No process, pipe or file of this team is left when this returns. May be called twice; a fork of the owner may not.
+
+        Before the server has imported torch there is nothing to kill, and what is born then is ended at once.
+        """
         if os.getpid() != self._owner:
             return
+        self._unwanted = True
+        if self._starting and not self._starting.over(UNBORN):
+            return  # who starts will end what is there by then
         with self.lock:
             self._kill()
 
@@ -196,37 +217,6 @@ def _close(member: Member) -> None:
 def loopback() -> str:
     """The name of the loopback interface: everything between ranks of one machine goes over it, and only over it."""
     return next((name for _, name in socket.if_nameindex() if name in ("lo", "lo0")), "lo")
-
-
-def _make_scratch(nranks: int) -> tuple[Path, int]:
-    """A private (0700) directory and its notes file, locked while we live: what a killed notebook left behind is swept."""
-    for old in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        if _abandoned(old):
-            shutil.rmtree(old, ignore_errors=True)
-    with _starting:
-        scratch = Path(tempfile.mkdtemp(prefix=_PREFIX))
-        fd = os.open(scratch / "notes", os.O_RDWR | os.O_CREAT, 0o600)
-        fcntl.flock(fd, fcntl.LOCK_EX)
-    try:
-        os.ftruncate(fd, nranks * notes.REGION)
-        (scratch / "store").touch(0o600)  # torch would make it readable for all
-    except OSError:  # the disk is full
-        os.close(fd)
-        shutil.rmtree(scratch, ignore_errors=True)
-        raise
-    return scratch, fd
-
-
-def _abandoned(scratch: Path) -> bool:
-    """Nobody holds its lock, and it is no newborn that has yet to take it."""
-    try:
-        if time.time() - scratch.stat().st_mtime < NEWBORN:
-            return False
-        with (scratch / "notes").open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:  # its owner lives, or it is another user's
-        return False
-    return True
 
 
 @contextlib.contextmanager

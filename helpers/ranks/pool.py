@@ -55,8 +55,12 @@ class Ranks:
         self._closed = False
         self._details = "no call has failed"
         self._team: Team | None = None
-        with Hold() as hold:
-            self._start(hold)
+        try:
+            with Hold() as hold:
+                self._start(hold)
+        except BaseException:  # perhaps an interrupt that came last of all: its traceback would keep the ranks alive
+            self.close()
+            raise
 
     @property
     def nranks(self) -> int:
@@ -214,8 +218,7 @@ class Ranks:
         self._team = Team(self.world, self._env, self.timeout, self._link)
         self._finalizer = weakref.finalize(self, self._team.kill)
         try:
-            with hold.open():  # the server may still be importing torch
-                self._team.start()
+            self._team.start(hold)
         except BaseException:
             self._stop()
             raise

@@ -31,15 +31,19 @@ SHARED_MEMORY = ("torch_", "psm_", "sem.", "nccl-")  # how torch, multiprocessin
 class Kernel:
     """A kernel whose notebook holds `r`, four ranks on the CPU with a deadline of `timeout` seconds.
 
-    scratch: a folder of its own for temporary files, so that what is left in it is ours.
+    scratch: a folder of its own for temporary files, so that what is left in it is ours. What the kernel, the fork server and
+    all ranks write to stderr past the notebook is in the file `terminal`.
     """
 
     def __init__(self, scratch: Path, timeout: float = 2.0, ranks: bool = True):
         self.scratch, self.timeout = scratch, timeout
+        self.terminal = scratch.with_name(scratch.name + "-terminal")
+        self._terminal = self.terminal.open("w")  # open for as long as kernels are started
         self.manager, self.client = start_new_kernel(
             kernel_name="python3",
             env=os.environ | {"TMPDIR": str(scratch)},
             extra_arguments=["--HistoryManager.enabled=False"],  # a data base, with files and a thread of its own
+            stderr=self._terminal,
         )
         self.set_up(ranks)
 
@@ -93,6 +97,7 @@ class Kernel:
     def close(self) -> None:
         self.client.stop_channels()
         self.manager.shutdown_kernel(now=True)
+        self._terminal.close()
 
     def settle(self) -> dict[str, int]:
         """What the kernel holds once it has seen everything for which Jupyter and torch make threads of their own."""

@@ -1,16 +1,31 @@
-"""A kernel that is killed in every state, or restarted: nothing outlives it, and the next one works."""
+"""A kernel that is killed, crashes, is restarted or told to end, in every state: nothing outlives it, and the next one works."""
 
 from __future__ import annotations
 
+import shutil
 import signal
+import time
 
+import psutil
 import pytest
 from busy import BUSY, ready
-from kernels import HEALTHY, SUMS, Kernel, all_gone
+from kernels import HEALTHY, PATIENCE, SUMS, Kernel, all_gone
 
 GONE = 5 * 1.0  # seconds: five times the figure
-STATES = [*BUSY, "idle"]
-RESTARTED = ["in C++", "holding the GIL", "in collectives", "asleep"]  # a restart takes seconds
+TWO_POOLS = "two pools"
+STATES = [*BUSY, "idle", TWO_POOLS]
+RESTARTED = ["in C++", "holding the GIL", "in Python", "idle", TWO_POOLS]  # a restart takes seconds
+STARTING = (
+    "from multiprocessing import forkserver; r.close(); forkserver._forkserver._stop()\n"
+    "print('here', flush=True); r = Ranks(4, backend='gloo')"
+)
+SUICIDES = {  # cells that take the kernel with them
+    "an argument that crashes when sent": "class A: __reduce__ = lambda self: ctypes.string_at(0)\nr.run(print, A())",
+    "a result that crashes when read": "class A: __reduce__ = lambda self: (ctypes.string_at, (0,))\nr.run(lambda: A())",
+    "emitted, and crashes when read": "class A: __reduce__ = lambda self: (ctypes.string_at, (0,))\n"
+    "r.run(lambda: emit(A()), on_emit=say)",
+    "os._exit(0) in a callback": "r.run(lambda: emit(1), on_emit=lambda rank, what: os._exit(0))",
+}
 
 
 @pytest.fixture(scope="module")
@@ -23,11 +38,27 @@ def mortal(tmp_path_factory):
 
 def occupied(kernel: Kernel, state: str) -> list[int]:
     """Bring the kernel into the state; the pids of everything under it."""
+    if state == TWO_POOLS:
+        kernel.run("two = Ranks(2, backend='gloo'); call = two.run_async(lambda: sum(range(10**12)))")
+        state = "in C++"
     if state != "idle":
         kernel.start(BUSY[state], ready)
     below = [process.pid for process in kernel.below()]
-    assert len(below) >= 5, "the forkserver and four ranks"
+    assert len(below) >= 6, "the fork server, the resource tracker and four ranks"
     return below
+
+
+def starting(kernel: Kernel, seconds: float) -> list[int]:
+    """A launch from nothing is under way for so long; the pids of everything under the kernel."""
+    kernel.start(STARTING, lambda text: "here" in text)
+    time.sleep(seconds)
+    return [process.pid for process in kernel.below()]
+
+
+def nothing_is_left(kernel: Kernel, below: list[int], seconds: float = GONE) -> None:
+    """No process, and no file: what the kernel had no time to remove, its fork server did."""
+    assert all_gone(below, seconds)
+    assert list(kernel.scratch.iterdir()) == []
 
 
 def the_next_kernel_works(kernel: Kernel) -> None:
@@ -40,15 +71,64 @@ def the_next_kernel_works(kernel: Kernel) -> None:
 def test_nothing_outlives_a_kernel_that_is_shot(mortal, state):
     below = occupied(mortal, state)
     mortal.shoot(signal.SIGKILL)
-    assert all_gone(below, GONE)
+    nothing_is_left(mortal, below)
     mortal.restart()
     the_next_kernel_works(mortal)
 
 
-@pytest.mark.parametrize("now", [True, False], ids=["at once", "politely"])
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT], ids=lambda s: s.name)
+def test_nothing_outlives_a_kernel_that_is_told_to_end(mortal, signum):
+    below = occupied(mortal, "in C++")
+    mortal.shoot(signum)
+    nothing_is_left(mortal, below)
+    mortal.restart()
+    the_next_kernel_works(mortal)
+
+
+@pytest.mark.parametrize("how", SUICIDES)
+def test_nothing_outlives_a_kernel_that_crashes(mortal, how):
+    below = occupied(mortal, "idle")
+    mortal.client.execute(SUICIDES[how])
+    psutil.Process(mortal.pid).wait(PATIENCE)
+    nothing_is_left(mortal, below)
+    mortal.restart()
+    the_next_kernel_works(mortal)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.2, 0.9, 1.8])
+def test_nothing_outlives_a_kernel_that_is_shot_while_its_ranks_start(mortal, seconds):
+    """There is no fork server yet, it imports torch, or it has begun to fork."""
+    below = starting(mortal, seconds)
+    workers = mortal.workers()
+    mortal.shoot(signal.SIGKILL)
+    assert all_gone(workers, GONE)
+    if len(below) > 1:  # not only the resource tracker: a fork server, which hears of it when it has imported torch
+        nothing_is_left(mortal, below, PATIENCE)
+    for folder in mortal.scratch.iterdir():
+        shutil.rmtree(folder)
+    mortal.restart()
+    the_next_kernel_works(mortal)
+
+
 @pytest.mark.parametrize("state", RESTARTED)
-def test_nothing_outlives_a_restart(mortal, state, now):
+def test_nothing_outlives_a_restart(mortal, state):
     below = occupied(mortal, state)
-    mortal.restart(now=now)
+    mortal.restart(now=True)
+    assert all_gone(below, GONE)
+    the_next_kernel_works(mortal)
+
+
+def test_nothing_outlives_a_restart_while_the_ranks_start(mortal):
+    below = starting(mortal, 0.5)
+    mortal.restart(now=True)
+    assert all_gone(below, GONE)
+    the_next_kernel_works(mortal)
+
+
+@pytest.mark.parametrize("state", ["in C++", "idle"])
+def test_nothing_outlives_a_polite_restart(mortal, state):
+    """The kernel is asked to end by itself first, which one that is busy does not hear."""
+    below = occupied(mortal, state)
+    mortal.restart(now=False)
     assert all_gone(below, GONE)
     the_next_kernel_works(mortal)
