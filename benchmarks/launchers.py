@@ -1,6 +1,7 @@
 """Everybody who runs a function on several ranks from a notebook, as data: the cells that a reader would write.
 
-Each is given its best use. A cell's braces {n} are the number of ranks. What a cell prints may not hold a word of `FAILED`.
+Each is given its best use. In a cell, {n} is the number of ranks, {ones} the tensor that they sum, and {product} whether that comes
+from a product of matrices. What a cell prints may not hold a word of `FAILED`.
 """
 
 from __future__ import annotations
@@ -9,22 +10,25 @@ from typing import NamedTuple
 
 FAILED = ("❌", "Failed to start", "Timeout waiting")  # how launchers say it that print an error and raise none
 
+ONES, PRODUCT = "torch.ones(4)", "(torch.ones(1000, 1000) @ torch.ones(1000, 1000))[0, :4] / 1000"
+CELLS = ("imports", "prepare", "start", "again", "call", "reduce", "end")
 FUNCTIONS = """
 import os, tempfile
 def nothing(*_): pass
 def sums():
     import torch, torch.distributed as dist
-    x = torch.ones(4)
+    x = {ones}
     dist.all_reduce(x)
     return x[0].item()
 """
 
 
 class Launcher(NamedTuple):
-    """One of them. imports to end are cells; call and reduce fit on one line.
+    """One of them. imports to end, and prepare, are cells; call and reduce fit on one line.
 
-    again: end the ranks and begin new ones, up to the first sums. call, reduce: on ranks that are there. calls: how many of these to
-    time. whole: the notebook's kernel itself is the ranks, so starting them starts it, and a call is a cell.
+    again: end the ranks and begin new ones, up to the first sums. call, reduce: on ranks that are there. calls: how many of these
+    to time. prepare: what a lab's first cell may say, so that the launcher gets ready in the background. whole: the notebook's
+    kernel itself is the ranks, so starting them starts it, and a call is a cell.
     """
 
     name: str
@@ -37,11 +41,13 @@ class Launcher(NamedTuple):
     end: str = ""
     calls: int = 50
     whole: bool = False
+    prepare: str = ""
     remark: str = ""
 
-    def cells(self) -> dict[str, str]:
-        """Its texts that are code, by field."""
-        return {name: getattr(self, name) for name in ("imports", "start", "again", "call", "reduce", "end")}
+    def cells(self, n: int, product: bool = False) -> Launcher:
+        """The same with its cells filled in, for n ranks. product: of a product of matrices on every rank."""
+        given = {"n": n, "ones": PRODUCT if product else ONES, "product": product}
+        return self._replace(**{name: getattr(self, name).format(**given) for name in CELLS})
 
 
 OURS = Launcher(
@@ -54,9 +60,10 @@ OURS = Launcher(
     reduce="r.run(sums)",
     end="r.close()",
     calls=200,
+    prepare="from helpers.ranks import world; world()",
 )
 
-_SPAWN = "with tempfile.TemporaryDirectory() as folder: mp.spawn(joined, ({n}, folder + '/store'), {n})"
+_SPAWN = "with tempfile.TemporaryDirectory() as folder: mp.spawn(joined, ({n}, folder + '/store', {product}), {n})"
 SPAWN = Launcher(
     name="mp.spawn",
     requirement="",
@@ -71,7 +78,7 @@ SPAWN = Launcher(
 
 _FORK = (
     "with tempfile.TemporaryDirectory() as folder: "
-    "notebook_launcher(launched, ({n}, folder + '/store'), num_processes={n}, use_port='0')"
+    "notebook_launcher(launched, ({n}, folder + '/store', {product}), num_processes={n}, use_port='0')"
 )
 ACCELERATE = Launcher(
     name="notebook_launcher",
@@ -124,7 +131,7 @@ NBDISTRIBUTED = Launcher(
     name="nbdistributed",
     requirement="nbdistributed==0.1.0",
     imports="get_ipython().run_line_magic('load_ext', 'nbdistributed')\n"
-    "SUMS = 'x = torch.ones(4); dist.all_reduce(x); assert x[0].item() == {n}'",
+    "SUMS = 'x = {ones}; dist.all_reduce(x); assert x[0].item() == {n}'",
     start=_DISTRIBUTED,
     again=f"{_END}\n{_DISTRIBUTED}",
     call="ip.run_cell_magic('distributed', '', 'pass')",
@@ -134,7 +141,7 @@ NBDISTRIBUTED = Launcher(
     remark="ends its own ranks by pkill -f, which hits any process of the machine; here they are ended by their ids.",
 )
 
-_SUMS = "x = torch.ones(4); dist.all_reduce(x); assert x[0].item() == {n}"
+_SUMS = "x = {ones}; dist.all_reduce(x); assert x[0].item() == {n}"
 JUPYTER_DISTRIBUTED = Launcher(
     name="jupyter-distributed",
     requirement="jupyter-distributed==0.1.1",

@@ -10,18 +10,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
-from .launchers import FAILED, Launcher
+from .launchers import FAILED, PRODUCT, Launcher
 from .notebook import CellFailed, Notebook
 
 ROWS = {
     "first cell": "of a notebook: imports, start, first sums",
     "cold": "torch is imported: start to first sums",
-    "used": "the same after a product of matrices in the notebook",
+    "lab": "the same, 4 s after a first cell that prepares it, as every lab's does, where it can be prepared",
+    "used": "as cold, after a product of matrices in the notebook, and with one on every rank",
     "relaunch": "end the ranks, start again, first sums",
     "call": "one that does nothing",
     "reduce": "a call with an all_reduce",
 }
-PRODUCT = "import torch; x = torch.ones(2000, 2000); (x @ x).sum().item()"
+PREPARED = 4.0  # seconds between a lab's first cell and its first ranks
 EACH = """
 import json, time
 def each(call, times):
@@ -57,15 +58,19 @@ class Session:
 
     def __init__(self, python: str, launcher: Launcher, nranks: int, known: Times):
         self.python, self.nranks, self.known = python, nranks, known
-        texts = {name: text.format(n=nranks) for name, text in launcher.cells().items()}
-        self.launcher = launcher._replace(**texts)
+        self.launcher, self.used = launcher.cells(nranks), launcher.cells(nranks, product=True)
 
     def times(self) -> Times:
         """Every row's seconds."""
         ours = self.launcher
+        used = f"{self.used.imports}\nimport torch; {PRODUCT}"
         found = self._or_why(("first cell",), lambda: self._started("", f"{ours.imports}\n{ours.start}"))
-        found |= self._or_why(("used",), lambda: self._started(f"{ours.imports}\n{PRODUCT}", ours.start))
-        return found | self._or_why(("cold", "relaunch", "call", "reduce"), self._warm)
+        found |= self._or_why(("used",), lambda: self._started(used, self.used.start))
+        found |= self._or_why(("cold", "relaunch", "call", "reduce"), self._warm)
+        if not ours.prepare:
+            return found | {"lab": found["cold"]}
+        lab = f"import torch\n{ours.imports}\n{ours.prepare}"
+        return found | self._or_why(("lab",), lambda: self._started(lab, ours.start, PREPARED))
 
     def _or_why(self, rows: tuple[str, ...], measured: Callable[[], list[float]]) -> Times:
         if rows[0] in self.known:
@@ -75,9 +80,10 @@ class Session:
         except CellFailed as failed:
             return dict.fromkeys(rows, str(failed))
 
-    def _started(self, before: str, start: str) -> list[float]:
+    def _started(self, before: str, start: str, between: float = 0.0) -> list[float]:
         with kernel(self.python) as notebook:
             self._run(notebook, f"{EACH}\n{before}")
+            time.sleep(between)
             took = self._run(notebook, start)
             self._run(notebook, self.launcher.end)
             return [took]
@@ -115,7 +121,7 @@ class WholeSession(Session):
             started = time.perf_counter() - began
             again = median(self._restarted(notebook) for _ in range(RELAUNCHES))
             calls = [self._calls(notebook, code) for code in (self.launcher.call, self.launcher.reduce)]
-        return [started] * 3 + [again, *calls]
+        return [started] * 4 + [again, *calls]
 
     def _restarted(self, notebook: Notebook) -> float:
         began = time.perf_counter()

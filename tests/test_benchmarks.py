@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from benchmarks import faults, matrix, notes, peers, ranks, samples, sessions
-from benchmarks.launchers import OURS, PEERS, SPAWN, Launcher
+from benchmarks.launchers import CELLS, OURS, PEERS, SPAWN, Launcher
 from benchmarks.notebook import MARK, CellFailed
 
 SESSION = "BYTES_IN_MOTION_TEST_SESSION"  # conftest.py sets it
@@ -116,7 +116,7 @@ def marked() -> list[int]:
 
 
 def test_launchers_take_turns_and_who_fails_is_named_with_the_reason(monkeypatch, capsys):
-    monkeypatch.setattr(sessions, "LIMIT", 20.0)
+    monkeypatch.setattr(sessions, "PREPARED", 0.0)
     monkeypatch.setattr(ranks, "OURS", OURS._replace(calls=3))
     monkeypatch.setattr(peers, "importable", lambda: ([RAISING], {"absent": "not installed"}))
     ranks.main(nranks=2, rounds=2)
@@ -132,6 +132,7 @@ def test_launchers_take_turns_and_who_fails_is_named_with_the_reason(monkeypatch
 
 def test_a_peer_is_timed_against_ours(monkeypatch):
     monkeypatch.setattr(sessions, "RELAUNCHES", 1)
+    monkeypatch.setattr(sessions, "PREPARED", 1.0)
     found = ranks.measure(sys.executable, [OURS._replace(calls=3), SPAWN], 2, 1)
     for row in sessions.ROWS:
         assert ranks.cell(row, found["mp.spawn"], found["Ranks"]).endswith("x)")
@@ -199,5 +200,6 @@ def test_only_the_version_that_was_tried_is_timed(monkeypatch):
 def test_every_launcher_pins_its_version_and_every_cell_takes_the_number_of_ranks():
     assert all("==" in peer.requirement for peer in PEERS if peer is not SPAWN)
     for launcher in (OURS, *PEERS):
-        for text in launcher.cells().values():
-            compile(text.format(n=4), launcher.name, "exec")
+        for filled in (launcher.cells(4), launcher.cells(4, product=True)):
+            assert [compile(getattr(filled, name), launcher.name, "exec") for name in CELLS]
+            assert not any("{n}" in getattr(filled, name) for name in CELLS)
