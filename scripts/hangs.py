@@ -15,17 +15,14 @@ import time
 import torch
 import torch.distributed as dist
 
-STEPS = 3
 FAULTS = ("order", "skip", "shape", "slow", "die")
 
 
 def step(fault, device):
     """The work of one step on this rank, or what is wrong with it."""
     loss, weights = torch.ones(1, device=device), torch.ones(1024, device=device)
-    if fault == "skip":
-        return time.sleep(3600)  # alive, and somewhere else
-    if fault == "slow":
-        time.sleep(3)
+    if fault in ("skip", "slow"):
+        time.sleep(3600 if fault == "skip" else 3)  # alive, and somewhere else
     if fault == "die":
         os.kill(os.getpid(), signal.SIGKILL)
     for tensor in (weights, loss) if fault == "order" else (loss, weights[:512] if fault == "shape" else weights):
@@ -47,11 +44,13 @@ def main():
     limit = options.timeout and datetime.timedelta(seconds=options.timeout)
     dist.init_process_group("nccl" if on_gpus else "gloo", timeout=limit)
     asking = dist.new_group(backend="gloo", timeout=limit)  # monitored_barrier is Gloo's alone
-    for number in range(1, STEPS + 1):
-        broken = options.fault if dist.get_rank() == dist.get_world_size() - 1 and number == 2 else None
+    rank, last = dist.get_rank(), dist.get_world_size() - 1
+    patience = limit and limit * (2 if rank else 1)  # rank 0 learns who is missing: it speaks first
+    for number in (1, 2, 3):
+        broken = options.fault if (rank, number) == (last, 2) else None
         if options.ask and broken != "skip":
-            dist.monitored_barrier(asking, wait_all_ranks=True)
-        print(f"rank {dist.get_rank()} step {number}: {step(broken, device):g}", flush=True)
+            dist.monitored_barrier(asking, patience, wait_all_ranks=True)
+        print(f"rank {rank} step {number}: {step(broken, device):g}\n", end="")  # in one write
     dist.destroy_process_group()
 
 

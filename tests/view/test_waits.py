@@ -3,13 +3,14 @@
 import pytest
 
 from helpers.view.show import chart
+from helpers.view.tokens import colour, rank_colour
 from helpers.view.waits import waits_for
 
 EDGES = {0: [3], 1: [0, 2], 2: [3], 3: []}
 
 
 def squares(figure):
-    return {trace.name: trace.text for trace in figure.data if trace.mode == "markers+text"}
+    return {trace.name: trace.text for trace in figure.data if trace.mode == "text" and trace.name}
 
 
 def arrows(figure):
@@ -38,6 +39,22 @@ def test_who_waits_for_nobody_is_missing_also_when_nobody_says_so():
 
 def test_a_circle_misses_nobody():
     assert squares(waits_for({0: [1], 1: [0]}, "A finding")) == {"waits": ("0", "1")}
+
+
+def test_a_rank_is_a_square_in_its_own_colour_and_a_missing_one_is_dashed_in_the_red():
+    shapes = waits_for(EDGES, "A finding").layout.shapes
+    assert [shape.fillcolor for shape in shapes[:3]] == [rank_colour(rank) for rank in range(3)]
+    assert (shapes[3].line.dash, shapes[3].line.color) == ("dash", colour("wrong"))
+    assert all(shape.path.count("Q") == 4 for shape in shapes), "four round corners"
+
+
+def test_from_rank_8_on_a_second_line_tells_it_from_the_one_with_its_colour():
+    assert len(waits_for({8: [0]}, "A finding").layout.shapes) == 3
+
+
+def test_a_word_stands_beside_the_red():
+    words = [trace.text for trace in waits_for(EDGES, "A finding").data if trace.mode == "text" and not trace.name]
+    assert words == [("is missing",)]
 
 
 def test_its_table_says_who_waits_for_whom():

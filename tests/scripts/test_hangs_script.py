@@ -1,0 +1,60 @@
+"""scripts/hangs.py on real ranks: sound it ends well; broken, torch's own words are what the chapter says they are."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FAULTS = ("order", "shape", "die")
+LAST = 3
+
+
+def run(*options, nranks=4):
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(nranks)]
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "CUDA_VISIBLE_DEVICES": ""}
+    return subprocess.run(
+        [*command, "scripts/hangs.py", *options], cwd=ROOT, env=env, capture_output=True, text=True, timeout=120
+    )
+
+
+def steps(done, number):
+    """Ranks that got through a step, and the sum that they found."""
+    return dict(sorted(re.findall(rf"rank (\d+) step {number}: (\S+)", done.stdout)))
+
+
+@pytest.mark.parametrize(("options", "nranks"), [((), 1), (("--ask",), 4), (("slow", "--timeout", "60"), 3)])
+def test_without_a_fault_every_rank_gets_through(options, nranks):
+    done = run(*options, nranks=nranks)
+    assert done.returncode == 0, done.stderr[-2000:]
+    want = {str(rank): str(nranks) for rank in range(nranks)}
+    assert [steps(done, number) for number in (1, 2, 3)] == [want] * 3
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_ends_the_job_in_its_second_step(fault):
+    done = run(fault, "--timeout", "5")
+    assert done.returncode != 0
+    assert len(steps(done, 1)) == 4 and steps(done, 3) == {}
+
+
+def test_torch_blames_a_rank_that_waited_and_names_no_other():
+    done = run("skip", "--timeout", "5")
+    assert len(steps(done, 1)) == 4 and steps(done, 2) == {}
+    root = re.search(r"Root Cause.*?rank +: (\d+)", done.stderr, re.S)
+    assert int(root[1]) != LAST, done.stderr[-2000:]
+    said = [line for line in done.stderr.splitlines() if "RuntimeError" in line]
+    assert said and all("Timed out" in line or "peer" in line for line in said)
+    assert not any(f"ank {LAST}" in line for line in said)
+
+
+def test_who_does_not_come_is_named_when_somebody_asks():
+    assert f"Ranks {LAST} failed to pass monitoredBarrier" in run("skip", "--timeout", "5", "--ask").stderr
+
+
+def test_a_fault_that_it_does_not_know_is_refused():
+    done = run("sleep", nranks=1)
+    assert done.returncode != 0 and "invalid choice: 'sleep' (choose from" in done.stderr
