@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import atexit
 import contextlib
+import gc
 import os
 import runpy
 import signal
@@ -27,13 +28,12 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
-import psutil
 import torch
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
 from . import hooks, notes, streams, verdict
-from .positions import DEAD, ENDED, Position, compose
+from .positions import ENDED, GONE, Position, compose, of_dead, without_ended
 from .worker import as_raised
 
 TICK = 0.05  # seconds between a rank's looks at its notes and at the alarm; the store serves 1000 looks a second
@@ -45,8 +45,8 @@ _watcher: Watcher | None = None
 def watch(timeout: float = 10.0) -> None:
     """Report when a collective takes more than `timeout` seconds on this rank, or another rank asks; then end the process.
 
-    Call it on every rank, after init_process_group and before a DistributedDataParallel is made. A second call only changes the
-    timeout. Raises RuntimeError without a process group, ValueError for a timeout that is not a number above 0.
+    Call it on every rank, at the same place, after init_process_group. A second call only changes the timeout. Raises RuntimeError
+    without a process group, ValueError for a timeout that is not a number above 0.
     """
     global _watcher
     if not isinstance(timeout, int | float) or isinstance(timeout, bool) or not timeout > 0:
@@ -71,14 +71,16 @@ class Watcher:
         self._main = threading.main_thread().ident
         self._reporting, self._over = threading.Lock(), threading.Event()
         self._thread = threading.Thread(target=self._watch, name="hangs", daemon=True)
-        self._store.set(f"process/{self.rank}", f"{socket.gethostname()} {os.getpid()}")
+        self._store.set(f"process/{self.rank}", f"{_machine()} {os.getpid()}")
 
     def start(self) -> None:
         """Take notes from now on, look at them, and hear of exceptions."""
         on_gpu = "nccl" in dist.get_backend()
         device = torch.device("cuda", torch.cuda.current_device()) if on_gpu else torch.device("cpu")
         completion = streams.StreamCompletion(streams.Cuda(device)) if on_gpu else hooks.Completion()
-        hooks.install(notes.Writer(self._region, self.rank), completion, device.type, everywhere=True)
+        noter = hooks.install(notes.Writer(self._region, self.rank), completion, device.type, everywhere=True)
+        if _ddp_made():
+            noter.below.install()
         sys.excepthook = self._hearing(sys.excepthook)
         atexit.register(self._leave)
         self._thread.start()
@@ -169,26 +171,21 @@ class Watcher:
 
     def _gathered(self) -> list[Position | None]:
         """Every rank's position, in rank order; None for those that did not answer in time."""
-        end, found, dead = time.monotonic() + ANSWER, [None] * self.nranks, DEAD
+        end, found, first = time.monotonic() + ANSWER, [None] * self.nranks, True
         while time.monotonic() < end and not all(found):
             for rank in [rank for rank, position in enumerate(found) if position is None]:
                 if self._store.check([f"rank/{rank}"]):
                     found[rank] = Position.load(self._store.get(f"rank/{rank}"))
-                elif self._dead(rank):
-                    found[rank] = dead
-            dead = ENDED
+                elif dead := self._dead(rank):
+                    found[rank] = dead if first or dead != GONE else ENDED
+            first = False
             time.sleep(TICK / 5)
-        return found
+        return without_ended(found)
 
-    def _dead(self, rank: int) -> bool:
-        """Certain only on this machine."""
-        host, pid = self._store.get(f"process/{rank}").decode().split()
-        if host != socket.gethostname():
-            return False
-        try:
-            return psutil.Process(int(pid)).status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
-        except psutil.NoSuchProcess:
-            return True
+    def _dead(self, rank: int) -> Position | None:
+        """How its process has ended: known only on this machine."""
+        machine, pid = self._store.get(f"process/{rank}").decode().rsplit(maxsplit=1)
+        return of_dead(int(pid)) if machine == _machine() else None
 
     def _wait_for(self, keys: list[str], seconds: float) -> None:
         end = time.monotonic() + seconds
@@ -211,6 +208,19 @@ class Watcher:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(EXIT_CODE)
+
+
+def _machine() -> str:
+    """Where a process id means the same process: containers may share a host's name."""
+    try:
+        return f"{socket.gethostname()} {Path('/proc/self/ns/pid').readlink()}"
+    except OSError:  # not Linux
+        return socket.gethostname()
+
+
+def _ddp_made() -> bool:
+    """Is there a DistributedDataParallel already? Then nobody will hear of the first that is made."""
+    return any(issubclass(type(found), torch.nn.parallel.DistributedDataParallel) for found in gc.get_objects())
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -21,7 +21,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from . import hangs, inside, joining
+from . import inside, joining
 from .devices import find_gpus
 from .launch import loopback
 from .launched import LOOPBACK, Launched, launched
@@ -56,6 +56,8 @@ def job(timeout: float = 10.0) -> Iterator[Job]:
     leave together. Raises RuntimeError in a process that is in no job or in a group already, ValueError for an environment that
     lacks something, TimeoutError naming the ranks that did not come.
     """
+    from . import hangs  # `python -m helpers.ranks.hangs` imports this package first
+
     place = _place()
     for name in ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME") if place.nnodes == 1 else ():
         os.environ.setdefault(name, loopback())

@@ -6,8 +6,13 @@ JSON, never pickle: whoever can reach the job's store could write into it.
 from __future__ import annotations
 
 import json
+import os
+import signal
 import time
 from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
 
 from . import letters, reasons, verdict
 from .notes import Journal, Note, State
@@ -15,7 +20,8 @@ from .verdict import Failure
 
 KINDS = ("died", "raised", "not answering", "stuck", "consequence", "finished")
 _SILENT = "not answering: it has died, or Python's lock (the GIL) is held"
-_NOTHING = Journal((), 0, 0, 0)
+NOTHING = Journal((), 0, 0, 0)
+_EXIT_CODE = 49  # of the fields of /proc/PID/stat after the name: proc(5) counts it as 52
 
 
 @dataclass(frozen=True)
@@ -29,7 +35,7 @@ class Position:
 
     def dump(self) -> str:
         """Times become ages: clocks differ between machines."""
-        now, journal = time.monotonic(), self.journal or _NOTHING
+        now, journal = time.monotonic(), self.journal or NOTHING
         found = [note._replace(since=now - note.since, state=int(note.state)) for note in journal.notes]
         return json.dumps([self.kind, self.text, self.traceback, found, journal[1:]])
 
@@ -43,8 +49,27 @@ class Position:
         return cls(kind, words, traceback, Journal(notes, *head))
 
 
-DEAD = Position("died", "died: its process is gone, the launcher knows how")
+GONE = Position("died", "died: its process is gone, the launcher knows how")
 ENDED = Position("stuck", "ended before it could answer")  # by the launcher, which had seen the death of another
+_TERMINATED = Position("died", verdict.died_text(-signal.SIGTERM, after_done=False))
+
+
+def of_dead(pid: int) -> Position | None:
+    """How a process of this machine has died; None while it lives."""
+    try:
+        if psutil.Process(pid).status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
+            return None
+        status = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[_EXIT_CODE])
+    except (psutil.NoSuchProcess, OSError):  # its parent knows; or this is not Linux
+        return GONE
+    return Position("died", verdict.died_text(os.waitstatus_to_exitcode(status), after_done=False))
+
+
+def without_ended(found: list[Position | None]) -> list[Position | None]:
+    """Beside another death, SIGTERM is how a launcher ends the rest: no cause."""
+    if all(position in (None, _TERMINATED) or position.kind != "died" for position in found):
+        return found
+    return [ENDED if position == _TERMINATED else position for position in found]
 
 
 def compose(positions: list[Position | None], why: str) -> str:
@@ -52,7 +77,7 @@ def compose(positions: list[Position | None], why: str) -> str:
     known = [position or Position("not answering", _SILENT) for position in positions]
     failures = [Failure(rank, p.kind, p.text, p.traceback) for rank, p in enumerate(known) if p.kind != "finished"]
     failures.sort(key=lambda failure: KINDS.index(failure.kind))
-    journals = [p.journal or _NOTHING for p in known]
+    journals = [p.journal or NOTHING for p in known]
     disagreement = verdict.mismatch(journals) or letters.unlike(journals)
     if disagreement:
         failures.insert(0, Failure(None, "mismatch", disagreement))

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 import time
 
+import psutil
 import pytest
 import torchruns
 
 from helpers.ranks import hangs, notes, positions
+from helpers.ranks.envelopes import Peer
 from helpers.ranks.notes import State
 from helpers.ranks.positions import Position
 
@@ -28,8 +33,8 @@ FAULTS = {
     "raise": ["rank 3 raised ValueError: boom", 'raise ValueError("boom")', f"ranks 0-2: {WAITING}"],
     "gil": ["rank 3 not answering: it has died, or Python's lock (the GIL) is held", f"ranks 0-2: {WAITING}"],
     "leave": ["rank 3 finished without entering all_reduce #2 of float32[1024]", "rank 3: finished"],
-    "kill": ["rank 3 died: its process is gone", "all_reduce #2 of float32[1024] at hanging.py line"],
-    "kill rank 0": ["rank 0 died: its process is gone", "all_reduce #2 of float32[1024] at hanging.py line"],
+    "kill": ["rank 3 died: SIGKILL", "all_reduce #2 of float32[1024] at hanging.py line"],
+    "kill rank 0": ["rank 0 died: SIGKILL", "all_reduce #2 of float32[1024] at hanging.py line"],
     "ddp": ["waiting in all_reduce #5 (DistributedDataParallel) of float32[72]", "rank 3: running at hanging.py line"],
 }
 
@@ -47,6 +52,25 @@ def test_the_report_names_the_cause_and_the_job_ends(fault):
     report = ended.err[ended.err.index("hang report") :]
     for text in FAULTS[fault]:
         assert text in report, report
+
+
+LATE = """
+import sys, time, torch, torch.distributed as dist
+from helpers.ranks import hangs
+dist.init_process_group("gloo")
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 8))
+hangs.watch(2)
+if dist.get_rank() == 1:
+    time.sleep(300)
+model(torch.ones(2, 8)).sum().backward()
+"""
+
+
+def test_a_model_that_was_made_before_is_watched_too(tmp_path):
+    script = tmp_path / "late.py"
+    script.write_text(LATE)
+    (ended,) = torchruns.run(str(script), nproc=2)
+    assert "rank 1 has not reached all_reduce #1 (DistributedDataParallel) of float32[72]" in ended.err, ended.err
 
 
 def test_a_slow_rank_within_the_deadline_is_no_fault():
@@ -70,11 +94,54 @@ def test_the_first_cause_comes_first():
     stuck, raised = Position("stuck", "waiting in barrier #1"), Position("raised", "raised ValueError: boom")
     assert positions.compose([stuck, raised, None], "").startswith("rank 1 raised ValueError: boom")
     assert positions.compose([stuck, stuck, None], "no progress").startswith("rank 2 not answering")
-    assert positions.compose([stuck, positions.DEAD, raised], "no progress").startswith("rank 1 died")
+    assert positions.compose([stuck, positions.GONE, raised], "no progress").startswith("rank 1 died")
     assert (
         positions.compose([stuck, stuck], "no progress for 1 s")
         == "no progress for 1 s\nranks 0, 1 waiting in barrier #1"
     )
+
+
+def test_how_a_process_has_died_is_read_from_what_is_left_of_it():
+    sleeper = [sys.executable, "-c", "import time; time.sleep(60)"]
+    for number, text in ((signal.SIGKILL, "died: SIGKILL"), (signal.SIGTERM, "died: SIGTERM")):
+        process = subprocess.Popen(sleeper)
+        assert positions.of_dead(process.pid) is None
+        process.send_signal(number)
+        while psutil.Process(process.pid).status() != psutil.STATUS_ZOMBIE:
+            time.sleep(0.01)
+        assert positions.of_dead(process.pid) == Position("died", text)
+        process.wait()
+        assert positions.of_dead(process.pid) == positions.GONE
+
+
+def test_whom_the_launcher_has_ended_is_no_cause():
+    ended, killed = Position("died", "died: SIGTERM"), Position("died", "died: SIGKILL")
+    assert positions.without_ended([ended, killed, None]) == [positions.ENDED, killed, None]
+    assert positions.without_ended([ended, positions.GONE]) == [positions.ENDED, positions.GONE]
+    assert positions.without_ended([ended, None, ended]) == [ended, None, ended], "somebody else has sent it"
+
+
+def test_a_report_says_who_keeps_whom_waiting():
+    def position(kind: str, *ops: tuple) -> Position:
+        region = memoryview(bytearray(notes.REGION))
+        writer = notes.Writer(region)
+        for op, peers in ops:
+            writer.enter(op, "float32[4]", peers=peers, where="train.py line 7")
+        journal = notes.read(region)
+        return Position.load(Position(kind, f"waiting in {journal.inside}", journal=journal).dump())
+
+    waits, gone = (
+        position("stuck", ("recv", [Peer(False, 1)])),
+        Position("finished", "finished", journal=positions.NOTHING),
+    )
+    said = "rank 0 waits to receive from rank 1, which has finished\nrank 0 waiting in recv from rank 1 of float32[4]"
+    assert positions.compose([waits, gone], "") == f"{said}\nrank 1: finished"
+    assert positions.compose([waits, gone], "no progress for 1 s").startswith("no progress for 1 s: rank 0 waits")
+    reduces = position("stuck", ("all_reduce", ()))
+    for silent in (None, positions.ENDED):
+        assert "has not reached" not in positions.compose([reduces, silent], "no progress for 1 s"), (
+            "nothing is known of it"
+        )
 
 
 @pytest.mark.parametrize("timeout", [0, -1, "10", None, True, float("nan")])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -211,6 +213,30 @@ def test_a_lab_runs_unchanged_under_srun():
         assert code == 0, err[-2000:]
         said = ["4 ranks, gloo, CPU", "gloo", True, [0, 1, 2], True, 3, 1, str(rank), str(rank), "lo"]
         assert out == f"[rank {rank}] {said}\nFalse\n"
+
+
+DIES = """
+import os, signal, sys, time, torch, torch.distributed as dist
+from helpers.ranks import job
+with job(timeout=2) as j:
+    dist.all_reduce(torch.ones(4))
+    if j.rank == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if j.rank == 1:
+        time.sleep(1)
+    dist.all_reduce(torch.ones(4))
+"""
+
+
+def test_when_rank_0_dies_with_the_store_the_others_say_so_and_end():
+    began = time.monotonic()
+    (code, *_), *others = play(DIES, 3, job=os.getpid() + 3)
+    assert code == -signal.SIGKILL and time.monotonic() - began < 60
+    for rank, (code, _, err) in enumerate(others, 1):
+        assert code == 1
+        report = err[err.index("hang report") :]
+        assert f"rank {rank} lost a peer in all_reduce #2 of float32[4] at <string> line 10 (a consequence)" in report
+        assert "the job's store does not answer: rank 0 or the launcher is gone" in report
 
 
 LISTENING = """
