@@ -224,28 +224,26 @@ def _describe_making(op: str, original: Callable) -> Callable:
 
 def describer(op: str, original: Callable) -> Callable:
     """A function of a call's arguments: what `Writer.enter` wants to know of it, except the line; None: it is not noted."""
-    places = {name: i for i, name in enumerate(inspect.signature(original).parameters)}
+    names = tuple(inspect.signature(original).parameters)
     tensor, numbered = COLLECTIVES.get(op, "tensor"), op in COLLECTIVES
-    roots = [name for name in _ROOTS if name in places]
-    reduces, parts = "op" in places, [name for name in _PARTS if name in places]
-
-    def value(name: str, args: tuple, kwargs: dict) -> object:
-        return kwargs[name] if name in kwargs else args[i] if (i := places[name]) < len(args) else None
+    roots = [name for name in _ROOTS if name in names]
+    reduces, parts = "op" in names, [name for name in _PARTS if name in names]
 
     def describe(args: tuple, kwargs: dict) -> tuple | None:
-        group = value("group", args, kwargs)
+        value = (dict(zip(names, args, strict=False)) | kwargs).get
+        group = value("group")
         if group is dist.GroupMember.NON_GROUP_MEMBER:  # torch warns and does nothing
             return None
-        peer = _global_rank(((name, value(name, args, kwargs)) for name in roots), group)
-        what = tensor_text(value(tensor, args, kwargs)) if tensor else ""
+        peer = _global_rank(((name, value(name)) for name in roots), group) if roots else None
+        what = tensor_text(value(tensor)) if tensor else ""
         if not numbered:
-            tag = _tag(value("tag", args, kwargs), group)
+            tag = _tag(value("tag"), group)
             return op, what, "", group_text(group), (Peer("send" in op, peer, tag),)
-        if any(_uneven(value(name, args, kwargs)) for name in parts):
+        if parts and any(_uneven(value(name)) for name in parts):
             what = ""  # sizes may differ from rank to rank
-        if roots and peer is not None:
+        if peer is not None:
             what = f"{what} root {peer}".lstrip()
-        if reduces and (kind := value("op", args, kwargs)) not in (None, dist.ReduceOp.SUM):
+        if reduces and (kind := value("op")) not in (None, dist.ReduceOp.SUM):
             what = f"{what} {getattr(kind, 'name', 'custom').lower()}"
         return op, what, "", group_text(group)
 

@@ -6,6 +6,7 @@ record when it enters a collective, and changes its state when that completes.
 
 from __future__ import annotations
 
+import functools
 import struct
 import time
 import zlib
@@ -21,7 +22,7 @@ RECORD = 320  # bytes of one record
 _HEAD = struct.Struct(
     "<QIIII"
 )  # records; collectives of all ranks, and their checksum; of subgroups; messages' checksum
-_REC = struct.Struct("<QdBH")  # record number + 1, since, state, length of the text
+_REC = struct.Struct("<QdBHI")  # record number + 1, since, state, length of the text, the collective's number
 _SINCE = struct.Struct("<dB")
 _MET, _MET_AT = (
     struct.Struct("@d"),
@@ -39,6 +40,9 @@ class State(IntEnum):
     """
 
     LAUNCHED, INSIDE, DONE, FAILED, QUEUED = range(5)
+
+
+_INSIDE = int(State.INSIDE)
 
 
 class Note(NamedTuple):
@@ -122,7 +126,7 @@ class Writer:
         _HEAD.pack_into(self._region, 0, 0, 0, 0, 0, 0)
         _STEPS.pack_into(self._region, _STEPS_AT, 0, 0)
         self._region[RECORD:] = bytes(REGION - RECORD)
-        self._count = self._checksum = self._sent = 0
+        self._count = self._entered = self._checksum = self._in_subgroups = self._sent = 0
         self._numbers: dict[str, int] = {}
         self._messages: dict[tuple, int] = {}
 
@@ -139,20 +143,21 @@ class Writer:
 
         group: packed, "" for all ranks; None for what is no collective of anybody's.
         """
+        envelope = pack_peers(self._counted(peers, group, agreed)) if peers else ""
+        text, signature = _encoded(op, agreed, more, group or "", envelope, where)
         number = 0
         if group is not None and not peers:
             number = self._numbers[group] = self._numbers.get(group, 0) + 1
-            if not group:
-                self._checksum = zlib.crc32(f"{op} {agreed}".encode(), self._checksum)
-        envelope = pack_peers(self._counted(peers, group, agreed)) if peers else ""
-        fields = op, str(number), _fitted(agreed), more[:30], group or "", envelope, where[-60:]  # they fit a record
-        text = _FIELD.join(fields).encode()[: RECORD - _REC.size]
-        at, self._count = self._at(self._count), self._count + 1
+            if group:
+                self._in_subgroups += 1
+            else:
+                self._entered, self._checksum = number, zlib.crc32(signature, self._checksum)
+        record, self._count = self._count, self._count + 1
+        at = RECORD * (1 + record % KEPT)
         self._region[at + _REC.size : at + _REC.size + len(text)] = text
-        _REC.pack_into(self._region, at, self._count, time.monotonic(), State.INSIDE, len(text))
-        subgroups = sum(self._numbers.values()) - self._numbers.get("", 0) if len(self._numbers) > 1 or group else 0
-        _HEAD.pack_into(self._region, 0, self._count, self._numbers.get("", 0), self._checksum, subgroups, self._sent)
-        return self._count - 1
+        _REC.pack_into(self._region, at, record + 1, time.monotonic(), _INSIDE, len(text), number)
+        _HEAD.pack_into(self._region, 0, record + 1, self._entered, self._checksum, self._in_subgroups, self._sent)
+        return record
 
     def _counted(self, peers: Sequence[Peer], group: str | None, agreed: str) -> list[Peer]:
         """Messages between two ranks, with one tag, arrive in the order in which they were sent: so the number tells which is which.
@@ -174,7 +179,7 @@ class Writer:
     def mark(self, record: int, state: State) -> None:
         """The operation changed its state now."""
         if record >= self._count - KEPT:
-            _SINCE.pack_into(self._region, self._at(record) + 8, time.monotonic(), state)
+            _SINCE.pack_into(self._region, RECORD * (1 + record % KEPT) + 8, time.monotonic(), state)
 
     def met(self) -> None:
         """The rank has met the others and can take calls."""
@@ -184,9 +189,12 @@ class Writer:
         """Progress of this call: `done` steps of `total` (None: nobody knows)."""
         _STEPS.pack_into(self._region, _STEPS_AT, done, 0 if total is None else total + 1)
 
-    @staticmethod
-    def _at(record: int) -> int:
-        return RECORD * (1 + record % KEPT)
+
+@functools.lru_cache(256)
+def _encoded(op: str, agreed: str, more: str, group: str, envelope: str, where: str) -> tuple[bytes, bytes]:
+    """A record's text, and what of it counts in the checksum. Kept, since most notes of a loop are the same."""
+    fields = op, _fitted(agreed), more[:30], group, envelope, where[-60:]  # they fit a record
+    return _FIELD.join(fields).encode()[: RECORD - _REC.size], f"{op} {agreed}".encode()
 
 
 def _fitted(agreed: str) -> str:
@@ -224,9 +232,9 @@ def read(region: memoryview) -> Journal:
 
 def _read_note(region: memoryview, record: int) -> Note | None:
     at = RECORD * (1 + record % KEPT)
-    owner, since, state, length = _REC.unpack_from(region, at)
+    owner, since, state, length, number = _REC.unpack_from(region, at)
     fields = bytes(region[at + _REC.size : at + _REC.size + length]).decode(errors="replace").split(_FIELD)
-    if owner != record + 1 or len(fields) != 7:
+    if owner != record + 1 or len(fields) != 6:
         return None
-    op, number, *texts = fields
-    return Note(op, int(number), *texts, State(state), since)
+    op, *texts = fields
+    return Note(op, number, *texts, State(state), since)

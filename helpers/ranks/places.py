@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sysconfig
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import FrameType
 
@@ -29,12 +29,17 @@ def place(filename: str) -> str:
     return "cell" if in_cell else Path(filename).name
 
 
+@lru_cache(1024)
+def _line(filename: str, number: int) -> str:
+    return f"{place(filename)} line {number}"
+
+
 def caller(frame: FrameType | None) -> str:
     """The nearest line of the reader's own at or above `frame`, "" when there is none."""
     while frame is not None:
         filename = frame.f_code.co_filename
         if own(filename):
-            return f"{place(filename)} line {frame.f_lineno}"
+            return _line(filename, frame.f_lineno)
         frame = frame.f_back
     return ""
 
