@@ -65,6 +65,7 @@ class Call:
         self.stacks: tuple[float, dict[int, str]] = (0.0, {})  # when `status` last asked for them, and what it was told
         self._checked = self.began
         self._halted: dict[int, float] = {}  # ranks that are stopped, and since when
+        self._mute: dict[int, float] = {}  # ranks that have closed their end of the call's pipe, and when
         self._away: list[tuple[float, float]] = []  # callbacks of ours: when, and for how many seconds
 
     def send(self, message: bytes) -> None:
@@ -132,6 +133,7 @@ class Call:
             message = member.call.receive()
         except EOFError:
             self.team.unregister(member.call)
+            self._mute.setdefault(member.rank, time.monotonic())
             return False
         if message is None:
             return False
@@ -183,6 +185,8 @@ class Call:
         inside = [n for m in self.pending if (n := notes.read(m.region).inside)]
         if any(self._waited(note.since, now) > timeout for note in inside):
             self.stuck = f"no progress for {timeout:g} s"
+        elif mute := [m.rank for m in self.pending if now - self._mute.get(m.rank, now) > GRACE]:  # nor has it died
+            self.stuck = f"no pipe leads to {ranks_text(mute)} any more"
         elif halted := self._stopped(now):
             self.stuck = f"{ranks_text(halted)} stopped by a signal more than {timeout:g} s ago"
         elif any(now - note.since > GRACE for note in inside):

@@ -14,6 +14,7 @@ import selectors
 import shutil
 import signal
 import socket
+import tempfile
 import threading
 import time
 import warnings
@@ -107,11 +108,12 @@ class Team:
     def _start_all(self) -> None:
         """No rank is begun and not finished: half a message would make the server print of it, and leave its pipes open here."""
         try:
-            warm_up()
-            for rank in range(self.world.nranks):
-                if self._unwanted:
-                    break
-                self._start(rank)
+            with _somewhere():
+                warm_up()
+                for rank in range(self.world.nranks):
+                    if self._unwanted:
+                        break
+                    self._start(rank)
         finally:
             if self._unwanted:  # `kill` may have come and gone
                 self.kill()
@@ -217,6 +219,23 @@ def _close(member: Member) -> None:
 def loopback() -> str:
     """The name of the loopback interface: everything between ranks of one machine goes over it, and only over it."""
     return next((name for _, name in socket.if_nameindex() if name in ("lo", "lo0")), "lo")
+
+
+@contextlib.contextmanager
+def _somewhere() -> Iterator[None]:
+    """Ranks begin in the caller's folder; where that has been removed meanwhile, in the one for temporary files."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        gone = os.open(".", os.O_RDONLY)
+        os.chdir(tempfile.gettempdir())
+        try:
+            yield
+        finally:
+            os.fchdir(gone)
+            os.close(gone)
+    else:
+        yield
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import traceback
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +18,7 @@ from .pack import pack_call
 from .pending import Pending
 from .status import Status
 from .turn import Turn
+from .verdict import RankError
 
 START_LIMIT = 120.0  # seconds for all ranks to meet; NCCL on 8 GPUs may take several
 STOP_LIMIT = 5.0  # seconds that close() gives a call of another thread to notice that its ranks are gone
@@ -100,8 +102,15 @@ class Ranks:
         """
         self._refuse_if_closed()
         order, message = self._order(limit, on_emit, live), pack_call(fn, args, kwargs)
-        with Hold() as hold:
-            return self._serve(self._take_turn(), order, message, hold)
+        try:
+            with Hold() as hold:
+                return self._serve(self._take_turn(), order, message, hold)
+        except RankError as error:
+            traceback.clear_frames(
+                error.__traceback__
+            )  # IPython keeps the last error, which must not keep the ranks alive
+            del self
+            raise
 
     def run_async(
         self,

@@ -6,8 +6,8 @@ Order matters: first the promise to die with the parent, then the pipes, then th
 from __future__ import annotations
 
 import faulthandler
-import fcntl
 import mmap
+import multiprocessing
 import os
 import pickle
 import signal
@@ -22,7 +22,7 @@ from typing import TextIO
 import torch
 import torch.distributed as dist
 
-from . import emulate, hooks, inside, joining, notes, pack, places, streams
+from . import emulate, hooks, inside, joining, mortal, notes, pack, places, streams
 
 STACK_SIGNAL = signal.SIGUSR1
 FIT_WITHIN = 0.2  # seconds in which a rank that raised must have completed what it enqueued
@@ -71,14 +71,18 @@ class Raised:
 
 def main(seat: Seat) -> None:
     """The body of the process: become a rank, then serve calls until the control pipe closes."""
-    _die_with(seat.control)
+    mortal.die_with(seat.control)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    multiprocessing.current_process().daemon = False  # it may have children, as under torchrun: a DataLoader's workers
+    multiprocessing.set_start_method(None, force=True)  # Python's default, not the one by which it was started itself
     _redirect(seat)
     _set_environment(seat.env)
-    lock = threading.Lock()
+    lock, rank = threading.Lock(), os.getpid()
 
     def send(*message: object) -> None:
+        if os.getpid() != rank:
+            raise RuntimeError("emit() works in the rank itself, not in a process that it has forked")
         with lock:
             seat.call.send_bytes(pickle.dumps(message))
 
@@ -94,7 +98,10 @@ def main(seat: Seat) -> None:
         return send("raised", as_raised(error), False)
     send("done", pickle.dumps(None), False)
     while True:
-        send(*_serve(seat.call.recv_bytes(), noter))
+        answer = _serve(seat.call.recv_bytes(), noter)
+        if os.getpid() != rank:  # a process forked in the call, which did not end there
+            _end_fork(*answer)
+        send(*answer)
 
 
 def _serve(message: bytes, noter: hooks.Noter) -> tuple:
@@ -112,6 +119,13 @@ def _serve(message: bytes, noter: hooks.Noter) -> tuple:
     return *answer, bool(vars(inside.here))
 
 
+def _end_fork(kind: str, body: object, *_: object) -> None:
+    """It has no one to answer to: it ends with its function, as a script's fork ends with the script."""
+    if kind == "raised":
+        sys.stderr.write(body.full)
+    os._exit(kind == "raised")
+
+
 def _fit(completion: hooks.Completion) -> bool:
     """After an exception: is everything enqueued complete, and the GPU well? If not, this rank must not serve another call."""
     try:
@@ -127,24 +141,6 @@ def _flush() -> None:
             getattr(sys, name).flush()
         except (ValueError, OSError, AttributeError):
             setattr(sys, name, _text_stream(fd))
-
-
-def _die_with(control: Connection) -> None:
-    """When the parent's end closes, the kernel kills this process, even while it holds the GIL or is blocked in C++."""
-    if hasattr(fcntl, "F_SETSIG"):
-        fd = control.fileno()
-        fcntl.fcntl(fd, fcntl.F_SETOWN, os.getpid())
-        fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGKILL)
-        fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) | os.O_ASYNC)
-        if control.poll(0):  # it closed before we were ready to hear of it
-            os.kill(os.getpid(), signal.SIGKILL)
-    else:  # not Linux: a thread notices, unless the GIL is held
-        threading.Thread(target=_wait_for_end, args=(control,), name="control", daemon=True).start()
-
-
-def _wait_for_end(control: Connection) -> None:
-    control.poll(None)
-    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _redirect(seat: Seat) -> None:

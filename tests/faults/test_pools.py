@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import psutil
 import pytest
-from kernels import HEALTHY, SUMS, all_gone
+from kernels import FOUR, HEALTHY, SUMS, all_gone
 
 GONE = 5 * 1.0  # seconds: five times the figure
 
@@ -89,6 +90,14 @@ def test_a_pool_that_nobody_holds_is_ended(kernel):
     assert all_gone([int(pid) for pid in pids.split()], GONE)
 
 
+def test_the_last_error_keeps_no_ranks_alive(kernel):
+    """IPython holds it, and by its frames all that they knew: a cell that makes its ranks anew must end the old ones."""
+    pids = prints(kernel, "two = Ranks(2, backend='gloo'); print(*two.run(os.getpid))")
+    assert kernel.run("two.run(lambda: 1 / 0)").error.startswith("RankError: ranks 0, 1 raised ZeroDivisionError")
+    kernel.run("two = None")
+    assert all_gone([int(pid) for pid in pids.split()], GONE)
+
+
 def test_a_closed_pool_says_so(kernel):
     cell = kernel.run("two = Ranks(2, backend='gloo'); two.close(); two.close(); two.run(healthy)")
     assert cell.error == "RuntimeError: these ranks are closed: make new ones with Ranks()"
@@ -131,6 +140,68 @@ def test_a_rank_may_fork_and_its_child_does_not_answer_for_it(kernel):
     assert text == "[0, 0, 0, 0]\n"
 
 
+def test_what_a_rank_forks_ends_with_it(kernel):
+    """At once when its ranks do, however it is busy; and it has no part in the rank's own calls."""
+    text = prints(
+        kernel,
+        "def f():\n"
+        "    if (child := os.fork()) == 0: sum(range(10**12))\n"
+        "    return child\n"
+        "two = Ranks(2, backend='gloo'); children = two.run(f)\n"
+        "print(two.run(healthy)); two.close(); print(*children)",
+    )
+    sums, children = text.splitlines()
+    assert sums == "[8.0, 8.0]" and all_gone([int(pid) for pid in children.split()], GONE)
+
+
+def test_a_fork_that_does_not_end_in_the_call_ends_with_it_and_answers_nothing(kernel):
+    """Its answer would be taken for the rank's, and the rank's own for the next call's."""
+    text = prints(
+        kernel,
+        "def f():\n    child = os.fork()\n    return os.waitpid(child, 0)[1] if child else 'never'\n"
+        "print(r.run(f), r.run(f), r.run(healthy))\n"
+        "def g():\n    child = os.fork()\n    if not child: emit('never')\n    return os.waitpid(child, 0)[1]\n"
+        "print(r.run(g, on_emit=say))",
+    )
+    assert text.startswith(f"{[0] * 4} {[0] * 4} {SUMS}")
+    assert text.endswith(f"{[256] * 4}\n") and text.count("RuntimeError: emit() works in the rank itself") == 4
+
+
+def test_a_data_loader_may_have_workers(kernel):
+    """As under torchrun: by Python's own way of starting a process, with a class of the cell."""
+    text = prints(
+        kernel,
+        "class Squares(torch.utils.data.Dataset):\n"
+        "    def __len__(self): return 8\n"
+        "    def __getitem__(self, i): return i * i\n"
+        "def load(): return [b.tolist() for b in torch.utils.data.DataLoader(Squares(), batch_size=4, num_workers=2)]\n"
+        "print(r.run(load)[3])",
+    )
+    assert text == "[[0, 1, 4, 9], [16, 25, 36, 49]]\n"
+
+
+def test_a_thread_that_never_ends_keeps_no_result_and_no_rank(kernel):
+    text = prints(
+        kernel,
+        "def f():\n    threading.Thread(target=time.sleep, args=(600,)).start()\n    return 7\n"
+        "two = Ranks(2, backend='gloo'); print(two.run(f)); pids = two.run(os.getpid)\n"
+        "start = time.monotonic(); two.close(); print(time.monotonic() - start, *pids)",
+    )
+    result, closed = text.splitlines()
+    seconds, *pids = closed.split()
+    assert result == "[7, 7]" and float(seconds) < GONE and all_gone([int(pid) for pid in pids], 0)
+
+
+def test_a_fork_server_that_is_shot_takes_its_ranks_with_it_and_the_next_call_starts_another(kernel):
+    pids = kernel.pids()
+    server = psutil.Process(pids[0]).parent()
+    server.kill()
+    assert all_gone([server.pid, *pids], GONE)
+    for socket in kernel.scratch.rglob("listener-*"):  # multiprocessing would keep it until the notebook ends
+        socket.unlink()
+    assert kernel.run(HEALTHY).error.startswith("RankError: ranks 0-3 ")
+
+
 def test_what_a_thread_prints_later_comes_with_a_later_call(kernel):
     prints(kernel, "r.run(lambda: threading.Timer(0.2, print, ['late']).start())\ntime.sleep(0.5)")
     assert prints(kernel, "r.run(lambda: None)").count("late") in (0, 4), "with the next call or not at all, never torn"
@@ -141,13 +212,25 @@ def test_a_rank_that_closes_its_output_goes_on(kernel):
     kernel.run("r.run(os._exit, 7)")  # what it closed stays closed as long as it lives
 
 
-def test_a_folder_that_is_gone_is_an_error_and_leaves_nothing(kernel):
-    cell = kernel.run(
+@pytest.mark.parametrize("server", ["warm", "cold"])
+def test_a_folder_that_is_gone_is_no_hindrance(kernel, server):
+    """Somebody has removed the notebook's folder: ranks begin in the one for temporary files, the notebook stays where it is."""
+    stop = (
+        "from multiprocessing import forkserver; r.close(); forkserver._forkserver._stop()\n"
+        if server == "cold"
+        else ""
+    )
+    text = prints(
+        kernel,
         "import tempfile; kept = os.getcwd(); gone = tempfile.mkdtemp(); os.chdir(gone); os.rmdir(gone)\n"
-        "try: Ranks(2, backend='gloo')\n"
+        f"{stop}try:\n"
+        "    with Ranks(2, backend='gloo') as two: print(two.run(healthy), set(two.run(os.getcwd)) == {tempfile.gettempdir()})\n"
+        "    try: os.getcwd()\n"
+        "    except FileNotFoundError: print('still gone')\n"
         "finally: os.chdir(kept)",
     )
-    assert cell.error.startswith("FileNotFoundError")
+    assert text == "[8.0, 8.0] True\nstill gone\n"
+    kernel.run("r.close(); " + FOUR.format(timeout=2.0))
 
 
 def test_a_rank_that_changes_its_folder_changes_only_its_own(kernel):

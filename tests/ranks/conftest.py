@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -37,8 +38,11 @@ def leftovers() -> Leftovers:
     return Leftovers()
 
 
+SHARED_MEMORY = ("torch_", "psm_", "sem.", "nccl-")  # how torch, multiprocessing and NCCL name theirs
+
+
 class Leftovers:
-    """What exists now and did not exist when this was made."""
+    """What exists now and did not exist when this was made; by its name, what is another program's does not count."""
 
     def __init__(self):
         self._before = self._now()
@@ -53,8 +57,8 @@ class Leftovers:
             "processes": processes,
             "descriptors": {(fd.name, _target(fd)) for fd in Path("/proc/self/fd").iterdir()},
             "threads": {thread.name for thread in threading.enumerate()},
-            "directories": set(Path(tempfile.gettempdir()).glob("bytes-in-motion-*")),
-            "shared memory": set(Path("/dev/shm").iterdir()),
+            "directories": set(Path(tempfile.gettempdir()).glob(f"bytes-in-motion-{os.getpid()}-*")),
+            "shared memory": {f for f in Path("/dev/shm").iterdir() if f.name.startswith(SHARED_MEMORY)},
         }
 
 
