@@ -20,7 +20,7 @@ _LOST_PEER = re.compile(
     "closed by peer|reset by peer|pair closure|Broken pipe|Connection refused|Timed out waiting|Socket Timeout"
     "|remote process exited|communicator was aborted|ncclRemoteError|ncclSystemError"
 )
-SHOWN = 8  # lines of states in a message; `details()` has every rank
+SHOWN = 8  # lines of states in a message, and runs of ranks in a line; `details()` has every rank
 _AGREED = re.compile(  # a tensor's type and size, a root, a reduction
     r"(\w+(?:\+\w+)*)(\[\d+\](?: in \d+ tensors)?)(?: root (\d+))?(?: (avg|product|min|max|band|bor|bxor|premul_sum|custom))?"
 )
@@ -180,8 +180,8 @@ def headline(failures: list[Failure], states: list[str]) -> str:
     same: dict[str, list[int]] = defaultdict(list)
     for rank, state in enumerate(states):
         same[state].append(rank)
-    who = "" if root.rank is None else f"{ranks_text(same.pop(states[root.rank]))} "
-    others = [f"{ranks_text(ranks)}: {state}" for state, ranks in same.items()]
+    who = "" if root.rank is None else f"{ranks_text(same.pop(states[root.rank]), most=SHOWN)} "
+    others = [f"{ranks_text(ranks, most=SHOWN)}: {state}" for state, ranks in same.items()]
     if len(others) > SHOWN:
         rest = sum(len(ranks) for ranks in list(same.values())[SHOWN - 1 :])
         others[SHOWN - 1 :] = [f"{rest} more ranks: see details()"]

@@ -49,8 +49,6 @@ def stuck(found: dict[int, Wait], gone: Collection[int]) -> set[int]:
 # what an operation lacks -------------------------------------------------------------------------------------------------
 def _wait(rank: int, note: Note, journals: Journals, came: dict[tuple[str, int], set[int]]) -> Wait:
     """came: by group and number, the ranks that have come to a collective: most ranks wait in the same one."""
-    if note.state == State.QUEUED:  # it waits for its own GPU
-        return Wait(rank, note, ())
     if note.collective:
         ranks, key = members(note, journals), (note.group, note.number)
         if key not in came:

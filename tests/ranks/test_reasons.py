@@ -165,6 +165,12 @@ def test_sixty_four_ranks_stay_readable():
         " a circle of 64 ranks"
     )
     assert len(why([SUM, SUM], *([SUM, SUM] if r % 2 else [SUM] for r in range(63)))) < 150
+    states = ["finished" if r % 2 else "waiting in barrier #1" for r in range(64)]
+    failures = [verdict.Failure(0, "stuck", states[0])]
+    assert verdict.headline(failures, states).splitlines() == [
+        "ranks 0, 2, 4, 6, 8, 10, 12, 14 and 24 more waiting in barrier #1",
+        "ranks 1, 3, 5, 7, 9, 11, 13, 15 and 24 more: finished",
+    ]
     apart = [[Step("do", Op("all_reduce", f"float32[{r}]"))] for r in range(64)]
     assert len(verdict.mismatch(ended(*apart)[0].journals())) < 600
 
@@ -196,6 +202,12 @@ def test_what_is_queued_on_a_gpu_has_not_come():
         writer.mark(0, State.INSIDE)
         writer.mark(1, State.QUEUED)
     assert "entered groups in different order" in reasons.cause(play.journals(), set())
+    behind = Play([[a]])  # behind its own GPU's work, and looked at long ago
+    assert len(list(itertools.islice(behind.steps(), 1))) == 1
+    behind._writers[0].mark(0, State.QUEUED)
+    journal = behind.journals()[0]
+    stale = journal._replace(notes=(journal.notes[0]._replace(since=0.0),))
+    assert waits.waits([stale, ended([])[0].journals()[0]], {1})[0].lacks == (1,), "never itself"
 
 
 def test_an_unknown_rank_is_never_accused():
@@ -203,6 +215,27 @@ def test_an_unknown_rank_is_never_accused():
     assert reasons.cause([*journals[:2], None], set()) is None
     assert reasons.cause([None, *journals[:2]], {2}) is None
     assert reasons.hopeless([*journals[:2], None], set()) is None
+
+
+def test_what_a_journal_has_overwritten_may_have_been_there():
+    part, rest = within("1", 0, 1)._replace(kind="launch"), within("2", 1)
+    play, gone = ended([part], [part, *[rest] * 80])
+    play._writers[0].mark(0, State.INSIDE)  # complete, and not yet seen to be
+    assert gone == {0, 1} and reasons.cause(play.journals(), {1}) is None
+    took = ended([send(1, kind="launch")], [recv(0), *[rest] * 80])[0]
+    took._writers[0].mark(0, State.INSIDE)
+    assert reasons.cause(took.journals(), {1}) is None
+    many = batch(*(Peer(True, rank) for rank in range(40, 1, -1)), Peer(False, 0))
+    crowd = Play([[send(1)], [many]])
+    assert len(list(itertools.islice(crowd.steps(), 2))) == 2
+    assert 0 not in waits.waits(crowd.journals(), set()) or not waits.waits(crowd.journals(), set())[0].lacks, "no room"
+
+
+def test_who_can_never_go_on():
+    play, gone = ended([recv(1)], [recv(2)], [recv(3)], [])
+    assert waits.stuck(waits.waits(play.journals(), gone), gone) == {0, 1, 2}
+    play, gone = ended([recv(1)], [recv(2)], [recv(3)], [], running=(3,))
+    assert waits.stuck(waits.waits(play.journals(), gone), gone) == set()
 
 
 def test_before_the_deadline_only_what_is_certain_counts():
