@@ -177,7 +177,9 @@ class Ranks:
 
     def _take_turn(self, watched: bool = False) -> Turn:
         if not self._busy.acquire(blocking=False):
-            raise RuntimeError("these ranks are in a call already: one call at a time, or a second Ranks()")
+            raise RuntimeError(
+                "these ranks are in a call already: wait for its result(), stop() it, or make a second Ranks()"
+            )
         self._turn = Turn(watched)
         return self._turn
 

@@ -11,6 +11,9 @@ _IN_RANKS = {
     "printing": "while True: print('x' * 99)",
     "emitting": "while True: emit('')",
     "sending 1 GB": "return bytes(10**9)",
+    "without their pipes": "for fd in range(3, 99):\n"  # not even the one that ends them with the notebook
+    "        if 'pipe:' in os.path.realpath(f'/proc/self/fd/{fd}'): os.close(fd)\n"
+    "    time.sleep(600)",
 }
 _IN_THE_NOTEBOOK = {
     "reading results": "def late(): print('ready ' * 4, flush=True); time.sleep(600)\n"

@@ -9,8 +9,9 @@ import pytest
 from kernels import HEALTHY, SUMS, Kernel, alive
 from pickles import LARGE, ON_THEIR_WAY, PICKLED
 from scenarios import DIED, RAISED, STUCK_OR_DIFFERENT, Scenario
+from vandals import VANDALS
 
-MATRIX = [*RAISED, *DIED, *STUCK_OR_DIFFERENT, *PICKLED, *LARGE]
+MATRIX = [*RAISED, *DIED, *STUCK_OR_DIFFERENT, *PICKLED, *LARGE, *VANDALS]
 RELAUNCH = 5 * 0.5  # seconds on top of a normal launch: five times the figure
 _RANKS = r"ranks? (\d[\d, -]*?)"
 _STATE = re.compile(rf"(?:RankError: )?{_RANKS}:? (raised|died|exited|waiting|lost|running|finished|taking|sending)")

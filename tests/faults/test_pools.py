@@ -140,6 +140,16 @@ def test_a_rank_may_fork_and_its_child_does_not_answer_for_it(kernel):
     assert text == "[0, 0, 0, 0]\n"
 
 
+def test_a_rank_that_closes_all_descriptors_is_named(kernel):
+    """Gloo ends the process when it finds its sockets gone, at once or in the next collective."""
+    text = prints(
+        kernel,
+        "def f():\n    if dist.get_rank() == 3: os.closerange(3, 10_000)\n    dist.all_reduce(torch.ones(4))\n"
+        "try: r.run(f)\nexcept RankError as error: print(error.root.kind, error.root.rank)",
+    )
+    assert text.endswith("died 3\n")
+
+
 def test_what_a_rank_forks_ends_with_it(kernel):
     """At once when its ranks do, however it is busy; and it has no part in the rank's own calls."""
     text = prints(
