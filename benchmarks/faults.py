@@ -173,12 +173,13 @@ def relaunches(kernel: Kernel, rounds: int) -> Iterator[Row]:
         took, cell = seconds(lambda: kernel.run(HEALTHY))
         healthy += cell.text == SUMS
         if not scenario.warm:
-            extra.append(took - median(normal))
+            extra.append((took - median(normal), scenario.name))
     n, names = len(MATRIX), "".join(f"; not: {name}" for name in wrong)
     yield Row("the error of a scenario, word for word", "all", f"{n - len(wrong)} of {n}{names}", not wrong)
     yield Row("the sums after it, in the same kernel", "100 %", f"{healthy} of {n}", healthy == n)
-    most = f"at most {max(extra):+.3f} s, median {median(extra):+.3f} s, {len(extra)} relaunches"
-    yield Row("  where the ranks are new, on top of a launch", "<= 0.5 s", most, max(extra) <= 0.5)
+    most, worst = max(extra)
+    found = f"median {median(more for more, _ in extra):+.3f} s, most {most:+.3f} s of {len(extra)} ({worst})"
+    yield Row("  where the ranks are new, on top of a launch", "<= 0.5 s", found, most <= 0.5)
 
 
 def leaks(kernel: Kernel, rounds: int) -> Iterator[Row]:

@@ -20,7 +20,7 @@ INSTALL_LIMIT = 600.0  # seconds
 @contextmanager
 def environment() -> Iterator[tuple[str, list[Launcher], dict[str, str]]]:
     """A Python with torch and everything else that is installed here, and with the peers: (python, who is there, why not)."""
-    with tempfile.TemporaryDirectory(prefix="bytes-in-motion-peers-") as folder:
+    with tempfile.TemporaryDirectory(prefix="other-launchers-") as folder:
         print("a virtual environment for the other launchers ...", flush=True)
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         python = Path(folder, "bin", "python")
@@ -38,7 +38,7 @@ def environment() -> Iterator[tuple[str, list[Launcher], dict[str, str]]]:
 def _see_what_is_here(folder: Path) -> None:
     """Packages of this environment are found in that one too, after its own: torch is not fetched again."""
     paths = {"base": str(folder), "platbase": str(folder)}
-    own = Path(sysconfig.get_path("purelib", vars=paths))
+    own = Path(sysconfig.get_path("purelib", "venv", paths))
     here = {sysconfig.get_path(name) for name in ("purelib", "platlib")}
     lines = [f"import site; site.addsitedir({path!r})" for path in sorted(here)]
     (own / "outer.pth").write_text("\n".join(lines) + "\n")
