@@ -61,6 +61,8 @@ OURS = Launcher(
     end="r.close()",
     calls=200,
     prepare="from helpers.ranks import world; world()",
+    remark="has a server import torch, from which ranks are forked: when a notebook's first ranks start, or before, when its first "
+    "cell calls world() as in a lab; so only that start is a cold one.",
 )
 
 _SPAWN = "with tempfile.TemporaryDirectory() as folder: mp.spawn(joined, ({n}, folder + '/store', {product}), {n})"
@@ -89,8 +91,8 @@ ACCELERATE = Launcher(
     call="notebook_launcher(nothing, num_processes={n}, use_port='0')",
     reduce=f"exec({_FORK!r})",
     calls=3,
-    remark="keeps no ranks, so every call is a launch; forks the notebook, which must have done nothing with CUDA before, "
-    "and nothing on several threads; returns no results.",
+    remark="keeps no ranks, so every call is a launch; forks the notebook, where torch is imported already: so its cold "
+    "start is short, and impossible once the notebook has used CUDA or several threads; returns no results.",
 )
 
 _CLUSTER = """cluster = ipp.Cluster(n={n}, log_level=40)

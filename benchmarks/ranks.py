@@ -93,7 +93,7 @@ def main(nranks: int = 4, rounds: int = 3, with_peers: bool = False) -> None:
     print(table(found))
     for name, why in missing.items():
         print(f"{name}: {why}")
-    for launcher in others:
+    for launcher in (OURS, *others):
         print(f"{launcher.name} {launcher.remark.format(n=nranks, empty=empty)}")
 
 
