@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import torch
 import torch.distributed as dist
 
+from .descriptions import group_text, tensors_text
 from .places import caller
 
 if TYPE_CHECKING:
@@ -105,11 +106,11 @@ class Below:
 
         if hooks.busy():
             return call(*args)
-        agreed = "" if tensors is None else hooks.tensors_text(args[tensors])
+        agreed = "" if tensors is None else tensors_text(args[tensors])
         if root is not None:
             agreed = f"{agreed} root {args[root]}"
         frame, writer, completion = sys._getframe(1), self._noter.writer, self._noter.completion
-        text = hooks.group_text(dist.ProcessGroup.unbox(args[group]))
+        text = group_text(dist.ProcessGroup.unbox(args[group]))
         record = writer.enter(op, agreed, issuer(frame), text, where=caller(frame))
         token = completion.begin(writer, record)
         try:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from .descriptions import group_text, resolved, tensors_text
 from .places import caller
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Functional:
             if torch.compiler.is_compiling() or hooks.busy():
                 return original(*args, **kwargs)
             given = signature.bind(*args, **kwargs).arguments
-            group = hooks.group_text(hooks.resolved(resolve(given["group"], given.get("tag", ""))))
+            group = group_text(resolved(resolve(given["group"], given.get("tag", ""))))
             writer, completion = self._noter.writer, self._noter.completion
             op, agreed = name.removesuffix("_autograd"), _agreed(name, given)
             record = writer.enter(op, agreed, " (functional)", group, where=caller(sys._getframe(1)))
@@ -129,9 +130,7 @@ def _address(tensor: torch.Tensor) -> int:
 
 def _agreed(name: str, given: dict) -> str:
     """What must be the same on all ranks; an all_to_all's sizes may differ."""
-    from . import hooks
-
     if name.startswith("all_to_all"):
         return ""
     root = f" root {given['src']}" if "src" in given else ""
-    return hooks.tensors_text(next(iter(given.values()))) + root
+    return tensors_text(next(iter(given.values()))) + root

@@ -19,15 +19,10 @@ from .envelopes import Group, Peer, pack_peers, peers_text, unpack_group, unpack
 KEPT = 64  # records per rank; older ones are overwritten
 STALE = 1.0  # seconds; the watcher of a GPU's streams looks fifty times as often
 RECORD = 320  # bytes of one record
-_HEAD = struct.Struct(
-    "<QIIII"
-)  # records; collectives of all ranks, and their checksum; of subgroups; messages' checksum
+_HEAD = struct.Struct("<QIIII")  # records; collectives of all ranks, their checksum; of subgroups; messages' checksum
 _REC = struct.Struct("<QdBHI")  # record number + 1, since, state, length of the text, the collective's number
 _SINCE = struct.Struct("<dB")
-_MET, _MET_AT = (
-    struct.Struct("@d"),
-    64,
-)  # still in the head: when the rank had met the others; native, so written at once
+_MET, _MET_AT = struct.Struct("@d"), 64  # in the head: when the rank had met the others; native, so written at once
 _STEPS, _STEPS_AT = struct.Struct("@qq"), 72  # progress: steps done, and steps in all + 1 (0: unknown)
 REGION = RECORD * (KEPT + 1)  # bytes per rank; the head takes the place of one record
 _FIELD = "\x1f"

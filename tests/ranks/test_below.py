@@ -33,9 +33,10 @@ def trains_fsdp(stops: bool):
         model(torch.ones(2, 8)).sum().backward()
 
 
-def imports_dynamo():
-    """torch does so in the first functional collective of a process: seconds, and not at the same pace on every rank."""
-    import torch._dynamo  # noqa: F401
+def imports():
+    """torch does so in a process's first functional collective and first model: seconds, and not at the same pace on every rank."""
+    import torch._dynamo
+    import torch.distributed.fsdp  # noqa: F401
 
 
 def reduces_functionally(stops: bool):
@@ -69,6 +70,7 @@ def reduces_in_a_group_of_others() -> float:
 
 
 def test_a_ddp_step_that_a_rank_skips_is_named(four):
+    four.run(imports)
     assert four.run(trains_ddp, False) == [None] * 4
     with pytest.raises(
         RankError, match=r"ranks 0-2 waiting in all_reduce #\d+ \(DistributedDataParallel\) of float32\[72\] at"
@@ -77,13 +79,14 @@ def test_a_ddp_step_that_a_rank_skips_is_named(four):
 
 
 def test_an_fsdp_step_that_a_rank_skips_is_named(four):
+    four.run(imports)
     assert four.run(trains_fsdp, False) == [None] * 4
     with pytest.raises(RankError, match=r"ranks 0-2 waiting in all_gather_single #\d+ of float32\[18\] at test_below"):
         four.run(trains_fsdp, True)
 
 
 def test_a_functional_collective_is_named(four):
-    four.run(imports_dynamo)
+    four.run(imports)
     with pytest.raises(
         RankError, match=r"ranks 0-2 waiting in all_reduce #3 \(functional\) of float32\[3\] at test_below"
     ):
@@ -91,11 +94,11 @@ def test_a_functional_collective_is_named(four):
 
 
 def test_what_c_plus_plus_issued_is_done_in_the_end(four):
+    four.run(imports)
     four.run(trains_ddp, False)
     found = notes.read(four._team.members[2].region).notes
     assert [note.agreed for note in found if note.more] == [note.agreed for note in found], "all of them by DDP"
     assert sum(note.op == "all_reduce" for note in found) == 3, "one bucket a step"
-    four.run(imports_dynamo)
     four.run(reduces_functionally, False)
     found = notes.read(four._team.members[2].region).notes
     assert [str(note) for note in found] == [f"all_reduce #{i} (functional) of float32[3]" for i in (1, 2, 3)]

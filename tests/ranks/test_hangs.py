@@ -18,7 +18,7 @@ from helpers.ranks.positions import Position
 
 SCRIPT = "tests/ranks/hanging.py"
 WAITING = "waiting in all_reduce #2 of float32[1024] at hanging.py line"
-# what goes wrong on rank 3, and what the report says
+# what goes wrong on rank 3, and what the report says; of which signal a rank died it says if it comes before the launcher
 FAULTS = {
     "skip": [
         "no progress for 2 s",
@@ -33,8 +33,8 @@ FAULTS = {
     "raise": ["rank 3 raised ValueError: boom", 'raise ValueError("boom")', f"ranks 0-2: {WAITING}"],
     "gil": ["rank 3 not answering: it has died, or Python's lock (the GIL) is held", f"ranks 0-2: {WAITING}"],
     "leave": ["rank 3 finished without entering all_reduce #2 of float32[1024]", "rank 3: finished"],
-    "kill": ["rank 3 died: SIGKILL", "all_reduce #2 of float32[1024] at hanging.py line"],
-    "kill rank 0": ["rank 0 died: SIGKILL", "all_reduce #2 of float32[1024] at hanging.py line"],
+    "kill": ["rank 3 died: ", "all_reduce #2 of float32[1024] at hanging.py line"],
+    "kill rank 0": ["rank 0 died: ", "all_reduce #2 of float32[1024] at hanging.py line"],
     "ddp": ["waiting in all_reduce #5 (DistributedDataParallel) of float32[72]", "rank 3: running at hanging.py line"],
 }
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from helpers.ranks import hooks, notes, places, verdict
+from helpers.ranks import descriptions, hooks, notes, places, verdict
 from helpers.ranks.envelopes import Peer, pack_group
 from helpers.ranks.notes import State
 
@@ -197,7 +197,7 @@ def test_a_note_costs_at_most_a_twentieth_of_a_small_all_reduce(pools):
         x = torch.ones(16384)
         region = memoryview(bytearray(notes.REGION))
         noter = hooks.Noter(notes.Writer(region), hooks.Completion())
-        noted = noter.noted(lambda tensor: None, hooks.describer("all_reduce", dist.all_reduce))
+        noted = noter.noted(lambda tensor: None, descriptions.describer("all_reduce", dist.all_reduce))
         reps = 2000
         start = time.perf_counter()
         for _ in range(reps):
