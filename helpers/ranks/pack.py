@@ -17,6 +17,8 @@ from typing import Any
 import cloudpickle
 import torch
 
+from . import imports
+
 
 class PackError(TypeError):
     """Something that cannot travel to or from a rank; the message names it."""
@@ -60,7 +62,7 @@ def pack_call(fn: Callable, args: tuple, kwargs: dict) -> bytes:
         payload, files = _dump((fn, args, kwargs))
     except (Exception, SystemExit) as error:
         raise PackError(_culprit(fn, args, kwargs, error)) from error
-    return pickle.dumps((_cells(files), payload))
+    return pickle.dumps((imports.now(), _cells(files), payload))
 
 
 def _culprit(fn: Callable, args: tuple, kwargs: dict, error: BaseException) -> str:
@@ -80,8 +82,9 @@ def _cells(files: set[str]) -> dict[str, list[str]]:
 
 
 def unpack_call(message: bytes) -> tuple[Callable, tuple, dict]:
-    """In the rank: the cells' text into linecache, then the function and its arguments."""
-    cells, payload = pickle.loads(message)
+    """In the rank: the notebook's imports, the cells' text into linecache, then the function and its arguments."""
+    told, cells, payload = pickle.loads(message)
+    imports.follow(told)
     for name, lines in cells.items():
         linecache.cache[name] = (sum(map(len, lines)), None, lines, name)
     return pickle.loads(payload)

@@ -58,3 +58,30 @@ def test_the_notebook_shows_the_message_and_not_the_way_through_the_library(kern
     assert cell.shown == [cell.error, "(everything the ranks said and did: print(ranks.details()))"]
     details = kernel.run("print(r.details())").text
     assert "Traceback (most recent call last)" in details and details.count("raised ValueError: boom") == 5
+
+
+def test_ranks_import_what_the_notebook_imports_and_load_again_what_it_loads_again(kernel, tmp_path):
+    """A folder that came to sys.path after the ranks had started, and a file that is edited under %autoreload."""
+    lab = tmp_path / "lab_of_mine.py"
+    lab.write_text("def answer(): return 1\n")
+    kernel.run(
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n%load_ext autoreload\n%autoreload 2\nimport lab_of_mine"
+    )
+    both = "print(lab_of_mine.answer(), r.run(lab_of_mine.answer)[3], r.run(lambda: lab_of_mine.answer())[3])"
+    cell = kernel.run(both)
+    assert (cell.error, cell.text) == ("", "1 1 1\n")
+    lab.write_text("def answer(): return 22\n")
+    cell = kernel.run(both)
+    kernel.run("%autoreload 0")
+    assert (cell.error, cell.text) == ("", "22 22 22\n")
+    lab.write_text("def answer(): return 333\n")
+    assert kernel.run(both).text == "22 22 22\n", "the notebook has not loaded it again, so no rank does"
+
+
+def test_a_class_that_is_defined_again_is_the_new_one_and_old_objects_keep_the_old(kernel):
+    make = "class Box:\n    def size(self): return {}\n{} = Box()"
+    kernel.run(make.format(1, "old"))
+    kernel.run("def keep(): here.box = Box()\nr.run(keep)")
+    kernel.run(make.format(2, "new"))
+    cell = kernel.run("print(r.run(lambda: (old.size(), new.size(), here.box.size(), Box().size()))[3])")
+    assert (cell.error, cell.text) == ("", "(1, 2, 1, 2)\n")
