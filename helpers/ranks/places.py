@@ -31,15 +31,15 @@ def place(filename: str) -> str:
 
 @lru_cache(1024)
 def _line(filename: str, number: int) -> str:
-    return f"{place(filename)} line {number}"
+    """ "" where it is not the reader's own."""
+    return f"{place(filename)} line {number}" if own(filename) else ""
 
 
 def caller(frame: FrameType | None) -> str:
     """The nearest line of the reader's own at or above `frame`, "" when there is none."""
     while frame is not None:
-        filename = frame.f_code.co_filename
-        if own(filename):
-            return _line(filename, frame.f_lineno)
+        if found := _line(frame.f_code.co_filename, frame.f_lineno):
+            return found
         frame = frame.f_back
     return ""
 
