@@ -54,7 +54,7 @@ def _counterpart(journals: Journals, rank: int, note: Note, peer: Peer) -> tuple
     """The receive that takes what `rank` sends, and its tensor; None where that is not certain."""
     same = [n for n in journals[peer.rank].notes if n.envelope and n.group == note.group]
     ways = [(n, p) for n in same for p in n.peers if not p.sends and p.tag == peer.tag and p.rank in (rank, None)]
-    if any(p.rank is None or p.mixed for _, p in ways):
+    if any(p.mixed for _, p in ways):
         return None
     return next(((n, p.what or n.agreed) for n, p in ways if p.number == peer.number), None)
 

@@ -100,6 +100,14 @@ SHAPES = {
         [[recv(None)], [], []],
         "rank 0 waits to receive from anyone, and all others have finished",
     ),
+    "from anyone, beside a receive that takes the only message": (
+        [[recv(1, kind="launch"), recv(None)], [send(0)]],
+        "rank 0 waits to receive from anyone, and all others have finished",
+    ),
+    "a rank that has left comes before a circle": (
+        [[recv(1)], [recv(0)], [recv(3)], []],
+        "rank 2 waits to receive from rank 3, which has finished",
+    ),
     "from anyone, who wait themselves": (
         [[recv(None)], [recv(0)]],
         "rank 0 waits to receive from anyone, rank 1 from rank 0: a circle",
@@ -148,7 +156,7 @@ def test_who_still_runs_is_named():
     assert why([recv(1)], [recv(2)], [], running=(2,)).startswith(
         "rank 1 waits to receive from rank 2, which is running"
     )
-    assert why([recv(None)], [], running=(1,)) is None, "anybody may still send"
+    assert why([recv(None)], [], [], running=(1,)) is None, "it may still send"
 
 
 def test_nobody_is_missing():
@@ -202,6 +210,13 @@ def test_what_is_queued_on_a_gpu_has_not_come():
         writer.mark(0, State.INSIDE)
         writer.mark(1, State.QUEUED)
     assert "entered groups in different order" in reasons.cause(play.journals(), set())
+    play = Play([[recv(1, kind="launch"), send(1, kind="launch")], [recv(0, kind="launch"), send(0, kind="launch")]])
+    for _ in play.steps():
+        pass
+    for writer in play._writers:
+        writer.mark(0, State.INSIDE)
+        writer.mark(1, State.QUEUED)
+    assert reasons.cause(play.journals(), set()).endswith("rank 1 from rank 0: a circle"), "the sends wait behind them"
     behind = Play([[a]])  # behind its own GPU's work, and looked at long ago
     assert len(list(itertools.islice(behind.steps(), 1))) == 1
     behind._writers[0].mark(0, State.QUEUED)
@@ -215,6 +230,8 @@ def test_an_unknown_rank_is_never_accused():
     assert reasons.cause([*journals[:2], None], set()) is None
     assert reasons.cause([None, *journals[:2]], {2}) is None
     assert reasons.hopeless([*journals[:2], None], set()) is None
+    for wants in (recv(1), send(1), recv(None)):
+        assert reasons.cause([ended([wants], [])[0].journals()[0], None], set()) is None
 
 
 def test_what_a_journal_has_overwritten_may_have_been_there():
