@@ -14,7 +14,9 @@ from vandals import VANDALS
 MATRIX = [*RAISED, *DIED, *STUCK_OR_DIFFERENT, *PICKLED, *LARGE, *VANDALS]
 RELAUNCH = 5 * 0.5  # seconds on top of a normal launch: five times the figure
 _RANKS = r"ranks? (\d[\d, -]*?)"
-_STATE = re.compile(rf"(?:RankError: )?{_RANKS}:? (raised|died|exited|waiting|lost|running|finished|taking|sending)")
+_STATE = re.compile(
+    rf"(?:RankError: )?{_RANKS}:? (raised|died|exited|waiting|lost|running|finished|taking|sending|stopped by a signal$)"
+)
 
 
 @pytest.fixture(scope="module")
