@@ -112,6 +112,51 @@ def test_a_mismatch_is_said_in_words():
     assert verdict.mismatch(journals(ring, ring, ring[:1])) is None, "being behind is no mismatch"
 
 
+@pytest.mark.parametrize(
+    "one, other, said",
+    [
+        (
+            "float32[8]",
+            "float32[4]",
+            "sizes differ in reduce #1: ranks 0, 1 have float32[8] (cell line 7), rank 2 float32[4]",
+        ),
+        (
+            "float32[8]",
+            "bool[8]",
+            "types differ in reduce #1: ranks 0, 1 have float32[8] (cell line 7), rank 2 bool[8]",
+        ),
+        (
+            "int8[2] root 0",
+            "int8[2] root 1",
+            "roots differ in reduce #1 of int8[2]: ranks 0, 1 have root 0 (cell line 7), rank 2 root 1",
+        ),
+        (
+            "int8[2]",
+            "int8[2] max",
+            "reductions differ in reduce #1 of int8[2]: ranks 0, 1 have sum (cell line 7), rank 2 max",
+        ),
+        (
+            "int8[2] root 0",
+            "int8[3] root 1",
+            "ranks 0, 1 are in reduce #1 of int8[2] root 0 (cell line 7), rank 2 in reduce #1 of int8[3] root 1",
+        ),
+        (
+            "ranks 0, 1",
+            "ranks 1, 2",
+            "ranks 0, 1 are in reduce #1 of ranks 0, 1 (cell line 7), rank 2 in reduce #1 of ranks 1, 2",
+        ),
+    ],
+)
+def test_one_thing_that_differs_is_named(one, other, said):
+    found = journals([("reduce", one)], [("reduce", one)], [("reduce", other)])
+    assert verdict.mismatch(found) == f"{said} (cell line 7)"
+
+
+def test_sizes_that_may_differ_agree_with_everything():
+    assert verdict.mismatch(journals([("all_to_all_single", "")], [("all_to_all_single", "float32[8]")])) is None
+    assert verdict.mismatch(journals([("all_to_all_single", "")], [("barrier", "")])) is not None
+
+
 def test_groups_are_compared_by_themselves():
     one, other = pack_group("g1", [0, 1]), pack_group("g2", [2, 3])
     fine = journals(
