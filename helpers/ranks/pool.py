@@ -106,9 +106,8 @@ class Ranks:
             with Hold() as hold:
                 return self._serve(self._take_turn(), order, message, hold)
         except RankError as error:
-            traceback.clear_frames(
-                error.__traceback__
-            )  # IPython keeps the last error, which must not keep the ranks alive
+            # IPython keeps the last error, which must not keep the ranks alive
+            traceback.clear_frames(error.__traceback__)
             del self
             raise
 

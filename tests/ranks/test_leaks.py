@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 import labs
@@ -50,6 +52,33 @@ def test_a_start_that_fails_half_way_leaves_nothing(leftovers, monkeypatch):
     monkeypatch.setattr(launch.Team, "_start", fails_at_the_third)
     with pytest.raises(KeyboardInterrupt):
         Ranks(4, backend="gloo")
+    assert before.found() == {}
+
+
+def test_an_interrupt_in_the_last_moment_of_a_launch_leaves_nothing(leftovers, monkeypatch):
+    """Nor does its traceback, which IPython keeps, hold the ranks."""
+    launch_once(0)
+    before, original = type(leftovers)(), launch.Team.start
+
+    def interrupted_at_its_end(team, hold):
+        original(team, hold)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(launch.Team, "start", interrupted_at_its_end)
+    with pytest.raises(KeyboardInterrupt) as kept:
+        Ranks(2, backend="gloo")
+    assert before.found() == {}, kept
+
+
+def test_a_launch_without_a_thread_leaves_nothing(leftovers, monkeypatch):
+    def refuse(thread):
+        raise RuntimeError("can't start new thread")
+
+    launch_once(0)
+    before = type(leftovers)()
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        Ranks(2, backend="gloo")
     assert before.found() == {}
 
 
