@@ -172,6 +172,8 @@ def test_waiting_is_hopeless_only_when_it_is():
     assert verdict.hopeless(journals(waiting, waiting[:1]), pending={0, 1}) is None, "rank 1 may still come"
     assert verdict.hopeless(journals(waiting, waiting), pending={0}) is None, "rank 1 has entered: it will arrive"
     assert verdict.hopeless(journals(waiting, waiting[:1]), pending={0}).startswith("rank 1 finished without entering")
+    differing = journals([("barrier", "")], [("all_reduce", "a")])
+    assert verdict.hopeless(differing, pending={0, 1}) == "ranks differ", "no deadline need pass"
     receives = journals([("recv", "a", None)], [])
     assert verdict.hopeless(receives, pending={0}) is None, "what has no group and no peer is not counted"
 
