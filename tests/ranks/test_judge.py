@@ -1,0 +1,52 @@
+"""The end of a call: who is to blame when nobody is, who may go on, and the last words of C++."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.distributed as dist
+
+from helpers.ranks import RankError, judge
+
+
+def hangs_up():
+    """Rank 3 closes its connections and finishes: the others are cut off, and nobody has died or raised of himself."""
+    if dist.get_rank() == 3:
+        dist.destroy_process_group()
+    else:
+        dist.recv(torch.ones(4), 3)
+
+
+def launches_and_raises():
+    if dist.get_rank() == 0:
+        dist.all_reduce(torch.ones(4), async_op=True)
+    raise ValueError("boom")
+
+
+def raises_after_work():
+    dist.all_reduce(torch.ones(4))
+    raise ValueError("boom")
+
+
+def test_when_all_are_consequences_the_first_is_the_cause(four):
+    with pytest.raises(RankError) as caught:
+        four.run(hangs_up)
+    assert caught.value.root.kind == "raised" and caught.value.root.rank == 0, caught.value
+    assert "consequence" not in [failure.kind for failure in caught.value.failures]
+
+
+def test_ranks_with_something_under_way_do_not_go_on(four):
+    with pytest.raises(RankError) as caught:
+        four.run(launches_and_raises)
+    assert not caught.value.sound, "rank 0 has begun what the others have not"
+    with pytest.raises(RankError) as caught:
+        four.run(raises_after_work)
+    assert caught.value.sound
+
+
+def test_last_words_are_one_line_and_short():
+    said = "fine\nterminate called after throwing\n  what():  [enforce fail] 4 vs 8\nAborted\nbye\n"
+    assert judge.last_words(said) == "  it said: what():  [enforce fail] 4 vs 8"
+    assert judge.last_words("fine\nAborted (core dumped)\nbye\n") == "  it said: Aborted (core dumped)"
+    assert judge.last_words("Aborted\n" + "line\n" * 10) == judge.last_words("") == "", "too long ago"
+    assert len(judge.last_words("Error " + "x" * 5000)) < 220
