@@ -21,9 +21,6 @@ if fault == "skip" and last:
     time.sleep(300)
 if fault == "raise" and last:
     raise ValueError("boom")
-if fault == "raise after work" and last:
-    time.sleep(3)
-    raise ValueError("boom")
 if fault == "kill" and last:
     os.kill(os.getpid(), signal.SIGKILL)
 if fault == "kill rank 0" and rank == 0:
