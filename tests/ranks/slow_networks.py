@@ -29,7 +29,7 @@ class TwoNodes:
         return self.inside if src // 2 == dst // 2 else self.between
 
 
-def played(s: Schedule, sizes: list[int], reps: int = 5) -> list[float]:
+def played(s: Schedule, sizes: list[int], reps: int = 15) -> list[float]:
     """Seconds (the least) of the schedule at every size in bytes."""
     buffers = [torch.zeros(nbytes // 4) for nbytes in sizes]
     return [bench(execute, s, x, x, warmup=1, reps=reps).min for x in buffers]
@@ -57,7 +57,7 @@ def calls(nbytes: int) -> dict[str, tuple[str, Callable[[], object]]]:
     }
 
 
-def called(nbytes: int, reps: int = 3) -> dict[str, tuple[str, float]]:
+def called(nbytes: int, reps: int = 9) -> dict[str, tuple[str, float]]:
     """Each of torch's functions: the collective that it is, and its seconds (the least)."""
     return {name: (kind, bench(call, warmup=1, reps=reps).min) for name, (kind, call) in calls(nbytes).items()}
 
@@ -100,7 +100,7 @@ def to_one(nbytes: int) -> float:
         if dist.get_rank():
             dist.send(ball, 0)
 
-    return bench(play, warmup=1, reps=5).min
+    return bench(play, warmup=1, reps=15).min
 
 
 def from_one(nbytes: int) -> float:
@@ -114,7 +114,7 @@ def from_one(nbytes: int) -> float:
         if dist.get_rank():
             dist.recv(ball, 0)
 
-    return bench(play, warmup=1, reps=5).min
+    return bench(play, warmup=1, reps=15).min
 
 
 def between(a: int, b: int, nbytes: int) -> float:
@@ -127,7 +127,7 @@ def between(a: int, b: int, nbytes: int) -> float:
         elif rank == b:
             dist.recv(ball, a), dist.send(ball, a)
 
-    return bench(play, warmup=1, reps=5).min / 2
+    return bench(play, warmup=1, reps=15).min / 2
 
 
 def posted() -> dict[str, float]:
@@ -192,7 +192,7 @@ def in_a_subgroup(nbytes: int) -> float:
         for step, peer in (steps if me == 0 else steps[::-1]) if me is not None else ():
             step(ball, group=group, **{peer: 1 - me})
 
-    return bench(play, warmup=1, reps=5).min / 2
+    return bench(play, warmup=1, reps=15).min / 2
 
 
 def overlapped(pause: float) -> dict[str, object]:

@@ -19,8 +19,8 @@ from helpers.ranks import RankError, Ranks, fit_link, messages
 from helpers.ranks.stand_ins import PLAYED
 from helpers.units import KIB, MIB
 
-LINK = lab.link(10, 50)  # 10 ms and 50 MB/s
-NODES = lab.TwoNodes(lab.link(10, 50), lab.link(25, 10))
+LINK = lab.link(5, 50)  # 5 ms and 50 MB/s
+NODES = lab.TwoNodes(lab.link(5, 50), lab.link(25, 10))
 FAR = lab.link(200, 50)  # so slow that a busy machine is not mistaken for it
 CLOSE = 0.15
 
