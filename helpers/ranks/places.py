@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sysconfig
 from functools import cache, lru_cache
 from pathlib import Path
@@ -14,12 +15,13 @@ _NOT_OURS = tuple(
         "<frozen",
     }
 )
+_INSTALLED = tuple(f"{os.sep}{folder}{os.sep}" for folder in ("site-packages", "dist-packages"))  # of any environment
 
 
 @cache
 def own(filename: str) -> bool:
     """True for code the reader wrote: not Python's, not an installed package's, not this library's."""
-    return not filename.startswith(_NOT_OURS)
+    return not filename.startswith(_NOT_OURS) and not any(folder in filename for folder in _INSTALLED)
 
 
 @cache

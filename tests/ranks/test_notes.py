@@ -270,3 +270,8 @@ def test_the_readers_own_code_is_told_from_libraries():
     assert places.own("/tmp/ipykernel_12/345.py") and places.own(__file__)
     assert not any(map(places.own, (torch.__file__, os.__file__, places.__file__)))
     assert places.place("/tmp/ipykernel_12/345.py") == "cell" and places.place("/a/b/lab.py") == "lab.py"
+
+
+def test_an_installed_package_is_nobodys_own_in_any_environment():
+    files = ["/another/venv/lib/python3.11/site-packages/torch/nn.py", "/usr/lib/python3/dist-packages/numpy/x.py"]
+    assert [places.own(file) for file in [*files, "/home/reader/train.py"]] == [False, False, True]
