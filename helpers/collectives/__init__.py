@@ -6,8 +6,9 @@ from .outcomes import OPS, origins, outcome
 from .price import Price, crossover, price
 from .primitives import PRIMITIVES, Primitive, primitive
 from .promises import PROMISES, Promise, owner, promise
-from .schedule import Schedule, ScheduleError, Transfer
+from .schedule import Schedule, ScheduleError, Transfer, beside
 from .simulate import check, contributions, simulate
+from .topology import Neighbours, Nodes
 
 __all__ = [
     "CATALOGUE",
@@ -15,12 +16,15 @@ __all__ = [
     "PRIMITIVES",
     "PROMISES",
     "Message",
+    "Neighbours",
+    "Nodes",
     "Price",
     "Primitive",
     "Promise",
     "Schedule",
     "ScheduleError",
     "Transfer",
+    "beside",
     "check",
     "contributions",
     "crossover",

@@ -1,29 +1,25 @@
 """What a schedule costs under the alpha-beta model: a message of n bytes takes alpha + n * beta seconds.
 
-Source: Hockney 1994; Thakur, Rabenseifner, Gropp 2005. The model knows no congestion, no compute and no start-up of its own.
-Chapters: ring, latency-bandwidth.
+Source: Hockney 1994; Thakur, Rabenseifner, Gropp 2005. The model knows no compute and no start-up of its own; congestion only
+where the network tells of wires that messages share. Chapters: ring, latency-bandwidth, hierarchy.
 """
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from dataclasses import dataclass
-from typing import Protocol
 
+from .dataflow import dataflow
+from .ports import Flow, Network, Tariff, chunk_nbytes, flows
 from .promises import promise
-from .schedule import Schedule, ScheduleError, Step
+from .schedule import Schedule, ScheduleError
 
-
-class Network(Protocol):
-    """Anything that knows the link between two ranks; a `helpers.facts.Link` is the simplest: the same link everywhere."""
-
-    def link(self, src: int, dst: int): ...
+RULES = ("steps", "dataflow")
 
 
 @dataclass(frozen=True)
 class StepPrice:
-    """One step: how long it lasts, and the two parts of that on its busiest port (both in seconds)."""
+    """One step: how long it lasts, and the two parts of that on its busiest port or wire (both in seconds)."""
 
     seconds: float
     alpha: float
@@ -32,7 +28,10 @@ class StepPrice:
 
 @dataclass(frozen=True)
 class Price:
-    """seconds in all; algbw = nbytes / seconds; busbw = algbw * the collective's factor (bytes per second, one way per GPU)."""
+    """seconds in all; algbw = nbytes / seconds; busbw = algbw * the collective's factor (bytes per second, one way per GPU).
+
+    steps: one entry a step; under the dataflow rule a single one, the chain of messages that finishes last.
+    """
 
     nbytes: int
     seconds: float
@@ -41,48 +40,62 @@ class Price:
     steps: tuple[StepPrice, ...]
 
 
-def chunk_nbytes(s: Schedule, nbytes: float) -> float:
-    """Bytes of one chunk: nbytes / nchunks; all_to_all alone has nranks**2 chunks, each nbytes / nranks."""
-    return nbytes / (s.nranks if s.collective == "all_to_all" else s.nchunks)
+def price(s: Schedule, nbytes: int, network: Network, rule: str = "steps") -> Price:
+    """All chunks from src to dst in a step are one message, which keeps both its ports for alpha + bytes * beta; ports serve in turn.
 
-
-def price(s: Schedule, nbytes: int, network: Network) -> Price:
-    """Step by step: all chunks from src to dst are one message, and a step lasts as long as its busiest send or receive port.
-
+    rule "steps": nobody begins a step before everybody has finished the one before, so a step lasts as long as its busiest port,
+    which pays alpha once for every message, or as its busiest wire, which pays one alpha and all the bytes.
+    rule "dataflow": a message leaves as soon as its chunks are there and its ports are free, whatever step the others are in; it
+    pays the same alpha on the same ports. Never dearer than "steps"; equal where all ranks do the same, as in a ring on equal links.
     nbytes: nccl-tests' size, the larger of one rank's input and output. network: a Link, or a topology with link(src, dst).
     """
-    if isinstance(nbytes, bool) or not isinstance(nbytes, (int, float)) or not math.isfinite(nbytes) or nbytes < 0:
-        raise ScheduleError(f"nbytes must be a number of bytes >= 0, got {nbytes!r}")
+    _whole_enough(nbytes)
+    if rule not in RULES:
+        raise ScheduleError(f"rule must be one of {', '.join(RULES)}, got {rule!r}")
     factor = promise(s.collective).bus_factor(s.nranks)
-    size = chunk_nbytes(s, nbytes)
-    steps = tuple(_price_step(step, size, network) for step in s.steps)
+    tariff = Tariff(s.nranks, chunk_nbytes(s, nbytes), network)
+    steps = _step_locked(flows(s), tariff) if rule == "steps" else (StepPrice(*dataflow(s, tariff)),)
     seconds = math.fsum(step.seconds for step in steps)
     algbw = nbytes / seconds if seconds else math.inf if nbytes else 0.0
     return Price(nbytes, seconds, algbw, algbw * factor if factor else 0.0, steps)
 
 
-def _price_step(step: Step, size: float, network: Network) -> StepPrice:
-    messages: dict[tuple[int, int], int] = defaultdict(int)
-    for t in step:
-        messages[t.src, t.dst] += 1
-    ports: dict[tuple[str, int], list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for (src, dst), nchunks in messages.items():
-        link = network.link(src, dst)
-        for port in (ports["send", src], ports["recv", dst]):
-            port[0] += link.alpha
-            port[1] += nchunks * size * link.beta
-    alpha, transfer = max(ports.values(), key=sum)
+def _step_locked(steps: list[Flow], tariff: Tariff) -> tuple[StepPrice, ...]:
+    """Steps with the same messages cost the same: each kind is worked out once."""
+    known: dict[Flow, StepPrice] = {}
+    return tuple(known[flow] if flow in known else known.setdefault(flow, _price_step(flow, tariff)) for flow in steps)
+
+
+def _price_step(flow: Flow, tariff: Tariff) -> StepPrice:
+    ports: dict[object, list[float]] = {}
+    wires: dict[object, list[float]] = {}
+    for (src, dst), nchunks in flow:
+        charge = tariff.charge(src, dst, nchunks)
+        for port in charge.ports:
+            load = ports.setdefault(port, [0.0, 0.0])
+            load[0] += charge.alpha
+            load[1] += charge.transfer
+        for wire, transfer in charge.wires:
+            load = wires.setdefault(wire, [0.0, 0.0])
+            load[0] = max(load[0], charge.alpha)
+            load[1] += transfer
+    alpha, transfer = max((*ports.values(), *wires.values()), key=sum)
     return StepPrice(alpha + transfer, alpha, transfer)
 
 
 def crossover(short: Schedule, long: Schedule, network: Network, most: int = 2**50) -> int:
     """The smallest nbytes (whole) from which `long` costs no more than `short`, found by bisection. Chapters: ring, latency-bandwidth.
 
-    Raises ScheduleError unless `short` is cheaper at 1 byte and `long` at `most` bytes.
+    Step by step. Raises ScheduleError unless `short` is cheaper at 1 byte and `long` at `most` bytes.
     """
+    moves = {id(s): flows(s) for s in (short, long)}
+
+    def seconds(s: Schedule, nbytes: int) -> float:
+        tariff = Tariff(s.nranks, chunk_nbytes(s, nbytes), network)
+        return math.fsum(step.seconds for step in _step_locked(moves[id(s)], tariff))
 
     def long_wins(nbytes: int) -> bool:
-        return price(long, nbytes, network).seconds <= price(short, nbytes, network).seconds
+        return seconds(long, nbytes) <= seconds(short, nbytes)
 
     if long_wins(1) or not long_wins(most):
         raise ScheduleError(
@@ -94,3 +107,8 @@ def crossover(short: Schedule, long: Schedule, network: Network, most: int = 2**
         middle = (low + high) // 2
         low, high = (low, middle) if long_wins(middle) else (middle, high)
     return high
+
+
+def _whole_enough(nbytes: object) -> None:
+    if isinstance(nbytes, bool) or not isinstance(nbytes, (int, float)) or not math.isfinite(nbytes) or nbytes < 0:
+        raise ScheduleError(f"nbytes must be a number of bytes >= 0, got {nbytes!r}")

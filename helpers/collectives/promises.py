@@ -7,7 +7,7 @@ Chapters: ring, primitives.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,82 +47,66 @@ def owner(chunk: int, nranks: int, nchunks: int) -> int:
     return chunk // (nchunks // nranks)
 
 
-def _empty(nranks: int, nchunks: int, fill: int = 0) -> np.ndarray:
-    return np.full((nranks, nchunks, nranks), fill, dtype=np.int32)
+# Whom a word means, for one chunk: {word: (chunk, nranks, nchunks, root) -> ranks}. "self": each holder its own contribution.
+_WHO: dict[str, Callable[[int, int, int, int | None], Sequence[int]]] = {
+    "all": lambda c, nranks, nchunks, root: range(nranks),
+    "root": lambda c, nranks, nchunks, root: (root,),
+    "owner": lambda c, nranks, nchunks, root: (owner(c, nranks, nchunks),),
+    "from": lambda c, nranks, nchunks, root: (c // nranks,),
+    "to": lambda c, nranks, nchunks, root: (c % nranks,),
+}
 
 
-def _own_everywhere(nranks: int, nchunks: int, root: int | None = None) -> np.ndarray:
-    """Every rank holds its own contribution to every chunk."""
-    state = _empty(nranks, nchunks)
-    state[np.arange(nranks), :, np.arange(nranks)] = 1
-    return state
+@dataclass(frozen=True)
+class State:
+    """Who holds a chunk, and whose contributions are inside, in two words each. Called, it is an int array [rank, chunk, origin].
 
+    fill: what stands in the slots of those who hold nothing: 0 before (undefined), -1 after (does not matter).
+    """
 
-def _own_chunks(nranks: int, nchunks: int, root: int | None = None) -> np.ndarray:
-    """Rank r holds, of its own data, the chunks that it owns."""
-    state = _empty(nranks, nchunks)
-    for c in range(nchunks):
-        r = owner(c, nranks, nchunks)
-        state[r, c, r] = 1
-    return state
+    holders: str
+    inside: str
+    fill: int
 
+    def __call__(self, nranks: int, nchunks: int, root: int | None = None) -> np.ndarray:
+        state = np.full((nranks, nchunks, nranks), self.fill, dtype=np.int32)
+        for c in range(nchunks):
+            for rank, inside in self._rows(c, nranks, nchunks, root):
+                state[rank, c] = 0
+                state[rank, c, list(inside)] = 1
+        return state
 
-def _only_root(nranks: int, nchunks: int, root: int) -> np.ndarray:
-    state = _empty(nranks, nchunks)
-    state[root, :, root] = 1
-    return state
+    def masks(self, chunk: int, nranks: int, nchunks: int, root: int | None = None) -> list[tuple[int, int]]:
+        """The same for one chunk, without arrays: (rank, mask) of every holder; bit o of the mask is origin o."""
+        masks: dict[Sequence[int], int] = {}
+        rows = self._rows(chunk, nranks, nchunks, root)
+        return [(r, masks[i] if i in masks else masks.setdefault(i, sum(1 << o for o in i))) for r, i in rows]
 
-
-def _all_to_all_before(nranks: int, nchunks: int, root: int | None = None) -> np.ndarray:
-    state = _empty(nranks, nchunks)
-    for c in range(nchunks):
-        state[c // nranks, c, c // nranks] = 1
-    return state
-
-
-def _owed(
-    nranks: int, nchunks: int, holders: Callable[[int], list[int]], inside: Callable[[int], list[int]]
-) -> np.ndarray:
-    """Afterwards: chunk c on each of holders(c) must hold exactly inside(c); elsewhere it does not matter."""
-    state = _empty(nranks, nchunks, fill=-1)
-    for c in range(nchunks):
-        row = np.zeros(nranks, dtype=np.int32)
-        row[inside(c)] = 1
-        state[holders(c), c] = row
-    return state
-
-
-def _after(holders: str, inside: str) -> Callable[..., np.ndarray]:
-    """Builds an `after` from two words: who must hold a chunk ("all", "root", "owner") and what is inside ("all", "root", "owner")."""
-
-    def after(nranks: int, nchunks: int, root: int | None = None) -> np.ndarray:
-        ids = {
-            "all": lambda c: list(range(nranks)),
-            "root": lambda c: [root],
-            "owner": lambda c: [owner(c, nranks, nchunks)],
-            "from": lambda c: [c // nranks],
-            "to": lambda c: [c % nranks],
-        }
-        return _owed(nranks, nchunks, ids[holders], ids[inside])
-
-    return after
+    def _rows(self, chunk: int, *shape: int | None) -> Iterator[tuple[int, Sequence[int]]]:
+        holders = _WHO[self.holders](chunk, *shape)
+        everyone = () if self.inside == "self" else _WHO[self.inside](chunk, *shape)
+        return ((rank, everyone or (rank,)) for rank in holders)
 
 
 def _ring(n: int) -> float:
     return (n - 1) / n
 
 
+_OWN = State("all", "self", 0)  # every rank holds its own contribution to every chunk
+_SHARD = State("owner", "self", 0)  # every rank holds, of its own data, the chunks that it owns
+_ROOTS = State("root", "self", 0)
+
 PROMISES: dict[str, Promise] = {
     p.name: p
     for p in (
-        Promise("all_reduce", _own_everywhere, _after("all", "all"), lambda n: 2 * (n - 1) / n),
-        Promise("reduce", _own_everywhere, _after("root", "all"), lambda n: 1.0, rooted=True),
-        Promise("broadcast", _only_root, _after("all", "root"), lambda n: 1.0, rooted=True),
-        Promise("reduce_scatter", _own_everywhere, _after("owner", "all"), _ring, chunks_per_rank=True),
-        Promise("all_gather", _own_chunks, _after("all", "owner"), _ring, chunks_per_rank=True),
-        Promise("scatter", _only_root, _after("owner", "root"), _ring, rooted=True, chunks_per_rank=True),
-        Promise("gather", _own_chunks, _after("root", "owner"), _ring, rooted=True, chunks_per_rank=True),
-        Promise("all_to_all", _all_to_all_before, _after("to", "from"), _ring),
+        Promise("all_reduce", _OWN, State("all", "all", -1), lambda n: 2 * (n - 1) / n),
+        Promise("reduce", _OWN, State("root", "all", -1), lambda n: 1.0, rooted=True),
+        Promise("broadcast", _ROOTS, State("all", "root", -1), lambda n: 1.0, rooted=True),
+        Promise("reduce_scatter", _OWN, State("owner", "all", -1), _ring, chunks_per_rank=True),
+        Promise("all_gather", _SHARD, State("all", "owner", -1), _ring, chunks_per_rank=True),
+        Promise("scatter", _ROOTS, State("owner", "root", -1), _ring, rooted=True, chunks_per_rank=True),
+        Promise("gather", _SHARD, State("root", "owner", -1), _ring, rooted=True, chunks_per_rank=True),
+        Promise("all_to_all", State("from", "self", 0), State("to", "from", -1), _ring),
     )
 }
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from itertools import zip_longest
+from dataclasses import dataclass, fields
+from itertools import chain, zip_longest
+from operator import eq
 from typing import Literal, NamedTuple
 
 ARROWS = {"copy": "→", "reduce": "⇒"}
@@ -62,16 +63,44 @@ class Schedule:
     nswitches: int = 0
 
     def __post_init__(self):
+        self._validate_header()
+        steps = tuple(tuple(t if type(t) is Transfer else Transfer(*t) for t in step) for step in self.steps)
+        object.__setattr__(self, "steps", steps)
+        for number, step in enumerate(steps, 1):
+            if not self._is_sound(step):
+                self._validate(number, step)
+
+    def _validate_header(self) -> None:
         for name, least in (("nranks", 1), ("nchunks", 1), ("nswitches", 0)):
             _whole(name, getattr(self, name), least)
         if self.root is not None:
             _in_range("root", self.root, self.nranks, "")
         for name in ("collective", "algorithm"):
             _one_word(name, getattr(self, name))
-        steps = tuple(tuple(t if type(t) is Transfer else Transfer(*t) for t in step) for step in self.steps)
-        object.__setattr__(self, "steps", steps)
-        for number, step in enumerate(steps, 1):
-            self._validate(number, step)
+
+    def _with(self, **changes: object) -> Schedule:
+        """The same size with other names, or with steps that stood in valid schedules of this size: not looked at again."""
+        made = object.__new__(Schedule)
+        for field in fields(self):
+            object.__setattr__(made, field.name, changes.get(field.name, getattr(self, field.name)))
+        made._validate_header()
+        return made
+
+    def _is_sound(self, step: Step) -> bool:
+        """Whether nothing at all is wrong with a step, told from its columns at once: `_validate` says what is."""
+        if not step:
+            return False
+        src, dst, chunk, op = zip(*step, strict=True)
+        places = self.nranks + self.nswitches
+        return (
+            {*map(type, src), *map(type, dst), *map(type, chunk)} == {int}
+            and ARROWS.keys() >= set(op)
+            and min(*src, *dst, *chunk) >= 0
+            and max(*src, *dst) < places
+            and max(chunk) < self.nchunks
+            and True not in map(eq, src, dst)
+            and len(set(zip(dst, chunk, strict=True))) == len(step)
+        )
 
     def _validate(self, number: int, step: Step) -> None:
         if not step:
@@ -104,12 +133,7 @@ class Schedule:
 
     def __or__(self, other: Schedule) -> Schedule:
         """Both at once, step beside step; they must not touch the same slot."""
-        composed = self._composed(other, ())
-        shared = self.slots() & other.slots()
-        if shared:
-            rank, chunk = min(shared)
-            raise ScheduleError(f"| wants disjoint slots, but both schedules use chunk {chunk} of rank {rank}")
-        return replace(composed, steps=tuple(a + b for a, b in zip_longest(self.steps, other.steps, fillvalue=())))
+        return beside(self, other)
 
     def _composed(self, other: object, steps: tuple[Step, ...]) -> Schedule:
         if not isinstance(other, Schedule):
@@ -118,7 +142,7 @@ class Schedule:
             mine, theirs = getattr(self, name), getattr(other, name)
             if mine != theirs:
                 raise ScheduleError(f"cannot compose: {name} is {mine} in one schedule and {theirs} in the other")
-        return Schedule(None, None, self.nranks, self.nchunks, steps, None, self.nswitches)
+        return self._with(collective=None, algorithm=None, root=None, steps=steps)
 
     def on(
         self, ranks: Sequence[int], nranks: int, chunks: Sequence[int] | None = None, nchunks: int | None = None
@@ -133,9 +157,23 @@ class Schedule:
         steps = tuple(tuple(Transfer(outer[s], outer[d], chunks[c], op) for s, d, c, op in step) for step in self.steps)
         return Schedule(None, None, nranks, nchunks or max(self.nchunks, max(chunks) + 1), steps, None, self.nswitches)
 
+    def cut(self, pieces: int) -> Schedule:
+        """The same moves on a finer buffer: every chunk c becomes the chunks c * pieces to (c + 1) * pieces - 1, moved together."""
+        _whole("pieces", pieces, 1)
+        steps = tuple(
+            tuple(Transfer(s, d, c * pieces + k, op) for s, d, c, op in step for k in range(pieces))
+            for step in self.steps
+        )
+        return Schedule(None, None, self.nranks, self.nchunks * pieces, steps, None, self.nswitches)
+
+    def backwards(self, op: Literal["copy", "reduce"]) -> Schedule:
+        """The same moves read from the end, every arrow turned round: with "reduce", a broadcast becomes a reduce."""
+        steps = tuple(tuple(Transfer(t.dst, t.src, t.chunk, op) for t in step) for step in reversed(self.steps))
+        return Schedule(None, None, self.nranks, self.nchunks, steps, None, self.nswitches)
+
     def named(self, collective: str, algorithm: str, root: int | None = None) -> Schedule:
         """The same steps, with the collective that they claim to be: what `check` holds them to."""
-        return replace(self, collective=collective, algorithm=algorithm, root=root)
+        return self._with(collective=collective, algorithm=algorithm, root=root)
 
     # questions -------------------------------------------------------------------------------------------------------
     def slots(self) -> set[tuple[int, int]]:
@@ -173,6 +211,21 @@ class Schedule:
         steps = tuple(tuple(map(Transfer.parse, line.split())) for line in lines if line)
         root = None if root is None else int(root)
         return cls(collective, algorithm, int(found[3]), int(found[4]), steps, root, int(found[6] or 0))
+
+
+def beside(*schedules: Schedule) -> Schedule:
+    """All at once, step beside step, as `|` does for two; no two may touch the same slot. Chapter: hierarchy."""
+    first, *others = schedules
+    composed, used = first._composed(first, ()), set(first.slots())
+    for other in others:
+        first._composed(other, ())
+        slots = other.slots()
+        if shared := used & slots:
+            rank, chunk = min(shared)
+            raise ScheduleError(f"| wants disjoint slots, but both schedules use chunk {chunk} of rank {rank}")
+        used |= slots
+    rows = zip_longest(*(s.steps for s in schedules), fillvalue=())
+    return composed._with(steps=tuple(tuple(chain.from_iterable(row)) for row in rows))
 
 
 def _whole(name: str, value: object, least: int) -> None:

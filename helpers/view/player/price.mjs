@@ -1,5 +1,5 @@
 // The alpha-beta price of a schedule, by the same rule as helpers.collectives.price: all chunks from src to dst in a step are one
-// message, and a step lasts as long as its busiest send or receive port.
+// message, and a step lasts as long as its busiest send or receive port. A switch has one of each for every peer.
 
 // Messages of one step, in order of appearance: [{ src, dst, chunks, adds: how many of them are added }]
 export function messages(step) {
@@ -17,7 +17,7 @@ export function chunkBytes(s, nbytes) {
   return nbytes / (s.collective === "all_to_all" ? s.nranks : s.nchunks);
 }
 
-function priceStep(step, size, link) {
+function priceStep(step, size, link, nranks) {
   const beta = 1 / link.bandwidth;
   const ports = new Map();
   const use = (port, bytes) => {
@@ -27,7 +27,9 @@ function priceStep(step, size, link) {
   };
   const sends = messages(step).map((m) => {
     const bytes = m.chunks.length * size;
-    const [sendAt, recvAt] = [use(`send ${m.src}`, bytes), use(`recv ${m.dst}`, bytes)];
+    const out = m.src < nranks ? `send ${m.src}` : `send ${m.src} ${m.dst}`;
+    const into = m.dst < nranks ? `recv ${m.dst}` : `recv ${m.dst} ${m.src}`;
+    const [sendAt, recvAt] = [use(out, bytes), use(into, bytes)];
     return { ...m, bytes, sendAt, recvAt, alpha: link.alpha, transfer: bytes * beta };
   });
   const seconds = Math.max(0, ...[...ports.values()].map(([alpha, transfer]) => alpha + transfer));
@@ -42,7 +44,7 @@ export function price(s, nbytes, link, factor) {
   const [sent, received] = [[new Float64Array(places)], [new Float64Array(places)]];
   let start = 0;
   const steps = s.steps.map((transfers, index) => {
-    const step = { start, ...priceStep(transfers, size, link) };
+    const step = { start, ...priceStep(transfers, size, link, s.nranks) };
     start += step.seconds;
     sent.push(sent[index].slice());
     received.push(received[index].slice());

@@ -1,0 +1,79 @@
+"""What a message occupies on its way: the ports of its two ends, and the wires that it shares with others.
+
+The pricing rules (`price`, `dataflow`) and the loads of `profile` are all told from here. Chapters: latency-bandwidth, hierarchy.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from .schedule import Schedule, Step
+
+Flow = tuple[tuple[tuple[int, int], int], ...]  # one step's messages, in order: ((src, dst), how many chunks)
+
+
+class Network(Protocol):
+    """Anything that knows the link between two ranks; a `helpers.facts.Link` is the simplest: the same link everywhere.
+
+    It may also know ports(src, dst), where an end has more than one port each way, and wires(src, dst), the
+    (name, seconds per byte) of everything between the ports that other messages use too: see `topology`.
+    """
+
+    def link(self, src: int, dst: int): ...
+
+
+class Charge(NamedTuple):
+    """What one message costs: alpha and transfer seconds on each of its ports, and (name, transfer seconds) on each wire."""
+
+    ports: tuple[Hashable, Hashable]
+    wires: tuple[tuple[Hashable, float], ...]
+    alpha: float
+    transfer: float
+
+
+@dataclass(frozen=True)
+class Tariff:
+    """A network's charges for messages of chunks of `size` bytes."""
+
+    nranks: int
+    size: float
+    network: Network
+
+    def charge(self, src: int, dst: int, nchunks: int) -> Charge:
+        link, nbytes = self.network.link(src, dst), nchunks * self.size
+        named = getattr(self.network, "ports", None)
+        ports = named(src, dst) if named else ends(src, dst, self.nranks)
+        wires = getattr(self.network, "wires", None)
+        shared = tuple((name, nbytes * beta) for name, beta in wires(src, dst)) if wires else ()
+        return Charge(ports, shared, link.alpha, nbytes * link.beta)
+
+
+def ends(src: int, dst: int, nranks: int) -> tuple[Hashable, Hashable]:
+    """(send port, recv port): a rank has one of each; a switch, whose id is nranks or more, has one of each for every peer."""
+    return (
+        ("send", src) if src < nranks else ("send", src, dst),
+        ("recv", dst) if dst < nranks else ("recv", dst, src),
+    )
+
+
+def messages(step: Step) -> Flow:
+    """All chunks from src to dst in one step are one message."""
+    return tuple(Counter((src, dst) for src, dst, _, _ in step).items())
+
+
+def flows(s: Schedule) -> list[Flow]:
+    """The messages of every step."""
+    return [messages(step) for step in s.steps]
+
+
+def chunk_nbytes(s: Schedule, nbytes: float) -> float:
+    """Bytes of one chunk: nbytes / nchunks; all_to_all alone has nranks**2 chunks, each nbytes / nranks."""
+    return nbytes / pieces(s)
+
+
+def pieces(s: Schedule) -> int:
+    """How many chunks make nbytes."""
+    return s.nranks if s.collective == "all_to_all" else s.nchunks
