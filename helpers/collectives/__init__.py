@@ -1,11 +1,14 @@
 """What moves: promises, schedules, their algebra, proof and price. numpy only."""
 
-from .algorithms import CATALOGUE
+from .about import About, about, closed
+from .algorithms import CATALOGUE, double_tree
 from .lower import Message, lower
 from .outcomes import OPS, origins, outcome
 from .price import Price, crossover, price
 from .primitives import PRIMITIVES, Primitive, primitive
+from .profile import Load, loads, price_loads
 from .promises import PROMISES, Promise, owner, promise
+from .rendezvous import rendezvous
 from .schedule import Schedule, ScheduleError, Transfer, beside
 from .simulate import check, contributions, simulate
 from .topology import Neighbours, Nodes
@@ -15,6 +18,8 @@ __all__ = [
     "OPS",
     "PRIMITIVES",
     "PROMISES",
+    "About",
+    "Load",
     "Message",
     "Neighbours",
     "Nodes",
@@ -24,16 +29,22 @@ __all__ = [
     "Schedule",
     "ScheduleError",
     "Transfer",
+    "about",
     "beside",
     "check",
+    "closed",
     "contributions",
     "crossover",
+    "double_tree",
+    "loads",
     "lower",
     "origins",
     "outcome",
     "owner",
     "price",
+    "price_loads",
     "primitive",
     "promise",
+    "rendezvous",
     "simulate",
 ]

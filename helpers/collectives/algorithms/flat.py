@@ -5,46 +5,121 @@ Rooted ones are serial at the root, which has one port: P-1 steps of whole messa
 
 from __future__ import annotations
 
+from fractions import Fraction
+
+from ..profile import profiled
 from ..schedule import Schedule, Transfer, _in_range, _whole
 
 
+def _turns(nranks: int, root: int = 0):
+    return [(nranks - 1, 1, 1)]
+
+
+def _parts(nranks: int, root: int = 0):
+    return [(nranks - 1, 1, Fraction(1, nranks))]
+
+
+@profiled(_turns)
 def broadcast(nranks: int, root: int = 0) -> Schedule:
-    """The root sends the whole buffer to each other rank in turn: P-1 steps; the root sends P-1 buffers."""
+    """The root sends the whole buffer to each other rank in turn.
+
+    Steps: P-1
+    Moves: P-1
+    Bottleneck: the root, which sends everything
+    Used by: nobody who can avoid it
+    Chapter: ring
+    """
     return _from_root(nranks, root, lambda r: 0, 1).named("broadcast", "flat", root)
 
 
+@profiled(_turns)
 def reduce(nranks: int, root: int = 0) -> Schedule:
-    """Each other rank sends the whole buffer to the root, which adds it: P-1 steps; the root receives P-1 buffers."""
+    """Each other rank in turn sends the whole buffer to the root, which adds it.
+
+    Steps: P-1
+    Moves: P-1
+    Bottleneck: the root, which receives everything
+    Used by: nobody who can avoid it
+    Chapter: ring
+    """
     return _to_root(nranks, root, lambda r: 0, 1, "reduce").named("reduce", "flat", root)
 
 
+@profiled(lambda nranks: 2 * _turns(nranks))
 def all_reduce(nranks: int) -> Schedule:
-    """Reduce to rank 0, then broadcast: 2(P-1) steps of whole buffers; rank 0 receives P-1 buffers and sends P-1."""
+    """Reduce to rank 0, then broadcast.
+
+    Steps: 2(P-1)
+    Moves: P-1
+    Bottleneck: rank 0, which receives everything and sends everything
+    Used by: parameter servers with one server
+    Chapter: ring
+    """
     return (reduce(nranks, 0) + broadcast(nranks, 0)).named("all_reduce", "flat")
 
 
+@profiled(_parts)
 def scatter(nranks: int, root: int = 0) -> Schedule:
-    """The root sends every other rank its own chunk: P-1 steps; the root sends (P-1)/P of the buffer."""
+    """The root sends every other rank its own chunk in turn.
+
+    Steps: P-1
+    Moves: (P-1)/P
+    Bottleneck: the root, which sends everything
+    Used by: NCCL (grouped sends and receives), Gloo
+    Chapter: primitives
+    """
     return _from_root(nranks, root, lambda r: r, nranks).named("scatter", "flat", root)
 
 
+@profiled(_parts)
 def gather(nranks: int, root: int = 0) -> Schedule:
-    """Every other rank sends its chunk to the root: P-1 steps; the root receives (P-1)/P of the buffer."""
+    """Every other rank in turn sends its chunk to the root.
+
+    Steps: P-1
+    Moves: (P-1)/P
+    Bottleneck: the root, which receives everything
+    Used by: NCCL (grouped sends and receives), Gloo
+    Chapter: primitives
+    """
     return _to_root(nranks, root, lambda r: r, nranks, "copy").named("gather", "flat", root)
 
 
+@profiled(_parts)
 def all_gather(nranks: int) -> Schedule:
-    """In step t rank r sends its own chunk to rank r+t: P-1 steps; each rank sends (P-1)/P of the buffer."""
+    """In step t rank r sends its own chunk to rank r+t.
+
+    Steps: P-1
+    Moves: (P-1)/P
+    Bottleneck: none: every rank does the same
+    Used by: where every pair has a path of its own (NVSwitch): half of two-shot
+    Chapter: primitives
+    """
     return _shift(nranks, nranks, lambda r, peer: r, "copy").named("all_gather", "flat")
 
 
+@profiled(_parts)
 def reduce_scatter(nranks: int) -> Schedule:
-    """In step t rank r sends rank r+t that rank's chunk, to be added: P-1 steps; each rank sends (P-1)/P of the buffer."""
+    """In step t rank r sends rank r+t that rank's chunk, to be added.
+
+    Steps: P-1
+    Moves: (P-1)/P
+    Bottleneck: none: every rank does the same
+    Used by: where every pair has a path of its own (NVSwitch): half of two-shot
+    Chapter: primitives
+    """
     return _shift(nranks, nranks, lambda r, peer: peer, "reduce").named("reduce_scatter", "flat")
 
 
+@profiled(_parts)
 def all_to_all(nranks: int) -> Schedule:
-    """In step t rank r sends rank r+t what it has for it: P-1 steps; each rank sends (P-1)/P of its buffer."""
+    """In step t rank r sends rank r+t what it has for it.
+
+    Steps: P-1
+    Moves: (P-1)/P
+    Bottleneck: none: every rank does the same
+    Used by: NCCL (grouped sends and receives), Gloo
+    Chapter: primitives
+    """
     _whole("nranks", nranks, 1)
     return _shift(nranks, nranks * nranks, lambda r, peer: r * nranks + peer, "copy").named("all_to_all", "flat")
 

@@ -3,34 +3,76 @@
 Two conventions are about, and both are right. `first` is where rank r starts: in step 0 it sends chunk (r + first) mod P, and after
 the reduce-scatter it owns chunk (r + first + 1) mod P. NCCL starts at -1 (NVIDIA/nccl src/device/all_reduce.h, runRing: the first
 chunk sent is ringIx + nranks - 1), so rank r ends with chunk r, which is what reduce_scatter promises. Many drawings start
-at 0, and there rank r ends with chunk r+1. Chapter: ring.
+at 0, and there rank r ends with chunk r+1. Source: Patarasuk, Yuan 2009. Chapter: ring.
 """
 
 from __future__ import annotations
 
-from ..schedule import Schedule, Transfer, _whole
+from fractions import Fraction
+
+from ..profile import profiled
+from ..schedule import Schedule, Transfer, _in_range, _whole
 
 
+def _half(nranks: int):
+    return [(nranks - 1, 1, Fraction(1, nranks))]
+
+
+def _line(nranks: int, root: int = 0, nchunks: int | None = None):
+    return [((nchunks or nranks) + nranks - 2, 1, Fraction(1, nchunks or nranks))]
+
+
+@profiled(_half)
 def reduce_scatter(nranks: int) -> Schedule:
-    """P-1 steps; each rank sends (P-1)/P of the buffer. Rank r ends owning chunk r."""
+    """Every chunk travels once round the ring and is added to by every rank that it passes. Rank r ends owning chunk r.
+
+    Steps: P-1
+    Moves: (P-1)/P
+    Bottleneck: none: every rank does the same
+    Used by: NCCL (Ring), Gloo's all_reduce
+    Chapter: ring
+    """
     return _reduce_scatter(nranks, -1).named("reduce_scatter", "ring")
 
 
+@profiled(_half)
 def all_gather(nranks: int) -> Schedule:
-    """P-1 steps; each rank sends (P-1)/P of the buffer. Rank r starts with chunk r."""
+    """Every chunk travels once round the ring and is copied by every rank that it passes. Rank r starts with chunk r.
+
+    Steps: P-1
+    Moves: (P-1)/P
+    Bottleneck: none: every rank does the same
+    Used by: NCCL (Ring), Gloo, MPICH for long messages
+    Chapter: ring
+    """
     return _all_gather(nranks, -1).named("all_gather", "ring")
 
 
+@profiled(lambda nranks, first=-1: 2 * _half(nranks))
 def all_reduce(nranks: int, first: int = -1) -> Schedule:
-    """Reduce-scatter, then all-gather: 2(P-1) steps; each rank sends 2(P-1)/P of the buffer.
+    """Reduce-scatter, then all-gather.
 
     first: which chunk rank r sends first, relative to r; -1 (NCCL's: rank r owns chunk r half way) or 0 (owns chunk r+1), or any other.
+
+    Steps: 2(P-1)
+    Moves: 2(P-1)/P
+    Bottleneck: none: every rank does the same
+    Used by: NCCL (Ring), Gloo
+    Chapter: ring
     """
     return (_reduce_scatter(nranks, first) + _all_gather(nranks, first)).named("all_reduce", "ring")
 
 
+@profiled(_line)
 def broadcast(nranks: int, root: int = 0, nchunks: int | None = None) -> Schedule:
-    """Pipelined along the ring from the root: nchunks + P - 2 steps; every rank but the last sends the whole buffer once."""
+    """Pipelined along the ring from the root, chunk after chunk; every rank but the last sends the whole buffer once.
+
+    Steps: P+S-2
+    Moves: 1
+    Bottleneck: none, once the pipeline is full
+    Used by: NCCL (Ring, its only broadcast)
+    Chapter: ring
+    """
     nchunks = nranks if nchunks is None else nchunks
     _whole("nranks", nranks, 1), _whole("nchunks", nchunks, 1)
     line = [(root + i) % nranks for i in range(nranks)]
@@ -40,6 +82,23 @@ def broadcast(nranks: int, root: int = 0, nchunks: int | None = None) -> Schedul
         if nranks > 1
     )
     return Schedule("broadcast", "ring", nranks, nchunks, steps, root)
+
+
+@profiled(_line)
+def reduce(nranks: int, root: int = 0, nchunks: int | None = None) -> Schedule:
+    """Pipelined along the ring to the root: every rank on the way adds what it has. The root's next rank begins.
+
+    Steps: P+S-2
+    Moves: 1
+    Bottleneck: none, once the pipeline is full
+    Used by: NCCL (Ring, its only reduce)
+    Chapter: ring
+    """
+    _whole("nranks", nranks, 1), _in_range("root", root, nranks, "")
+    down = broadcast(nranks, root, nchunks)
+    flipped = [down.nchunks - 1 - c for c in range(down.nchunks)]  # read backwards, the last chunk came first
+    turned = [(2 * root - r) % nranks for r in range(nranks)]  # and went the other way round
+    return down.backwards("reduce").on(turned, nranks, flipped).named("reduce", "ring", root)
 
 
 def _reduce_scatter(nranks: int, first: int) -> Schedule:

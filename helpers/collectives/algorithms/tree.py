@@ -6,24 +6,106 @@ Chapters: ring (when a ring is the wrong choice), trees.
 
 from __future__ import annotations
 
+from fractions import Fraction
+
+from ..profile import profiled
 from ..schedule import Schedule, Transfer, _in_range, _whole
 
 
+def _distances(nranks: int) -> list[int]:
+    """The powers of two below nranks, the largest first."""
+    return [1 << k for k in reversed(range((nranks - 1).bit_length()))]
+
+
+def _rises(nranks: int, root: int = 0):
+    return [((nranks - 1).bit_length(), 1, 1)]
+
+
+def _halves(nranks: int):
+    return [(1, 1, Fraction(min(d, nranks - d), nranks)) for d in _distances(nranks)]
+
+
+@profiled(_rises)
 def broadcast(nranks: int, root: int = 0) -> Schedule:
-    """ceil(log2 P) steps of the whole buffer; the root sends one in each."""
+    """Whoever has the buffer sends it on: one holder, two, four, ...
+
+    Steps: ⌈log2 P⌉
+    Moves: ⌈log2 P⌉
+    Bottleneck: the root, which sends the whole buffer in every step
+    Used by: MPICH for short messages, Gloo
+    Chapter: trees
+    """
     steps = tuple(tuple(Transfer(a, b, 0) for a, b in pairs) for pairs in _rounds(nranks, root))
     return Schedule("broadcast", "binomial", nranks, 1, steps, root)
 
 
+@profiled(_rises)
 def reduce(nranks: int, root: int = 0) -> Schedule:
-    """The broadcast read backwards, with every copy turned into an addition: ceil(log2 P) steps of the whole buffer."""
+    """The broadcast read backwards, with every copy turned into an addition.
+
+    Steps: ⌈log2 P⌉
+    Moves: ⌈log2 P⌉
+    Bottleneck: the root, which receives the whole buffer in every step
+    Used by: MPICH for short messages
+    Chapter: trees
+    """
     steps = tuple(tuple(Transfer(b, a, 0, "reduce") for a, b in pairs) for pairs in reversed(_rounds(nranks, root)))
     return Schedule("reduce", "binomial", nranks, 1, steps, root)
 
 
+@profiled(lambda nranks: 2 * _rises(nranks))
 def all_reduce(nranks: int) -> Schedule:
-    """Reduce to rank 0, then broadcast: 2 ceil(log2 P) steps of the whole buffer."""
+    """Reduce to rank 0, then broadcast.
+
+    Steps: 2⌈log2 P⌉
+    Moves: ⌈log2 P⌉
+    Bottleneck: rank 0, which receives and then sends the whole buffer in every step
+    Used by: MPI libraries for short messages
+    Chapter: ring
+    """
     return (reduce(nranks, 0) + broadcast(nranks, 0)).named("all_reduce", "binomial")
+
+
+@profiled(lambda nranks, root=0: _halves(nranks))
+def scatter(nranks: int, root: int = 0) -> Schedule:
+    """The root hands half of the ranks' chunks to one rank, which does the same within its half, and so on.
+
+    Steps: ⌈log2 P⌉
+    Moves: (P-1)/P
+    Bottleneck: the root, which sends everything
+    Used by: MPICH
+    Chapter: trees
+    """
+    return _handed_out(nranks, root).named("scatter", "binomial", root)
+
+
+@profiled(lambda nranks, root=0: _halves(nranks)[::-1])
+def gather(nranks: int, root: int = 0) -> Schedule:
+    """The scatter read backwards: ranks collect from each other before they send to the root.
+
+    Steps: ⌈log2 P⌉
+    Moves: (P-1)/P
+    Bottleneck: the root, which receives everything
+    Used by: MPICH
+    Chapter: trees
+    """
+    return _handed_out(nranks, root).backwards("copy").named("gather", "binomial", root)
+
+
+def _handed_out(nranks: int, root: int) -> Schedule:
+    """Ids relative to the root: with distance d, every multiple i of 2d hands rank i + d the chunks i + d to i + 2d - 1."""
+    _whole("nranks", nranks, 1)
+    _in_range("root", root, nranks, "")
+    at = [(root + i) % nranks for i in range(nranks)]
+    steps = tuple(
+        tuple(
+            Transfer(at[i], at[i + d], at[j])
+            for i in range(0, nranks - d, 2 * d)
+            for j in range(i + d, min(i + 2 * d, nranks))
+        )
+        for d in _distances(nranks)
+    )
+    return Schedule(None, None, nranks, nranks, steps)
 
 
 def _rounds(nranks: int, root: int) -> list[list[tuple[int, int]]]:

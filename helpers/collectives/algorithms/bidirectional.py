@@ -1,0 +1,126 @@
+"""Two rings at once, one each way round, each with half of the buffer: where a rank has a cable to both neighbours, both carry.
+
+On one port each way (a NIC, or NVLink into a switch) it gains nothing: the same bytes, twice the messages. `Neighbours` is the
+network on which it halves the time of large buffers. The rings of `ring.py`, mirrored and put side by side. Chapter: ring.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from ..profile import profiled
+from ..schedule import Schedule, _in_range, _whole, beside
+from . import ring
+
+
+def _half(nranks: int):
+    return [(nranks - 1, min(2, nranks - 1), Fraction(1, nranks))]
+
+
+@profiled(_half)
+def reduce_scatter(nranks: int) -> Schedule:
+    """The ring's reduce-scatter, of every rank's first half chunk one way and of its second the other way round.
+
+    Steps: P-1
+    Moves: (P-1)/P
+    Bottleneck: none: every rank does the same
+    Used by: TPU tori (both directions of each dimension)
+    Chapter: ring
+    """
+    return _both_ways(ring.reduce_scatter(nranks)).named("reduce_scatter", "bidirectional")
+
+
+@profiled(_half)
+def all_gather(nranks: int) -> Schedule:
+    """The ring's all-gather, of every rank's first half chunk one way and of its second the other way round.
+
+    Steps: P-1
+    Moves: (P-1)/P
+    Bottleneck: none: every rank does the same
+    Used by: TPU tori (both directions of each dimension)
+    Chapter: ring
+    """
+    return _both_ways(ring.all_gather(nranks)).named("all_gather", "bidirectional")
+
+
+@profiled(lambda nranks: 2 * _half(nranks))
+def all_reduce(nranks: int) -> Schedule:
+    """Reduce-scatter both ways round, then all-gather both ways round.
+
+    Steps: 2(P-1)
+    Moves: 2(P-1)/P
+    Bottleneck: none: every rank does the same
+    Used by: TPU tori (both directions of each dimension)
+    Chapter: ring
+    """
+    return _both_ways(ring.all_reduce(nranks)).named("all_reduce", "bidirectional")
+
+
+def _lines(nranks: int, root: int = 0, nchunks: int | None = None):
+    """Both ways at once at the root at first, and at the ranks opposite to it at last; with few chunks there is a lull between."""
+    nchunks = 2 * nranks if nchunks is None else nchunks
+    there, back = (nchunks + 1) // 2, nchunks // 2
+    for t in range(nranks + there - 2):
+        from_there, from_back = (
+            max(0, t - there + 1),
+            max(0, t - back + 1),
+        )  # places on the line that still move something
+        sends = t < back or _met(nranks, from_there, from_back, min(t, nranks - 2))
+        both = back > 0 and (sends or _met(nranks - 2, from_there, from_back, t))
+        yield 1, 1 + (both and nranks > 2), Fraction(1 + both, nchunks)
+
+
+def _met(total: int, low: int, other_low: int, high: int) -> bool:
+    """Whether a place in low..high has its counterpart, total - place, in other_low..high."""
+    return max(low, total - high) <= min(high, total - other_low)
+
+
+@profiled(_lines)
+def broadcast(nranks: int, root: int = 0, nchunks: int | None = None) -> Schedule:
+    """Pipelined from the root both ways round, half of the chunks each way.
+
+    Steps: P+⌈S/2⌉-2
+    Moves: 1
+    Bottleneck: none, once the pipelines are full
+    Used by: TPU tori (both directions of each dimension)
+    Chapter: ring
+    """
+    _whole("nranks", nranks, 1), _in_range("root", root, nranks, "")
+    nchunks = 2 * nranks if nchunks is None else nchunks
+    _whole("nchunks", nchunks, 1)
+    ways = ([(root + i) % nranks for i in range(nranks)], [(root - i) % nranks for i in range(nranks)])
+    shares = [
+        range(k, nchunks, 2) for k in range(min(2, nchunks))
+    ]  # the even chunks the one way, the odd ones the other
+    lines = (
+        ring.broadcast(nranks, 0, len(share)).on(way, nranks, share, nchunks)
+        for way, share in zip(ways, shares, strict=False)
+    )
+    return beside(*lines).named("broadcast", "bidirectional", root)
+
+
+@profiled(lambda nranks, root=0, nchunks=None: reversed([*_lines(nranks, root, nchunks)]))
+def reduce(nranks: int, root: int = 0, nchunks: int | None = None) -> Schedule:
+    """Pipelined to the root both ways round, half of the chunks each way.
+
+    Steps: P+⌈S/2⌉-2
+    Moves: 1
+    Bottleneck: none, once the pipelines are full
+    Used by: TPU tori (both directions of each dimension)
+    Chapter: ring
+    """
+    down = broadcast(nranks, root, nchunks)
+    shares = [range(k, down.nchunks, 2) for k in (0, 1)]  # read backwards, the last chunk of each way came first
+    flipped = {c: last for share in shares for c, last in zip(share, reversed(share), strict=True)}
+    return (down.backwards("reduce").on(range(nranks), nranks, [flipped[c] for c in range(down.nchunks)])).named(
+        "reduce", "bidirectional", root
+    )
+
+
+def _both_ways(s: Schedule) -> Schedule:
+    """Every chunk cut in two: the first half as it is, the second on the mirrored ranks. Rank r still owns what it owned."""
+    nranks = s.nranks
+    mirrored = [-r % nranks for r in range(nranks)]
+    there = s.on(range(nranks), nranks, [2 * c for c in range(nranks)], 2 * nranks)
+    back = s.on(mirrored, nranks, [2 * c + 1 for c in mirrored], 2 * nranks)
+    return beside(there, back)

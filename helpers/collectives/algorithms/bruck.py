@@ -1,0 +1,135 @@
+"""Bruck's family and PAT: everybody sends to one distance and receives from another, so that any P takes ⌈log2 P⌉ steps.
+
+No partners, so no fold. In Bruck's all_gather the near ranks come first and the last, largest messages go far. PAT turns the
+order round: far ranks first with one chunk, near ranks last with half of them, which a network with slow upper levels prefers.
+Source: Bruck, Ho, Kipnis, Upfal, Weathersby 1997; PAT: NVIDIA/nccl src/include/collectives.h, since 2.23. Chapter: halving-doubling.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from ..profile import profiled
+from ..schedule import Schedule, ScheduleError, Transfer, _whole
+
+
+def _distances(nranks: int) -> list[int]:
+    """The powers of two below nranks."""
+    _whole("nranks", nranks, 1)
+    return [1 << k for k in range((nranks - 1).bit_length())]
+
+
+def _near_first(nranks: int):
+    return [(1, 1, Fraction(min(d, nranks - d), nranks)) for d in _distances(nranks)]
+
+
+@profiled(_near_first)
+def all_gather(nranks: int) -> Schedule:
+    """With distance d = 1, 2, 4, ... rank r sends all it has (up to d chunks, from its own on) to rank r - d.
+
+    Steps: ⌈log2 P⌉
+    Moves: (P-1)/P
+    Bottleneck: none: every rank does the same
+    Used by: MPICH for short messages; not NCCL
+    Chapter: halving-doubling
+    """
+    return _gathered(nranks).named("all_gather", "bruck")
+
+
+@profiled(lambda nranks: _near_first(nranks)[::-1])
+def reduce_scatter(nranks: int) -> Schedule:
+    """The all_gather read backwards: what was copied outwards is added up inwards.
+
+    Steps: ⌈log2 P⌉
+    Moves: (P-1)/P
+    Bottleneck: none: every rank does the same
+    Used by: MPI research libraries; not NCCL
+    Chapter: halving-doubling
+    """
+    return _gathered(nranks).backwards("reduce").named("reduce_scatter", "bruck")
+
+
+def _gathered(nranks: int) -> Schedule:
+    steps = tuple(
+        tuple(Transfer(r, (r - d) % nranks, (r + j) % nranks) for r in range(nranks) for j in range(min(d, nranks - d)))
+        for d in _distances(nranks)
+    )
+    return Schedule(None, None, nranks, nranks, steps)
+
+
+def _in_bits(nranks: int):
+    return [(1, 1, Fraction(sum(i & d > 0 for i in range(nranks)), nranks)) for d in _distances(nranks)]
+
+
+@profiled(_in_bits)
+def all_to_all(nranks: int) -> Schedule:
+    """A chunk that has to go i ranks further goes in the powers of two that make i; each step moves all with that bit, half of the data.
+
+    Steps: ⌈log2 P⌉
+    Moves: ones(P)/P
+    Bottleneck: none: every rank does the same
+    Used by: MPICH for short messages
+    Chapter: halving-doubling
+    """
+    steps = tuple(
+        tuple(
+            Transfer((src + i % d) % nranks, (src + i % d + d) % nranks, src * nranks + (src + i) % nranks)
+            for src in range(nranks)
+            for i in range(nranks)
+            if i & d
+        )
+        for d in _distances(nranks)
+    )
+    return Schedule("all_to_all", "bruck", nranks, nranks * nranks, steps)
+
+
+def _far_first(nranks: int, aggregate: int | None = None):
+    most = aggregate or nranks
+    for d in reversed(_distances(nranks)):
+        full, rest = divmod(len(range(0, nranks - d, 2 * d)), most)
+        yield from [(full, 1, Fraction(most, nranks)), (int(rest > 0), 1, Fraction(rest, nranks))]
+
+
+@profiled(_far_first)
+def pat_all_gather(nranks: int, aggregate: int | None = None) -> Schedule:
+    """Every chunk goes down a tree of its own, far ranks first; all P trees at once, and chunks for one rank share a message.
+
+    aggregate: the most chunks in a message; None for all (what NCCL does with short ones, where they fit a buffer), 1 for long
+    ones: then P-1 steps. NCCL interleaves the distances so that few chunks wait in its buffers; here one distance follows another.
+
+    Steps: ⌈log2 P⌉
+    Moves: (P-1)/P
+    Bottleneck: none: every rank does the same
+    Used by: NCCL (PAT, one rank per node)
+    Chapter: halving-doubling
+    """
+    return _aggregated(nranks, aggregate).named("all_gather", "pat")
+
+
+@profiled(lambda nranks, aggregate=None: list(_far_first(nranks, aggregate))[::-1])
+def pat_reduce_scatter(nranks: int, aggregate: int | None = None) -> Schedule:
+    """The all_gather's mirror image: near ranks first, each chunk added up on its way to its owner.
+
+    Steps: ⌈log2 P⌉
+    Moves: (P-1)/P
+    Bottleneck: none: every rank does the same
+    Used by: NCCL (PAT, one rank per node)
+    Chapter: halving-doubling
+    """
+    return _aggregated(nranks, aggregate).backwards("reduce").named("reduce_scatter", "pat")
+
+
+def _aggregated(nranks: int, aggregate: int | None) -> Schedule:
+    """Rank owner + i has a chunk from rank owner + i without its lowest set bit: that bit is the distance of the hop."""
+    distances = reversed(_distances(nranks))
+    most = nranks if aggregate is None else aggregate
+    _whole("aggregate", most, 1)
+    if aggregate is not None and most & (most - 1):
+        raise ScheduleError(f"aggregate must be a power of two, got {aggregate}")
+    steps = tuple(
+        tuple(Transfer(r, (r + d) % nranks, (r - i) % nranks) for r in range(nranks) for i in ids[k : k + most])
+        for d in distances
+        for ids in [range(0, nranks - d, 2 * d)]
+        for k in range(0, len(ids), most)
+    )
+    return Schedule(None, None, nranks, nranks, steps)

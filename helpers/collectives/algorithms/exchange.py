@@ -1,0 +1,78 @@
+"""Everybody with everybody: one partner at a time, or all at once.
+
+Where every pair of GPUs has a path of its own (NVSwitch), nothing needs to be passed on: two-shot moves as few bytes as the
+ring with far fewer synchronizations, one-shot more bytes with a single one. In the notation of this course a rank's port serves
+one message after another, so the P-1 messages of a shot stand in P-1 steps, or in one step that lasts as long.
+Source: "pairwise exchange" of Thakur, Rabenseifner, Gropp 2005; one_shot and two_shot of PyTorch's symmetric memory.
+Chapters: halving-doubling, inside-nccl.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from ..profile import profiled
+from ..schedule import Schedule, Transfer, _whole
+from . import flat
+
+
+@profiled(lambda nranks: [((nranks - 1) | 1, 1, Fraction(1, nranks))])
+def all_to_all(nranks: int) -> Schedule:
+    """Rounds of a tournament: in each, every rank exchanges with one partner; with odd P one rank sits out every round.
+
+    MPICH pairs r with r xor t where P is a power of two. Here, in round t, r plays (t - r) modulo P-1 (modulo P for odd P), and
+    who would play itself plays the last rank.
+
+    Steps: 2⌈P/2⌉-1
+    Moves: (P-1)/P
+    Bottleneck: none: every rank does the same
+    Used by: MPICH for long messages
+    Chapter: halving-doubling
+    """
+    _whole("nranks", nranks, 1)
+    steps = tuple(
+        tuple(Transfer(r, peer, r * nranks + peer) for r, peer in _round(nranks, t)) for t in range((nranks - 1) | 1)
+    )
+    return Schedule("all_to_all", "pairwise", nranks, nranks * nranks, steps if nranks > 1 else ())
+
+
+def _round(nranks: int, t: int) -> list[tuple[int, int]]:
+    """(rank, partner) for everybody who plays in round t."""
+    seats = (nranks - 1) | 1  # an odd number
+    pairs = [(r, (t - r) % seats) for r in range(seats)]
+    alone = next(r for r, peer in pairs if r == peer)
+    both = [(r, peer) for r, peer in pairs if r != peer]
+    return both if nranks % 2 else [*both, (alone, nranks - 1), (nranks - 1, alone)]
+
+
+@profiled(lambda nranks: [(2 * (nranks - 1), 1, Fraction(1, nranks))])
+def two_shot(nranks: int) -> Schedule:
+    """Every rank adds up its own chunk, which all others send it, and then sends the sum to all others.
+
+    Steps: 2(P-1)
+    Moves: 2(P-1)/P
+    Bottleneck: none: every rank does the same
+    Used by: PyTorch symmetric memory, NCCL's symmetric kernels, vLLM and TensorRT-LLM for middling sizes
+    Chapter: inside-nccl
+    """
+    return (flat.reduce_scatter(nranks) + flat.all_gather(nranks)).named("all_reduce", "two-shot")
+
+
+@profiled(lambda nranks: [(1, nranks - 1, nranks - 1), (1, 1, 1)])
+def one_shot(nranks: int) -> Schedule:
+    """Every rank reads the whole buffer of every other rank and adds it up in registers, then into its own buffer.
+
+    The registers of rank r are place P + r: a place that many may add into at once, as into a switch, since the inputs must stay
+    as they are until all have read them. So no send and receive can play it: it takes loads from a peer's memory.
+
+    Steps: 2
+    Moves: P-1
+    Bottleneck: none: every rank does the same
+    Used by: PyTorch symmetric memory, NCCL's symmetric kernels, vLLM and TensorRT-LLM for short messages
+    Chapter: inside-nccl
+    """
+    _whole("nranks", nranks, 1)
+    ranks = range(nranks)
+    read = tuple(Transfer(src, nranks + r, 0, "reduce") for src in ranks for r in ranks if r != src)
+    add = tuple(Transfer(nranks + r, r, 0, "reduce") for r in ranks)
+    return Schedule("all_reduce", "one-shot", nranks, 1, (read, add) if read else (), nswitches=nranks)

@@ -1,0 +1,142 @@
+"""Recursive halving and doubling: ranks exchange with partners at distances that are powers of two.
+
+In halving, distance and data halve in every step; in doubling, both double. Where P is no power of two, the ranks beyond the
+largest power of two below it fold: each hands its data to a partner before, and gets its result from it afterwards.
+Source: Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH", 2005 (there the fold
+shares out the additions too; the bytes are the same). In MPI and Gloo; NCCL has none of it. Chapter: halving-doubling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+
+from ..profile import profiled
+from ..schedule import Schedule, Step, Transfer, _whole
+
+Chunks = Callable[[int], Iterable[int]]  # core rank -> the chunks that it is in charge of
+
+
+def _core(nranks: int) -> int:
+    """The largest power of two that is not above nranks: so many ranks take part all the time."""
+    _whole("nranks", nranks, 1)
+    return 1 << (nranks.bit_length() - 1)
+
+
+def _distances(core: int) -> list[int]:
+    return [1 << k for k in range(core.bit_length() - 1)]
+
+
+def _folds(nranks: int, share: Fraction | int):
+    return (int(nranks > _core(nranks)), 1, share)
+
+
+def _halves(nranks: int):
+    """Core rank 0 is in charge of as many chunks as any."""
+    core = _core(nranks)
+    return [(1, 1, Fraction(min(2 * d, d + nranks - core), nranks)) for d in _distances(core)]
+
+
+def _all_reduce_loads(nranks: int):
+    core = _core(nranks)
+    halves = [(1, 1, Fraction(d, core)) for d in _distances(core)]
+    return [_folds(nranks, 1), *reversed(halves), *halves, _folds(nranks, 1)]
+
+
+@profiled(_all_reduce_loads)
+def all_reduce(nranks: int) -> Schedule:
+    """Reduce-scatter by recursive halving, then all-gather by recursive doubling (Rabenseifner), with the fold around it.
+
+    Steps: 2⌊log2 P⌋+2min(1,P-2^⌊log2 P⌋)
+    Moves: 2-2/2^⌊log2 P⌋+min(1,P-2^⌊log2 P⌋)
+    Bottleneck: with a fold, the partners of the ranks that fold; else none
+    Used by: MPICH for long messages, Gloo; not NCCL
+    Chapter: halving-doubling
+    """
+    core = _core(nranks)
+    fold, unfold = _fold(nranks, range(core))
+    steps = (*fold, *_halving(core, lambda k: [k]), *_doubling(core, lambda k: [k]), *unfold)
+    return Schedule("all_reduce", "halving-doubling", nranks, core, steps)
+
+
+@profiled(lambda nranks: [_folds(nranks, 1), (_core(nranks).bit_length() - 1, 1, 1), _folds(nranks, 1)])
+def doubled_all_reduce(nranks: int) -> Schedule:
+    """Partners exchange and add the whole buffer in every step: fewest steps, and as many buffers as steps.
+
+    Steps: ⌊log2 P⌋+2min(1,P-2^⌊log2 P⌋)
+    Moves: ⌊log2 P⌋+min(1,P-2^⌊log2 P⌋)
+    Bottleneck: with a fold, the partners of the ranks that fold; else none
+    Used by: MPICH for short messages; not NCCL
+    Chapter: halving-doubling
+    """
+    core = _core(nranks)
+    fold, unfold = _fold(nranks, [0])
+    steps = (tuple(Transfer(k, k ^ d, 0, "reduce") for k in range(core)) for d in _distances(core))
+    return Schedule("all_reduce", "recursive-doubling", nranks, 1, (*fold, *steps, *unfold))
+
+
+@profiled(lambda nranks: [_folds(nranks, 1), *_halves(nranks)[::-1], _folds(nranks, Fraction(1, nranks))])
+def reduce_scatter(nranks: int) -> Schedule:
+    """Recursive halving: partners exchange the half that the other is in charge of, then a quarter, ...
+
+    A rank that folds gets its own chunk at the end from its partner, which was in charge of both.
+
+    Steps: ⌊log2 P⌋+2min(1,P-2^⌊log2 P⌋)
+    Moves: min(1,P-2^⌊log2 P⌋)+(2^⌊log2 P⌋-1+folded(P))/P
+    Bottleneck: with a fold, the partners of the ranks that fold; else none
+    Used by: MPICH for short messages; not NCCL
+    Chapter: halving-doubling
+    """
+    core, charge = _core(nranks), _in_charge(nranks)
+    fold, _ = _fold(nranks, range(nranks))
+    last = tuple(Transfer(r - core, r, r) for r in range(core, nranks))
+    steps = (*fold, *_halving(core, charge), *([last] if last else []))
+    return Schedule("reduce_scatter", "recursive-halving", nranks, nranks, steps)
+
+
+@profiled(
+    lambda nranks: [_folds(nranks, Fraction(1, nranks)), *_halves(nranks), _folds(nranks, Fraction(nranks - 1, nranks))]
+)
+def all_gather(nranks: int) -> Schedule:
+    """Recursive doubling: partners exchange all that they have, so that everybody has twice as much in every step.
+
+    Steps: ⌊log2 P⌋+2min(1,P-2^⌊log2 P⌋)
+    Moves: (2^⌊log2 P⌋-1+folded(P)+(P-1)min(1,P-2^⌊log2 P⌋))/P
+    Bottleneck: with a fold, the partners of the ranks that fold; else none
+    Used by: MPICH for short messages; not NCCL
+    Chapter: halving-doubling
+    """
+    core, charge = _core(nranks), _in_charge(nranks)
+    first = tuple(Transfer(r, r - core, r) for r in range(core, nranks))
+    last = tuple(Transfer(r - core, r, c) for r in range(core, nranks) for c in range(nranks) if c != r)
+    ends = ([first], [last]) if first else ([], [])
+    return Schedule("all_gather", "recursive-doubling", nranks, nranks, (*ends[0], *_doubling(core, charge), *ends[1]))
+
+
+def _in_charge(nranks: int) -> Chunks:
+    """Core rank k is in charge of its own chunk, and of that of the rank that folds into it."""
+    return lambda k: range(k, nranks, _core(nranks))
+
+
+def _fold(nranks: int, chunks: Iterable[int]) -> tuple[list[Step], list[Step]]:
+    """(before, after): rank core + i adds its whole buffer into rank i, and gets it back; two empty lists for a power of two."""
+    core = _core(nranks)
+    pairs = [(r, r - core, c) for r in range(core, nranks) for c in chunks]
+    before = tuple(Transfer(r, partner, c, "reduce") for r, partner, c in pairs)
+    after = tuple(Transfer(partner, r, c) for r, partner, c in pairs)
+    return ([before], [after]) if pairs else ([], [])
+
+
+def _halving(core: int, charge: Chunks) -> Iterable[Step]:
+    for d in reversed(_distances(core)):
+        yield tuple(Transfer(k, k ^ d, c, "reduce") for k in range(core) for j in _block(k ^ d, d) for c in charge(j))
+
+
+def _doubling(core: int, charge: Chunks) -> Iterable[Step]:
+    for d in _distances(core):
+        yield tuple(Transfer(k, k ^ d, c) for k in range(core) for j in _block(k, d) for c in charge(j))
+
+
+def _block(k: int, d: int) -> range:
+    """The core ranks that share all but the lowest bits with k: d of them."""
+    return range(k // d * d, k // d * d + d)

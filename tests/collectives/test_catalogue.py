@@ -1,0 +1,209 @@
+"""Every entry of the catalogue at every P from 1 to 64: it keeps its promise, in the steps and bytes that its docstring states.
+
+Roots: every one up to 12 ranks, and beyond that the middle one beside rank 0 (proofs at all roots grow with the fourth power of P).
+"""
+
+from __future__ import annotations
+
+import inspect
+import random
+from collections import Counter
+from fractions import Fraction
+from types import SimpleNamespace
+
+import pytest
+
+from helpers.collectives import (
+    CATALOGUE,
+    PROMISES,
+    ScheduleError,
+    about,
+    check,
+    closed,
+    loads,
+    price,
+    price_loads,
+)
+from helpers.collectives.algorithms import bruck, hierarchical, ring
+from helpers.collectives.algorithms.hierarchical import per_node
+from helpers.collectives.ports import ends, flows, pieces
+
+P64 = range(1, 65)
+ROOTED = [key for key in CATALOGUE if PROMISES[key[0]].rooted]
+PIPELINED = [key for key, build in CATALOGUE.items() if "nchunks" in inspect.signature(build).parameters]
+# Messages that one port passes in a step, where that is not one
+BUSY = {"bidirectional": lambda n: 2, "one-shot": lambda n: n - 1}
+
+
+def log2(n):
+    """Rounded up."""
+    return (n - 1).bit_length()
+
+
+# What saved notebooks quote: (steps, the most chunks that one rank sends)
+QUOTED = {
+    ("all_reduce", "ring"): lambda n: (2 * (n - 1), 2 * (n - 1)),
+    ("all_reduce", "flat"): lambda n: (2 * (n - 1), n - 1 if n > 1 else 0),
+    ("all_reduce", "binomial"): lambda n: (2 * log2(n), log2(n)),
+    ("reduce_scatter", "ring"): lambda n: (n - 1, n - 1),
+    ("reduce_scatter", "flat"): lambda n: (n - 1, n - 1),
+    ("all_gather", "ring"): lambda n: (n - 1, n - 1),
+    ("all_gather", "flat"): lambda n: (n - 1, n - 1),
+    ("broadcast", "ring"): lambda n: (2 * n - 2, n if n > 1 else 0),
+    ("broadcast", "flat"): lambda n: (n - 1, n - 1),
+    ("broadcast", "binomial"): lambda n: (log2(n), log2(n)),
+    ("reduce", "flat"): lambda n: (n - 1, 1 if n > 1 else 0),
+    ("reduce", "binomial"): lambda n: (log2(n), 1 if n > 1 else 0),
+    ("scatter", "flat"): lambda n: (n - 1, n - 1),
+    ("gather", "flat"): lambda n: (n - 1, 1 if n > 1 else 0),
+    ("all_to_all", "flat"): lambda n: (n - 1, n - 1),
+}
+
+
+@pytest.mark.parametrize("key", CATALOGUE, ids="-".join)
+def test_promise_steps_and_bytes_at_every_p(key):
+    build = CATALOGUE[key]
+    said = about(build)
+    for n in P64:
+        s = build(nranks=n)
+        check(s)
+        assert (s.collective, s.algorithm) == key
+        if n == 1:
+            assert s.steps == build.profile(1) == ()
+            continue
+        shape = n, s.nchunks, per_node(n)
+        moves = Fraction(max(s.sent() + s.received()), pieces(s))
+        assert (len(s.steps), moves) == (closed(said.steps, *shape), closed(said.moves, *shape)), n
+        assert loads(s) == build.profile(n), n
+        for flow in flows(s):  # no port twice in a step, where that is promised
+            ports = Counter(port for (src, dst), _ in flow for port in ends(src, dst, n))
+            assert max(ports.values()) <= BUSY.get(key[1], lambda n: 1)(n), n
+
+
+@pytest.mark.parametrize("key", QUOTED, ids="-".join)
+def test_what_notebooks_quote_stays(key):
+    for n in P64:
+        s = CATALOGUE[key](nranks=n)
+        assert (len(s.steps), max(s.sent())) == QUOTED[key](n), n
+
+
+@pytest.mark.parametrize("key", ROOTED, ids="-".join)
+def test_every_root(key):
+    build = CATALOGUE[key]
+    for n in P64:
+        for root in range(n) if n <= 12 else (n // 2,):
+            s = build(nranks=n, root=root)
+            check(s)
+            assert s.root == root and loads(s) == build.profile(n, root=root)
+
+
+@pytest.mark.parametrize("key", PIPELINED, ids="-".join)
+def test_every_number_of_chunks(key):
+    build = CATALOGUE[key]
+    for n in (1, 2, 3, 4, 7, 8, 13, 16):
+        for nchunks in (1, 2, 3, 5, 8, 16):
+            s = build(nranks=n, nchunks=nchunks)
+            check(s)
+            assert s.nchunks == nchunks and loads(s) == build.profile(n, nchunks=nchunks)
+            if n > 1 and nchunks % 2 == 0:
+                assert len(s.steps) == closed(about(build).steps, n, nchunks)
+    with pytest.raises(ScheduleError, match="nchunks must be a whole number >= 1, got 0"):
+        build(nranks=4, nchunks=0)
+
+
+@pytest.mark.parametrize("key", CATALOGUE, ids="-".join)
+def test_a_profile_is_priced_as_the_schedule_is(key):
+    rng = random.Random(0)
+    for n in (1, 2, 3, 6, 8, 13):
+        s, profile = CATALOGUE[key](nranks=n), CATALOGUE[key].profile(n)
+        for _ in range(5):
+            link = SimpleNamespace(alpha=10 ** rng.uniform(-8, -3), beta=10 ** rng.uniform(-12, -8))
+            link.link = lambda src, dst, link=link: link
+            nbytes = rng.randrange(2**30)
+            assert price_loads(profile, nbytes, link) == pytest.approx(price(s, nbytes, link).seconds, rel=1e-12)
+
+
+def test_a_profile_needs_no_schedule(link):
+    """A ring of 100,000 ranks has 20 billion transfers; its price takes no time: it is all alpha, and the tree is 3,000 times faster."""
+    slow, fast = (CATALOGUE["all_reduce", name].profile(100_000) for name in ("ring", "recursive-doubling"))
+    assert price_loads(slow, 8, link) == pytest.approx(2 * 99_999 * 1e-5, rel=1e-6)
+    assert price_loads(slow, 8, link) / price_loads(fast, 8, link) > 3000 * 3
+    with pytest.raises(ScheduleError, match="nranks must be a whole number >= 1, got 0"):
+        ring.all_reduce.profile(0)
+
+
+def test_gpus_per_node():
+    assert [per_node(n) for n in (1, 2, 4, 6, 7, 8, 12, 16, 64)] == [1, 1, 2, 3, 1, 4, 6, 8, 8]
+    for n, gpus in ((8, 2), (8, 8), (8, 1), (12, 4), (64, 8)):
+        for build in (hierarchical.all_reduce, hierarchical.reduce_scatter, hierarchical.all_gather):
+            s = build(n, gpus)
+            check(s)
+            assert len(s.steps) == closed(about(build).steps, n, gpus=gpus)
+            assert loads(s) == build.profile(n, gpus)
+    with pytest.raises(ScheduleError, match="8 ranks do not divide into nodes of 3 GPUs"):
+        hierarchical.all_reduce(8, 3)
+
+
+def test_only_the_rails_cross_nodes():
+    """Each rank sends 2(nodes-1)/P of the buffer across, to ranks of the same place in their nodes; all the rest stays inside."""
+    s = hierarchical.all_reduce(32, 8)
+    across = [t for step in s.steps for t in step if t.src // 8 != t.dst // 8]
+    assert {t.src % 8 == t.dst % 8 for t in across} == {True}
+    assert Counter(t.src for t in across) == dict.fromkeys(range(32), 2 * 3)
+
+
+@pytest.mark.parametrize("n", [2, 7, 8, 16, 33])
+@pytest.mark.parametrize("aggregate", [1, 2, 4])
+def test_pat_with_few_chunks_in_a_message(n, aggregate):
+    for build in (bruck.pat_all_gather, bruck.pat_reduce_scatter):
+        s = build(n, aggregate)
+        check(s)
+        assert loads(s) == build.profile(n, aggregate)
+        assert max(count for flow in flows(s) for _, count in flow) <= aggregate
+        assert aggregate > 1 or len(s.steps) == n - 1
+    with pytest.raises(ScheduleError, match="aggregate must be a power of two, got 3"):
+        bruck.pat_all_gather(8, 3)
+
+
+def test_pat_sends_most_to_the_nearest_and_bruck_to_the_furthest():
+    near_to_far = [4 / 8, 2 / 8, 1 / 8]
+    for name, wanted in (("pat", near_to_far), ("bruck", near_to_far[::-1])):
+        s = CATALOGUE["all_gather", name](8)
+        moved = Counter()
+        for step in s.steps:
+            for t in step:
+                moved[min((t.dst - t.src) % 8, (t.src - t.dst) % 8)] += 1
+        assert [moved[d] / 64 for d in (1, 2, 4)] == wanted
+
+
+def test_nvls_needs_less_than_a_ring_of_three_or_more():
+    """(1 + 1/P) against 2(P-1)/P: 1.125 against 1.75 buffers at 8 GPUs, so a busbw above the wire's rate is no mistake."""
+    for n in range(4, 65):
+        nvls, ring_ = (closed(about(CATALOGUE["all_reduce", name]).moves, n) for name in ("nvls", "ring"))
+        assert nvls < ring_
+    assert Fraction(2 * 7, 8) / Fraction(9, 8) == Fraction(14, 9)
+
+
+def test_a_description_is_complete():
+    for key, build in CATALOGUE.items():
+        said = about(build)
+        assert all(vars(said).values()), key
+        assert said.what.endswith("."), key
+    with pytest.raises(ValueError, match="has no line 'Steps' in its docstring"):
+        about(lambda nranks: None)
+
+
+@pytest.mark.parametrize(
+    ("form", "shape", "value"),
+    [
+        ("2(P-1)/P", (4,), Fraction(3, 2)),
+        ("2⌈log2 P⌉", (5,), 6),
+        ("⌊log2(P-1)⌋", (9,), 3),
+        ("P+⌈S/2⌉-2", (4, 5), 5),
+        ("2^⌊log2 P⌋", (13,), 8),
+        ("2(G-1)+2(P/G-1)", (12, 1, 4), 10),
+        ("ones(P)/P", (8,), Fraction(12, 8)),
+    ],
+)
+def test_closed_forms_are_read_as_they_are_written(form, shape, value):
+    assert closed(form, *shape) == value
