@@ -176,6 +176,17 @@ def test_pat_sends_most_to_the_nearest_and_bruck_to_the_furthest():
         assert [moved[d] / 64 for d in (1, 2, 4)] == wanted
 
 
+@pytest.mark.parametrize("name", ["all_reduce", "all_gather", "reduce_scatter"])
+def test_nvls_in_slices(name):
+    build = CATALOGUE[name, "nvls"]
+    for n in (1, 2, 5, 8):
+        for slices in (1, 2, 3, 8):
+            s = build(n, slices)
+            check(s)
+            assert loads(s) == build.profile(n, slices)
+            assert n == 1 or len(s.steps) == closed(about(build).steps, n) + slices - 1
+
+
 def test_nvls_needs_less_than_a_ring_of_three_or_more():
     """(1 + 1/P) against 2(P-1)/P: 1.125 against 1.75 buffers at 8 GPUs, so a busbw above the wire's rate is no mistake."""
     for n in range(4, 65):

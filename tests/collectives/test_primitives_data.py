@@ -84,13 +84,13 @@ def test_every_part_names_where_it_comes_from():
 @pytest.mark.parametrize("nranks", [2, 3, 8])
 @pytest.mark.parametrize("name", PROMISES)
 def test_no_schedule_moves_less_than_the_least(name, nranks):
-    """And the busiest port's least is nccl-tests' factor."""
+    """And the busiest port's least is nccl-tests' factor. A switch that adds and multicasts goes below it: the least is without one."""
     made = primitive(name)
     least = [made.least(rank, nranks) for rank in range(nranks)]
     assert float(max(max(pair) for pair in least)) == pytest.approx(made.promise.bus_factor(nranks))
     for (collective, _), build in CATALOGUE.items():
         s = build(nranks=nranks)
-        if collective != name:
+        if collective != name or s.nswitches:
             continue
         size = nranks if name == "all_to_all" else s.nchunks
         if made.even:

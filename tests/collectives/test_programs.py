@@ -66,7 +66,7 @@ def test_two_that_send_before_they_receive():
 def test_a_circle_of_receives(n):
     """Everybody receives from the left before it sends to the right: the ring of the chapter, one step cut in two."""
     ring = [program([("recv", (r - 1) % n, 0)], [("send", (r + 1) % n, 0)]) for r in range(n)]
-    with pytest.raises(ScheduleError, match="rank 0, step 1, waits to receive from rank .*: a circle"):
+    with pytest.raises(ScheduleError, match=r"rank 0, step 1, waits to receive from rank .*: a circle"):
         rendezvous(ring)
     ring[0] = ring[0][::-1]  # one that sends first is enough
     rendezvous(ring)
@@ -78,7 +78,7 @@ def test_a_circle_that_does_not_run_through_rank_0():
         program([("recv", 2, 0)], [("send", 0, 0)], [("send", 2, 0)]),
         program([("recv", 1, 0)], [("send", 1, 0)]),
     ]
-    with pytest.raises(ScheduleError, match="^rank 1, step 1, .* rank 2; rank 2, step 1, .* rank 1: a circle"):
+    with pytest.raises(ScheduleError, match=r"^rank 1, step 1, .* rank 2; rank 2, step 1, .* rank 1: a circle"):
         rendezvous([waits, *circle])
 
 

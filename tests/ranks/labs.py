@@ -71,9 +71,11 @@ def differences(cases: list[tuple], schedules: dict[str, Schedule] | None = None
 
 
 def cases(nranks: int) -> list[tuple]:
-    """The whole catalogue at every size that its collective allows, in floats and integers."""
+    """The whole catalogue at every size that its collective allows, in floats and integers; but for what needs a switch."""
     found = []
     for (collective, _), build in CATALOGUE.items():
+        if build(nranks=2).nswitches:
+            continue
         rooted = collective in ("broadcast", "reduce", "scatter", "gather")
         for root in {0, nranks - 1} if rooted else (None,):
             s = build(nranks=nranks, **({} if root is None else {"root": root}))

@@ -68,6 +68,8 @@ def test_every_step_of_the_catalogue_lasts_as_long_as_its_price_in_any_order(tmp
     shuffled = random.Random(nranks)
     for number, build in enumerate(CATALOGUE.values()):
         s = build(nranks=nranks)
+        if s.nswitches:  # no rank's port, so nothing to book
+            continue
         chunk = MIB * nranks // (nranks if s.collective == "all_to_all" else s.nchunks)
         for step, priced in zip(s.steps, price(s, MIB * nranks, topology).steps, strict=True):
             folder = tmp_path / f"{number}"

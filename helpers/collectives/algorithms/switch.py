@@ -8,20 +8,35 @@ protocol (SHArP)", 2016. No send and receive can play these: they need the switc
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 
 from ..profile import profiled
 from ..schedule import Schedule, Step, Transfer, _whole
 
-
-def _up_to_one(nranks: int):
-    """Everybody's whole buffer up, or everything down; then the shares."""
-    return [(1, 1, 1), (1, 1, Fraction(1, nranks))]
+Hop = list[tuple[int, int, int, str]]  # src, dst, chunk, op: all of one hop may go at once
 
 
-@profiled(_up_to_one)
-def reduce_scatter(nranks: int) -> Schedule:
+def _loads(up: tuple[int, ...], down: tuple[int, ...]):
+    """The profile of hops that follow each other slice by slice. up, down: the chunks on a rank's way up and down in each hop."""
+
+    def loads(nranks: int, slices: int = 1) -> Iterator[tuple[int, int, Fraction]]:
+        ways = [[nranks if n < 0 else n for n in way] for way in (up, down)]
+        for t in range(len(up) + slices - 1):
+            busiest = max(sum(n for i, n in enumerate(way) if 0 <= t - i < slices) for way in ways)
+            yield 1, 1, Fraction(busiest, nranks * slices)
+
+    return loads
+
+
+ALL = -1  # every chunk
+
+
+@profiled(_loads((ALL, 0), (0, 1)))
+def reduce_scatter(nranks: int, slices: int = 1) -> Schedule:
     """Rank r reads chunk r through the switch, which fetches it from all ranks and adds (multimem.ld_reduce).
+
+    slices: chunks are cut in so many, which follow each other.
 
     Steps: 2
     Moves: 1
@@ -29,12 +44,12 @@ def reduce_scatter(nranks: int) -> Schedule:
     Used by: NCCL (NVLS)
     Chapter: inside-nccl
     """
-    return _schedule(nranks, _read_sums(nranks)).named("reduce_scatter", "nvls")
+    return _sliced(nranks, _read_sums(nranks), slices).named("reduce_scatter", "nvls")
 
 
-@profiled(lambda nranks: _up_to_one(nranks)[::-1])
-def all_gather(nranks: int) -> Schedule:
-    """Rank r stores chunk r into the switch, which hands it to all ranks (multimem.st).
+@profiled(_loads((1, 0), (0, ALL)))
+def all_gather(nranks: int, slices: int = 1) -> Schedule:
+    """Rank r stores chunk r into the switch, which hands it to all ranks (multimem.st). slices: as in reduce_scatter.
 
     Steps: 2
     Moves: 1
@@ -42,12 +57,14 @@ def all_gather(nranks: int) -> Schedule:
     Used by: NCCL (NVLS)
     Chapter: inside-nccl
     """
-    return _schedule(nranks, _store_all(nranks)).named("all_gather", "nvls")
+    return _sliced(nranks, _store_all(nranks), slices).named("all_gather", "nvls")
 
 
-@profiled(lambda nranks: _up_to_one(nranks) + _up_to_one(nranks)[::-1])
-def all_reduce(nranks: int) -> Schedule:
+@profiled(_loads((ALL, 0, 1, 0), (0, 1, 0, ALL)))
+def all_reduce(nranks: int, slices: int = 1) -> Schedule:
     """Rank r reads the sum of chunk r through the switch and stores it back through the switch to all.
+
+    slices: with many, as in NCCL, data goes up and down at once, and the time nears that of 1 + 1/P buffers one way.
 
     Steps: 4
     Moves: 1+1/P
@@ -55,22 +72,39 @@ def all_reduce(nranks: int) -> Schedule:
     Used by: NCCL (NVLS), its default on 8 H100
     Chapter: inside-nccl
     """
-    return _schedule(nranks, _read_sums(nranks) + _store_all(nranks)).named("all_reduce", "nvls")
+    return _sliced(nranks, _read_sums(nranks) + _store_all(nranks), slices).named("all_reduce", "nvls")
 
 
-def _read_sums(nranks: int) -> tuple[Step, ...]:
+def _read_sums(nranks: int) -> list[Hop]:
+    _whole("nranks", nranks, 1)
     ranks, switch = range(nranks), nranks
-    up = tuple(Transfer(r, switch, c, "reduce") for r in ranks for c in ranks)
-    return up, tuple(Transfer(switch, r, r) for r in ranks)
+    return [[(r, switch, c, "reduce") for r in ranks for c in ranks], [(switch, r, r, "copy") for r in ranks]]
 
 
-def _store_all(nranks: int) -> tuple[Step, ...]:
+def _store_all(nranks: int) -> list[Hop]:
+    _whole("nranks", nranks, 1)
     ranks, switch = range(nranks), nranks
-    return tuple(Transfer(r, switch, r) for r in ranks), tuple(Transfer(switch, r, c) for r in ranks for c in ranks)
+    return [[(r, switch, r, "copy") for r in ranks], [(switch, r, c, "copy") for r in ranks for c in ranks]]
 
 
-def _schedule(nranks: int, steps: tuple[Step, ...]) -> Schedule:
-    return Schedule(None, None, nranks, nranks, steps if nranks > 1 else (), nswitches=1)
+def _sliced(nranks: int, hops: list[Hop], slices: int) -> Schedule:
+    _whole("slices", slices, 1)
+    return Schedule(None, None, nranks, nranks * slices, _pipelined(nranks, hops, slices), nswitches=1)
+
+
+def _pipelined(nranks: int, hops: list[Hop], slices: int) -> tuple[Step, ...]:
+    """In step t, slice t - i of every chunk takes hop i."""
+    if nranks == 1:
+        return ()
+    return tuple(
+        tuple(
+            Transfer(src, dst, chunk * slices + t - i, op)
+            for i, hop in enumerate(hops)
+            if 0 <= t - i < slices
+            for src, dst, chunk, op in hop
+        )
+        for t in range(len(hops) + slices - 1)
+    )
 
 
 def _climbs(nranks: int, nchunks: int = 1, radix: int = 8):
@@ -93,13 +127,10 @@ def sharp(nranks: int, nchunks: int = 1, radix: int = 8) -> Schedule:
     _whole("nranks", nranks, 1), _whole("nchunks", nchunks, 1), _whole("radix", radix, 1)
     leaves = -(-nranks // radix)
     top = nranks + leaves
-    leaf = [(r, nranks + r // radix) for r in range(nranks)]
-    levels = [leaf, [(nranks + i, top) for i in range(leaves)]] if leaves > 1 else [leaf]
-    climb = [[(a, b, "reduce") for a, b in level] for level in levels]
-    fall = [[(b, a, "copy") for a, b in level] for level in reversed(levels)]
-    hops = [*climb, *fall] if nranks > 1 else []
-    steps = tuple(
-        tuple(Transfer(a, b, t - i, op) for i, hop in enumerate(hops) if 0 <= t - i < nchunks for a, b, op in hop)
-        for t in range(len(hops) + nchunks - 1 if hops else 0)
-    )
+    levels = [[(r, nranks + r // radix) for r in range(nranks)]]
+    if leaves > 1:
+        levels.append([(nranks + i, top) for i in range(leaves)])
+    climb = [[(a, b, 0, "reduce") for a, b in level] for level in levels]
+    fall = [[(b, a, 0, "copy") for a, b in level] for level in reversed(levels)]
+    steps = _pipelined(nranks, [*climb, *fall], nchunks)
     return Schedule("all_reduce", "sharp", nranks, nchunks, steps, nswitches=leaves + (leaves > 1))
