@@ -61,10 +61,8 @@ def _lines(nranks: int, root: int = 0, nchunks: int | None = None):
     nchunks = 2 * nranks if nchunks is None else nchunks
     there, back = (nchunks + 1) // 2, nchunks // 2
     for t in range(nranks + there - 2):
-        from_there, from_back = (
-            max(0, t - there + 1),
-            max(0, t - back + 1),
-        )  # places on the line that still move something
+        # The first place on each line that still moves something
+        from_there, from_back = max(0, t - there + 1), max(0, t - back + 1)
         sends = t < back or _met(nranks, from_there, from_back, min(t, nranks - 2))
         both = back > 0 and (sends or _met(nranks - 2, from_there, from_back, t))
         yield 1, 1 + (both and nranks > 2), Fraction(1 + both, nchunks)
@@ -82,7 +80,7 @@ def broadcast(nranks: int, root: int = 0, nchunks: int | None = None) -> Schedul
     Steps: P+⌈S/2⌉-2
     Moves: 1
     Bottleneck: none, once the pipelines are full
-    Used by: TPU tori (both directions of each dimension)
+    Used by: meshes and tori with a cable both ways
     Chapter: ring
     """
     _whole("nranks", nranks, 1), _in_range("root", root, nranks, "")
@@ -106,7 +104,7 @@ def reduce(nranks: int, root: int = 0, nchunks: int | None = None) -> Schedule:
     Steps: P+⌈S/2⌉-2
     Moves: 1
     Bottleneck: none, once the pipelines are full
-    Used by: TPU tori (both directions of each dimension)
+    Used by: meshes and tori with a cable both ways
     Chapter: ring
     """
     down = broadcast(nranks, root, nchunks)

@@ -43,7 +43,7 @@ def reduce_scatter(nranks: int) -> Schedule:
     Steps: ⌈log2 P⌉
     Moves: (P-1)/P
     Bottleneck: none: every rank does the same
-    Used by: MPI research libraries; not NCCL
+    Used by: nobody by that name; PAT is close to it
     Chapter: halving-doubling
     """
     return _gathered(nranks).backwards("reduce").named("reduce_scatter", "bruck")

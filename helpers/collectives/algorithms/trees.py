@@ -76,7 +76,7 @@ def broadcast_two(nranks: int, root: int = 0, nchunks: int = NCHUNKS) -> Schedul
     Steps: 2⌈log2 P⌉+S-2
     Moves: 1
     Bottleneck: none, once the pipeline is full
-    Used by: MPI research libraries
+    Used by: nobody by that name; the idea behind NCCL's double tree
     Chapter: trees
     """
     _rooted(nranks, root)
@@ -90,7 +90,7 @@ def reduce_two(nranks: int, root: int = 0, nchunks: int = NCHUNKS) -> Schedule:
     Steps: 2⌈log2 P⌉+S-2
     Moves: 1
     Bottleneck: none, once the pipeline is full
-    Used by: MPI research libraries
+    Used by: nobody by that name; the idea behind NCCL's double tree
     Chapter: trees
     """
     _rooted(nranks, root)
@@ -104,7 +104,7 @@ def all_reduce_two(nranks: int, nchunks: int = NCHUNKS) -> Schedule:
     Steps: 2(2⌈log2 P⌉+S-2)
     Moves: min(2,P/2)
     Bottleneck: none: an inner rank of one tree is a leaf of the other, and passes what a rank of the ring does
-    Used by: MPI research libraries
+    Used by: nobody by that name; the idea behind NCCL's double tree
     Chapter: trees
     """
     _whole("nranks", nranks, 1)
