@@ -6,7 +6,7 @@ from .lower import Message, lower
 from .outcomes import OPS, origins, outcome
 from .price import Price, crossover, price
 from .primitives import PRIMITIVES, Primitive, primitive
-from .profile import Load, loads, price_loads
+from .profiles import Load, loads, price_loads
 from .promises import PROMISES, Promise, owner, promise
 from .rendezvous import rendezvous
 from .schedule import Schedule, ScheduleError, Transfer, beside

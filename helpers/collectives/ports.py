@@ -1,6 +1,6 @@
 """What a message occupies on its way: the ports of its two ends, and the wires that it shares with others.
 
-The pricing rules (`price`, `dataflow`) and the loads of `profile` are all told from here. Chapters: latency-bandwidth, hierarchy.
+The pricing rules (`price`, `dataflow`) and the loads of `profiles` are all told from here. Chapters: latency-bandwidth, hierarchy.
 """
 
 from __future__ import annotations

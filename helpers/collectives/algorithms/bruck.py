@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ..profile import profiled
+from ..profiles import profiled
 from ..schedule import Schedule, ScheduleError, Transfer, _whole
 
 

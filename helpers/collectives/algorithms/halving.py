@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 
-from ..profile import profiled
+from ..profiles import profiled
 from ..schedule import Schedule, Step, Transfer, _whole
 
 Chunks = Callable[[int], Iterable[int]]  # core rank -> the chunks that it is in charge of

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from ..profile import profiled
+from ..profiles import profiled
 from ..schedule import Schedule, ScheduleError, _whole, beside
 from . import ring
 

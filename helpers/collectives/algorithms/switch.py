@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from ..profile import profiled
+from ..profiles import profiled
 from ..schedule import Schedule, Step, Transfer, _whole
 
 Hop = list[tuple[int, int, int, str]]  # src, dst, chunk, op: all of one hop may go at once

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ..profile import profiled
+from ..profiles import profiled
 from ..schedule import Schedule, _in_range, _whole
 from .shapes import double_tree, heap, two_trees
 from .stream import stream, stream_steps, stream_up, up_and_down
