@@ -185,7 +185,8 @@ def test_every_schedule_of_the_catalogue_plays(open_player):
             page.wait_for_timeout(15)
             page.get_by_role("combobox", name="Number of ranks").select_option(str(nranks))
             page.wait_for_timeout(30)
-            assert page.locator(".bim-topology .bim-badge").count() == nranks
+            switches = CATALOGUE[collective, algorithm](nranks=nranks).nswitches
+            assert page.locator(".bim-topology .bim-badge").count() == nranks + switches
             press(page, "Last step")
             expect(page.locator(".bim-sentence em")).to_have_text("Done: the promise is kept.")
             press(page, "First step")
