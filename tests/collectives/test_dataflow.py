@@ -62,9 +62,9 @@ def test_a_message_waits_for_its_chunk_and_not_for_the_step(link):
 
 
 def test_a_slot_is_not_overwritten_before_it_was_read():
-    """Rank 1 is slow to send its chunk on; what comes next for the same slot waits."""
+    """Rank 1, with a port for every peer, is slow to send its chunk on; what comes next for the same slot waits."""
     slow, fast = SimpleNamespace(alpha=1.0, beta=0.0), SimpleNamespace(alpha=0.0, beta=0.0)
-    network = SimpleNamespace(link=lambda src, dst: slow if src == 1 else fast)
+    network = SimpleNamespace(link=lambda src, dst: slow if src == 1 else fast, ports=Neighbours(fast).ports)
     s = Schedule("broadcast", "mine", 4, 1, [[Transfer(1, 2, 0)], [Transfer(3, 1, 0)]], root=0)
     s = s + Schedule(None, None, 4, 1, [[Transfer(1, 0, 0)]])
     assert price(s.named("broadcast", "mine", 0), 0, network, "dataflow").seconds == pytest.approx(2.0)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.collectives import CATALOGUE, Schedule, ScheduleError, Transfer, check
+from helpers.collectives import CATALOGUE, Schedule, ScheduleError, Transfer, beside, check
 
 RING = CATALOGUE["all_reduce", "ring"]
 
@@ -196,3 +196,29 @@ def test_on_refuses(ranks):
 def test_sent_and_received():
     assert RING(4).sent() == RING(4).received() == [6] * 4
     assert CATALOGUE["broadcast", "flat"](4).sent() == [3, 0, 0, 0]
+
+
+def test_beside_is_or_for_many():
+    parts = [CATALOGUE["broadcast", "flat"](2).on([2 * k, 2 * k + 1], 8) for k in range(4)]
+    together = beside(*parts)
+    assert together == parts[0] | parts[1] | parts[2] | parts[3]
+    assert [len(step) for step in together.steps] == [4]
+    with pytest.raises(ScheduleError, match="disjoint slots, but both schedules use chunk 0 of rank 2"):
+        beside(*parts, parts[1])
+
+
+def test_cut_moves_the_pieces_of_a_chunk_together():
+    halves = CATALOGUE["all_gather", "ring"](3).cut(2)
+    assert halves.nchunks == 6 and halves.steps[0][:2] == (Transfer(0, 1, 0), Transfer(0, 1, 1))
+    check(halves.named("all_gather", "ring"))
+    with pytest.raises(ScheduleError, match="pieces must be a whole number >= 1, got 0"):
+        RING(3).cut(0)
+
+
+def test_backwards_turns_a_broadcast_into_a_reduce():
+    for algorithm in ("flat", "binomial", "binary-tree"):
+        down = CATALOGUE["broadcast", algorithm](6, root=2)
+        check(down.backwards("reduce").named("reduce", algorithm, 2))
+    out = CATALOGUE["scatter", "binomial"](6)
+    assert out.backwards("copy").backwards("copy").steps == out.steps
+    check(out.backwards("copy").named("gather", "binomial", 0))
