@@ -147,6 +147,12 @@ def test_figures_are_the_models_own(open_player):
     assert page.locator(".bim-sentence em").inner_text() == "Done: the promise is kept."
 
 
+def test_a_switch_is_not_counted_among_the_ranks(open_player):
+    page = open_player(player_spec(CATALOGUE["all_reduce", "nvls"](nranks=4), "64 MiB", "nvlink-4", 4))
+    assert figure(page, "Sent by the busiest rank") == "80 MiB"
+    assert "where only ranks add" in page.locator(".bim-readout").inner_text()
+
+
 def test_every_control_of_the_sentence(open_player):
     page = open_player(player_spec(RING(4), step=3))
 

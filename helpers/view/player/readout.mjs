@@ -5,13 +5,14 @@ import { timeAt } from "./model.mjs";
 import { bandwidthText, nbytesText, secondsText } from "./units.mjs";
 
 function figures(view, position) {
-  const { cost, last } = view;
+  const { cost, last, schedule } = view;
   const { step, state } = shown(position);
-  const busiest = Math.max(...cost.sent[state]);
+  const busiest = (at) => nbytesText(Math.max(...cost.sent[at].slice(0, schedule.nranks)));  // a switch is no rank
+  const least = `least ${nbytesText(cost.least)}${schedule.nswitches ? " where only ranks add" : ""}`;
   return [
     ["Step", `${step}`, `of ${last}`],
     ["Time so far", secondsText(timeAt(cost, eased(position))), `of ${secondsText(cost.seconds)}, by the model`],
-    ["Sent by the busiest rank", nbytesText(busiest), `of ${nbytesText(Math.max(...cost.sent[last]))}; least ${nbytesText(cost.least)}`],
+    ["Sent by the busiest rank", busiest(state), `of ${busiest(last)}; ${least}`],
     ["busbw of the whole", view.faults.length || !(cost.busbw < Infinity) ? "–" : bandwidthText(cost.busbw), `of ${bandwidthText(view.link.bandwidth)} one way per GPU`],
   ];
 }
