@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 import pytest
 import torch
 import torch.distributed as dist
 
-from helpers.ranks import RankError, judge
+from helpers.ranks import RankError, judge, verdict
 
 
 def hangs_up():
@@ -26,6 +29,34 @@ def launches_and_raises():
 def raises_after_work():
     dist.all_reduce(torch.ones(4))
     raise ValueError("boom")
+
+
+def raises_while_another_dies():
+    if dist.get_rank() == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if dist.get_rank() == 1:
+        raise ValueError("boom")
+    dist.barrier()
+
+
+def test_a_death_comes_before_an_exception(four):
+    with pytest.raises(RankError) as caught:
+        four.run(raises_while_another_dies)
+    assert (caught.value.root.rank, caught.value.root.kind) == (3, "died")
+    assert [(f.rank, f.kind) for f in caught.value.failures][1] == (1, "raised")
+
+
+def test_many_different_states_are_cut_and_counted():
+    states = [f"running at cell line {rank}" for rank in range(20)]
+    lines = verdict.headline([verdict.Failure(None, "mismatch", "they differ")], states).splitlines()
+    assert lines[0] == "they differ" and len(lines) == 1 + verdict.SHOWN
+    assert lines[-2:] == ["rank 6: running at cell line 6", "13 more ranks: see details()"]
+
+
+def test_what_lies_outwards_of_a_ranks_own_code_is_no_line_of_the_readers():
+    outwards = '  File "helpers/ranks/worker.py", line 90 in main\n  File "started.py", line 1 in <module>'
+    assert verdict.stack_line(outwards) == ""
+    assert verdict.stack_line(f'  File "train.py", line 7 in f\n{outwards}') == "train.py line 7"
 
 
 def test_when_all_are_consequences_the_first_is_the_cause(four):
