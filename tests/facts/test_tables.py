@@ -16,6 +16,7 @@ ROWS = {
     "torch-8xh200-all_reduce": (20, 2**15, 2**34),
     "nccl-tests-h200-b200-nvls": (10, 2**33, 2**33),
     "nccl-tests-8xh200-collectives": (4, 2**34, 2**34),
+    "nccl-tests-8xa100-latency": (7, 128, 128),
 }
 
 
@@ -75,6 +76,14 @@ def test_the_gain_of_nvls_is_the_ratio_of_its_columns():
 def test_the_percentages_compare_with_450():
     for row in public("nccl-tests-8xh200-collectives").rows:
         assert row["busbw"] / 4.5 == pytest.approx(row["percent_of_450"], abs=0.7)
+
+
+def test_latencies_grow_with_the_ranks_and_from_protocol_to_protocol():
+    table = public("nccl-tests-8xa100-latency")
+    assert table.column("nranks") == list(range(2, 9))
+    for protocol in ("ll", "ll128", "simple"):
+        assert all(a < b for a, b in pairwise(table.column(protocol)))
+    assert all(row["ll"] < row["ll128"] < row["simple"] for row in table.rows)
 
 
 @pytest.mark.parametrize("name", sorted(ROWS))
