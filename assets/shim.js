@@ -3,7 +3,7 @@ const BytesInMotion = (() => {
   const base = document.currentScript.src.replace(/[^/]*$/, "");
   const scripts = new Map();
   const widgets = new Map();
-  const tables = new Map(); // collective -> {algorithm: {"P" or "P.nchunks": trace}}
+  const tables = new Map(); // "collective/algorithm" -> {"P" or "P.n": trace}, n: chunks, slices or GPUs per node
   const index = {};
   const NEAR = "300px"; // how far below the window a mount is readied
 
@@ -41,17 +41,21 @@ const BytesInMotion = (() => {
     return model;
   }
 
-  // Of a widget that shows no schedule: nothing.
+  // Of a widget that shows no schedule: nothing. With a second algorithm beside it, that one's trace under "versus".
   async function traceOf(spec) {
     if (!spec.schedule && !spec.collective) return undefined;
-    if (spec.schedule) { // not in the catalogue: it travels inside its spec
-      const { schedule: text, ...promised } = spec;
-      return { text, ...promised };
-    }
-    await load(`schedules/${spec.collective}.js`);
-    const key = spec.nchunks == null ? `${spec.nranks}` : `${spec.nranks}.${spec.nchunks}`;
-    return tables.get(spec.collective)?.[spec.algorithm]?.[key]
-      ?? { error: `no schedule of ${spec.collective} by ${spec.algorithm} for ${key} ranks` };
+    const { schedule: text, before, after, factor, promise } = spec; // not in the catalogue: it travels inside its spec
+    const [own, versus] = await Promise.all([text ? { text, before, after, factor, promise } : lookUp(spec), spec.rival && lookUp(spec.rival)]);
+    return own.error || !versus ? own : versus.error ? versus : { ...own, versus };
+  }
+
+  async function lookUp({ collective, algorithm, nranks, nchunks, slices, gpus }) {
+    const path = `${collective}/${algorithm}`;
+    const entry = index.catalogue.find((one) => one.collective === collective && one.algorithm === algorithm);
+    if (entry) await load(`schedules/${path}.js`);
+    const n = nchunks ?? slices ?? (entry?.gpus && gpus);
+    const key = n == null ? `${nranks}` : `${nranks}.${n}`;
+    return tables.get(path)?.[key] ?? { error: `no schedule of ${collective} by ${algorithm} for ${key} ranks` };
   }
 
   async function mountWidget(el, kind, spec) {
@@ -89,13 +93,17 @@ const BytesInMotion = (() => {
   document.querySelectorAll(".bim-mount").forEach((el) => watcher.observe(el));
 
   // A permalink names the n-th widget of its kind: the reader is taken there, which mounts it.
-  const [, kind, n] = /^#(\w+)-(\d+)--/.exec(location.hash) ?? [];
-  if (kind) document.querySelectorAll(`.bim-mount[data-kind="${kind}"]`)[n]?.scrollIntoView({ block: "center" });
+  function visit() {
+    const [, kind, n] = /^#(\w+)-(\d+)--/.exec(location.hash) ?? [];
+    if (kind) document.querySelectorAll(`.bim-mount[data-kind="${kind}"]`)[n]?.scrollIntoView({ block: "center" });
+  }
+  window.addEventListener("hashchange", visit);
+  visit();
 
   return {
     load,
     define: (kind, widget) => widgets.set(kind, widget),
-    schedules: (collective, algorithms) => tables.set(collective, algorithms),
+    schedules: (collective, algorithm, traces) => tables.set(`${collective}/${algorithm}`, traces),
     catalogue: (value) => { index.catalogue = value; },
     links: (value) => { index.links = value; },
     primitives: (value) => { index.primitives = value; },

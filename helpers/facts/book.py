@@ -1,4 +1,4 @@
-"""All facts of the course, read once: accelerators, links, networks, each with its source.
+"""All facts of the course, read once: accelerators, links, networks, who uses which algorithm, each with its source.
 
 Chapters: units, ring, interconnects; the `fact` role of the website.
 """
@@ -11,6 +11,7 @@ from helpers.facts.fact import Fact, build_facts, build_sources, read
 from helpers.facts.link import Link, build_links
 
 SOURCES = build_sources(read("sources"))
+USERS = build_sources(read("users"))
 FACTS: dict[str, Fact] = build_facts(read("accelerators") | read("links") | read("software"), SOURCES)
 LINKS: dict[str, Link] = build_links(read("networks"), FACTS)
 

@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 import tomllib
+from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urljoin
@@ -19,7 +20,7 @@ class Links(HTMLParser):
 
     def __init__(self, html: str):
         super().__init__()
-        self.ids, self.hrefs, self.inline = set(), [], []
+        self.ids, self.hrefs, self.inline, self.mounts = set(), [], [], Counter()
         self._script = False
         self.feed(html)
 
@@ -29,6 +30,12 @@ class Links(HTMLParser):
         self.hrefs += [found["href"]] if tag == "a" and found.get("href") else []
         self._script = tag == "script" and "src" not in found
         self.inline += [name for name in found if name.startswith("on")]
+        self.mounts[found.get("data-kind")] += 1
+
+    def leads_to(self, fragment: str) -> bool:
+        """Is there such an id, or, for a permalink of a widget, so many widgets of its kind?"""
+        kind, n = (re.match(r"(\w+)-(\d+)--", fragment) or [None, None, 0])[1:]
+        return fragment in self.ids or self.mounts[kind] > int(n)
 
     def handle_data(self, data):
         if self._script and data.strip():
@@ -50,7 +57,7 @@ def test_links_between_pages_resolve(pages):
             if not target.startswith("file:"):
                 continue
             if target in pages:
-                found = not fragment or unquote(fragment) in pages[target].ids
+                found = not fragment or pages[target].leads_to(unquote(fragment))
             else:
                 found = Path(unquote(target.removeprefix("file://"))).is_file()
             broken += [] if found else [f"{page}: {href}"]

@@ -24,7 +24,7 @@ def reduce_scatter(nranks: int) -> Schedule:
     Steps: P-1
     Moves: (P-1)/P
     Bottleneck: none: every rank does the same
-    Used by: TPU tori (both directions of each dimension)
+    Used by: TPU tori (JAX Pallas)
     Chapter: ring
     """
     return _both_ways(ring.reduce_scatter(nranks)).named("reduce_scatter", "bidirectional")
@@ -37,7 +37,7 @@ def all_gather(nranks: int) -> Schedule:
     Steps: P-1
     Moves: (P-1)/P
     Bottleneck: none: every rank does the same
-    Used by: TPU tori (both directions of each dimension)
+    Used by: TPU tori (JAX Pallas)
     Chapter: ring
     """
     return _both_ways(ring.all_gather(nranks)).named("all_gather", "bidirectional")
@@ -50,7 +50,7 @@ def all_reduce(nranks: int) -> Schedule:
     Steps: 2(P-1)
     Moves: 2(P-1)/P
     Bottleneck: none: every rank does the same
-    Used by: TPU tori (both directions of each dimension)
+    Used by: TPU tori (JAX Pallas)
     Chapter: ring
     """
     return _both_ways(ring.all_reduce(nranks)).named("all_reduce", "bidirectional")
@@ -80,7 +80,7 @@ def broadcast(nranks: int, root: int = 0, nchunks: int | None = None) -> Schedul
     Steps: P+⌈S/2⌉-2
     Moves: 1
     Bottleneck: none, once the pipelines are full
-    Used by: meshes and tori with a cable both ways
+    Used by: nobody by that name; it wants a cable both ways
     Chapter: ring
     """
     _whole("nranks", nranks, 1), _in_range("root", root, nranks, "")
@@ -104,7 +104,7 @@ def reduce(nranks: int, root: int = 0, nchunks: int | None = None) -> Schedule:
     Steps: P+⌈S/2⌉-2
     Moves: 1
     Bottleneck: none, once the pipelines are full
-    Used by: meshes and tori with a cable both ways
+    Used by: nobody by that name; it wants a cable both ways
     Chapter: ring
     """
     down = broadcast(nranks, root, nchunks)

@@ -52,7 +52,7 @@ def all_reduce(nranks: int) -> Schedule:
     Steps: 2(P-1)
     Moves: P-1
     Bottleneck: rank 0, which receives everything and sends everything
-    Used by: parameter servers with one server
+    Used by: nobody who can avoid it
     Chapter: ring
     """
     return (reduce(nranks, 0) + broadcast(nranks, 0)).named("all_reduce", "flat")
@@ -91,7 +91,7 @@ def all_gather(nranks: int) -> Schedule:
     Steps: P-1
     Moves: (P-1)/P
     Bottleneck: none: every rank does the same
-    Used by: where every pair has a path of its own (NVSwitch): half of two-shot
+    Used by: NCCL's symmetric kernels, where every pair has a path of its own; half of two-shot
     Chapter: primitives
     """
     return _shift(nranks, nranks, lambda r, peer: r, "copy").named("all_gather", "flat")
@@ -104,7 +104,7 @@ def reduce_scatter(nranks: int) -> Schedule:
     Steps: P-1
     Moves: (P-1)/P
     Bottleneck: none: every rank does the same
-    Used by: where every pair has a path of its own (NVSwitch): half of two-shot
+    Used by: MPICH for long messages; half of two-shot
     Chapter: primitives
     """
     return _shift(nranks, nranks, lambda r, peer: peer, "reduce").named("reduce_scatter", "flat")

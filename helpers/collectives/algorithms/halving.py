@@ -50,7 +50,7 @@ def all_reduce(nranks: int) -> Schedule:
     Steps: 2⌊log2 P⌋+2min(1,P-2^⌊log2 P⌋)
     Moves: 2-2/2^⌊log2 P⌋+min(1,P-2^⌊log2 P⌋)
     Bottleneck: with a fold, the partners of the ranks that fold; else none
-    Used by: MPICH for long messages, Gloo; not NCCL
+    Used by: MPICH for long messages, Gloo's older API; not NCCL
     Chapter: halving-doubling
     """
     core = _core(nranks)

@@ -51,7 +51,7 @@ def all_reduce(nranks: int, gpus: int | None = None) -> Schedule:
     Steps: 2(G-1)+2(P/G-1)
     Moves: 2(P-1)/P
     Bottleneck: the NICs: each rank sends 2(P/G-1)/P of the buffer across
-    Used by: Horovod, MPI libraries
+    Used by: Horovod (if asked to)
     Chapter: hierarchy
     """
     nodes = _nodes(nranks, gpus)

@@ -70,7 +70,7 @@ def broadcast(nranks: int, root: int = 0, nchunks: int | None = None) -> Schedul
     Steps: P+S-2
     Moves: 1
     Bottleneck: none, once the pipeline is full
-    Used by: NCCL (Ring, its only broadcast)
+    Used by: NCCL (Ring), its only broadcast
     Chapter: ring
     """
     nchunks = nranks if nchunks is None else nchunks
@@ -91,7 +91,7 @@ def reduce(nranks: int, root: int = 0, nchunks: int | None = None) -> Schedule:
     Steps: P+S-2
     Moves: 1
     Bottleneck: none, once the pipeline is full
-    Used by: NCCL (Ring, its only reduce)
+    Used by: NCCL (Ring), its only reduce
     Chapter: ring
     """
     _whole("nranks", nranks, 1), _in_range("root", root, nranks, "")

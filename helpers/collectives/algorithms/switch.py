@@ -121,7 +121,7 @@ def sharp(nranks: int, nchunks: int = 1, radix: int = 8) -> Schedule:
     Steps: 2+2min(1,⌈P/8⌉-1)+S-1
     Moves: 1
     Bottleneck: none: every link carries the buffer once each way
-    Used by: NCCL (CollNet), MPI on InfiniBand switches
+    Used by: NCCL (CollNet)
     Chapter: hierarchy
     """
     _whole("nranks", nranks, 1), _whole("nchunks", nchunks, 1), _whole("radix", radix, 1)

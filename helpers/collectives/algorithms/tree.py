@@ -60,7 +60,7 @@ def all_reduce(nranks: int) -> Schedule:
     Steps: 2⌈log2 P⌉
     Moves: ⌈log2 P⌉
     Bottleneck: rank 0, which receives and then sends the whole buffer in every step
-    Used by: MPI libraries for short messages
+    Used by: Open MPI can (nonoverlapping: a reduce, then a broadcast)
     Chapter: ring
     """
     return (reduce(nranks, 0) + broadcast(nranks, 0)).named("all_reduce", "binomial")

@@ -1,0 +1,65 @@
+"""The generated table of algorithms: every entry has a row, every name a source, every count is the schedule's."""
+
+import re
+
+import pytest
+from books import ROOT
+
+from helpers.collectives import CATALOGUE, about
+from helpers.facts import USERS
+from website.algorithms import NAMES, counted, permalink, written
+
+LINES = {key: about(build).used_by for key, build in CATALOGUE.items()}
+
+
+@pytest.mark.parametrize("key", LINES, ids=" ".join)
+def test_whoever_uses_an_algorithm_is_named_with_a_source(key):
+    assert NAMES.search(LINES[key]) or re.match(r"nobody|jobs with a process group", LINES[key])
+
+
+def test_no_source_is_left_over():
+    named = {name for line in LINES.values() for name in NAMES.findall(line)}
+    assert named == set(USERS)
+
+
+def test_the_page_shows_every_collective():
+    page = (ROOT / "book" / "catalogue.md").read_text()
+    shown = re.findall(r"^```\{algorithms\} (\w+)$", page, re.M)
+    assert shown == list(dict.fromkeys(collective for collective, _ in CATALOGUE))
+
+
+def test_every_algorithm_has_its_row_on_the_built_page(site):
+    html = (site / "book" / "catalogue.html").read_text()
+    links = re.findall(r'href="(#player-0--[^"]+)">([\w-]+)</a>', html)
+    assert [text for _, text in links] == [algorithm for _, algorithm in CATALOGUE]
+    assert [link for link, _ in links] == [permalink(*key, 8) for key in CATALOGUE]
+
+
+def test_a_name_leads_to_its_schedule(site, open_page):
+    page, watch = open_page((site / "book" / "catalogue.html").as_uri())
+    page.get_by_role("link", name="pat", exact=True).first.click()
+    chosen = page.locator(".bim-mount[data-mounted] select[aria-label=Algorithm]").first
+    chosen.wait_for()
+    page.wait_for_function("document.querySelector('select[aria-label=Algorithm]').value === 'pat'")
+    assert page.locator("select[aria-label=Collective]").first.input_value() == "reduce_scatter"
+    assert watch.errors == []
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        ("2(P-1)/P", "2(P−1)/P"),
+        ("2⌈log2 P⌉", "2⌈log₂ P⌉"),
+        ("P+S-2", "P + S − 2"),
+        ("2-2/2^⌊log2 P⌋", "2 − 2/2^⌊log₂ P⌋"),
+    ],
+)
+def test_forms_are_written_for_readers(form, text):
+    assert written(form) == text
+
+
+def test_counts_are_counted():
+    assert counted("all_reduce", "ring", 8) == ("14 steps", "1.75 N")
+    assert counted("broadcast", "binomial", 2) == ("1 step", "1 N")
+    assert counted("all_to_all", "flat", 4) == ("3 steps", "0.75 N")
+    assert counted("broadcast", "ring", 4)[2].startswith("with S = ")
