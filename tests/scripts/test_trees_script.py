@@ -1,0 +1,31 @@
+"""scripts/trees.py: its trees are the catalogue's, and on real ranks its sums are torch's."""
+
+import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from helpers.collectives import double_tree
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_its_trees_are_nccls():
+    theirs = runpy.run_path(str(ROOT / "scripts/trees.py"))["double_tree"]
+    for nranks in range(1, 65):
+        assert theirs(nranks) == double_tree(nranks)
+
+
+@pytest.mark.parametrize("nranks", [1, 4, 5])
+def test_the_trees_are_bit_equal_on_real_ranks(nranks):
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(nranks)]
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "CUDA_VISIBLE_DEVICES": ""}
+    done = subprocess.run(
+        [*command, "scripts/trees.py"], cwd=ROOT, env=env, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.count("equal bit by bit") == 4
+    assert "16777216 B" in done.stdout
