@@ -1,0 +1,91 @@
+"""The picture of two nodes: lines as wide as what they carry, idle NICs hollow, and the same numbers in its table."""
+
+import pytest
+
+from helpers.units import GIB, MIB
+from helpers.view.nodes_figure import out_of_nics, two_nodes
+from helpers.view.show import chart
+from helpers.view.tokens import colour, rank_colour
+
+FLAT = {(0, 1): GIB, (1, 2): GIB, (2, 3): GIB, (3, 0): GIB}  # one ring over two nodes of two
+RAILS = {(0, 1): GIB, (1, 0): GIB, (2, 3): GIB, (3, 2): GIB} | dict.fromkeys(
+    ((0, 2), (2, 0), (1, 3), (3, 1)), 256 * MIB
+)
+
+
+def figure(**panels):
+    return two_nodes(panels or {"Flat": FLAT, "Rails": RAILS}, 2, "A finding")
+
+
+def lines(fig):
+    return [trace for trace in fig.data if trace.mode == "lines"]
+
+
+def squares(fig, size):
+    return [trace for trace in fig.data if trace.mode == "markers" and trace.marker.size == size]
+
+
+def test_a_line_is_as_wide_as_the_larger_of_its_two_directions():
+    one = lines(two_nodes({"Panel": {(0, 1): 100, (1, 0): 400, (2, 3): 200}}, 2, "A finding"))
+    assert [line.line.width for line in one] == [10, 5]
+
+
+def test_all_panels_share_one_scale_and_nothing_vanishes():
+    wide = [line.line.width for line in lines(figure())]
+    assert max(wide) == 10 and wide.count(2.5) == 2 + 4, "two rails, and four stubs from GPU to NIC"
+    thin = lines(two_nodes({"Panel": {(0, 1): 1000, (0, 2): 1}}, 2, "A finding"))
+    assert min(line.line.width for line in thin) == 1
+
+
+def test_across_is_drawn_from_nic_to_nic_in_another_colour():
+    across = [line for line in lines(figure(Flat=FLAT)) if line.line.color == colour("accent")]
+    assert len(across) == 2 + 4
+    ends = {tuple(line.x) for line in across if line.x[0] != line.x[1]}
+    assert ends == {(1, 0), (0, 1)}, "rank 1 to rank 2 and rank 3 to rank 0 go from one column to the other"
+    rails = [line for line in lines(figure(Rails=RAILS)) if line.line.color == colour("accent")]
+    assert all(line.x[0] == line.x[1] for line in rails), "a rail stays in its column"
+
+
+def test_what_passes_over_other_gpus_is_an_arch():
+    ring = {(r, (r + 1) % 3): 1 for r in range(3)} | {(r + 3, (r + 1) % 3 + 3): 1 for r in range(3)}
+    arches = [line for line in lines(two_nodes({"Panel": ring}, 3, "A finding")) if len(line.x) == 3]
+    assert [line.line.shape for line in arches] == ["spline"] * 2
+    assert arches[0].y[1] > arches[0].y[0] and arches[1].y[1] < arches[1].y[0], "over the one node, under the other"
+
+
+def test_idle_nics_are_hollow():
+    busy, idle = squares(figure(Flat={(0, 1): 1, (1, 2): 1}), 11)
+    assert (list(busy.x), list(idle.x)) == ([1, 0], [0, 1])
+    assert (busy.marker.symbol, idle.marker.symbol) == ("square", "square-open")
+
+
+def test_gpus_are_squares_in_the_ranks_colours_and_from_rank_8_on_have_a_second_line():
+    fig = two_nodes({"Panel": {(0, 8): 1}}, 8, "A finding")
+    assert list(squares(fig, 26)[0].marker.color) == [rank_colour(rank) for rank in range(16)]
+    assert list(squares(fig, 20)[0].x) == list(range(8)) and squares(fig, 20)[0].marker.symbol == "square-open"
+
+
+def test_its_words_and_its_table_say_how_much():
+    html = chart(figure(), "mine", "a caption")["text/html"]
+    assert "<td>Flat</td><td>NICs that send</td><td>2 of 4</td>" in html
+    assert "<td>Rails</td><td>the busiest NIC sends</td><td>256 MiB</td>" in html
+    assert "<td>Rails</td><td>the busiest pair inside</td><td>1 GiB</td>" in html
+    assert "<b>Rails</b><br>4 of 4 NICs send, the busiest 256 MiB" in [t.text[0] for t in figure().data if t.name]
+
+
+def test_out_of_nics_counts_what_leaves_the_node():
+    assert out_of_nics(FLAT, 2) == {1: GIB, 3: GIB}
+    assert out_of_nics({(0, 2): 1, (0, 3): 2, (1, 0): 4}, 2) == {0: 3}
+
+
+@pytest.mark.parametrize(
+    ("loads", "says"),
+    [
+        ({}, "Panel: a picture of loads wants at least one link"),
+        ({(0, 1): 0}, "at least one link that carries something"),
+        ({(0, 4): 1}, r"two nodes of 2 GPUs have ranks 0..3, got \(0, 4\)"),
+    ],
+)
+def test_what_is_no_picture_is_refused(loads, says):
+    with pytest.raises(ValueError, match=says):
+        two_nodes({"Panel": loads}, 2, "A finding")
