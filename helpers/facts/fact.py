@@ -25,6 +25,8 @@ OTHERS = {
     "GT/s": 1e9,
     "links": 1,
     "lanes": 1,
+    "NICs": 1,
+    "GPUs": 1,
     "generation": 1,
     "ratio": 1,
 }
