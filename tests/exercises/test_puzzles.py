@@ -112,6 +112,15 @@ def one_tree(n, s):
     return by("broadcast", "binary-tree")(n, 0, s)
 
 
+def zigzag(n, s):
+    """The even chunks down a line and the odd ones down that line turned round, until the two change places."""
+    steps = []
+    for c in range(s):
+        line = list(range(n)) if c % 4 in (0, 3) else [0, *range(n - 1, 0, -1)]
+        steps += [[Transfer(a, b, c)] for a, b in pairwise(line)]
+    return Schedule("broadcast", "zigzag", n, s, steps, 0)
+
+
 WRONG = {
     "two ports": ("broadcast_rounds", at_once, r"At P = 3: step 1: rank 0 sends to rank 1 and to rank 2 at once"),
     "two ports in": (
@@ -169,7 +178,7 @@ WRONG = {
     "inner in both trees": ("broadcast_trees", one_tree, "At P = 4, S = 2: step 5: rank 1 passes on chunk 1"),
     "no trees": (
         "broadcast_trees",
-        _zigzag,
+        zigzag,
         "At P = 3, S = 4: step 5: rank 2 gets chunk 2 from rank 0, and got chunk 0 from rank 1; in a tree all even chunks",
     ),
     "no switch": ("all_reduce_switch", lambda n, s: by("all_reduce", "ring")(n), "expected nswitches=1, got 0"),
@@ -195,15 +204,6 @@ WRONG = {
         "At P = 2: ScheduleError: dst must lie in 0..1, got 2 in step 1",
     ),
 }
-
-
-def _zigzag(n, s):
-    """The even chunks down a line and the odd ones down that line turned round, until the two change places."""
-    steps = []
-    for c in range(s):
-        line = list(range(n)) if c % 4 in (0, 3) else [0, *range(n - 1, 0, -1)]
-        steps += [[Transfer(a, b, c)] for a, b in pairwise(line)]
-    return Schedule("broadcast", "zigzag", n, s, steps, 0)
 
 
 @pytest.mark.parametrize("what", WRONG)
