@@ -1,5 +1,6 @@
 """What a reader sees: widgets and figures. Plain data in; never torch."""
 
+from helpers.view.choices import Cost, Growth, Win, over_ranks, plane, winners
 from helpers.view.figures import Curve, time_against_size
 from helpers.view.keep import keep
 from helpers.view.lanes import Span, lanes
@@ -10,17 +11,23 @@ from helpers.view.waits import waits_for
 from helpers.view.watch import Watch, watch
 
 __all__ = [
+    "Cost",
     "Curve",
+    "Growth",
     "Player",
     "PrimitiveWidget",
     "Span",
     "Watch",
+    "Win",
     "keep",
     "lanes",
+    "over_ranks",
+    "plane",
     "player",
     "primitive",
     "show",
     "time_against_size",
     "waits_for",
     "watch",
+    "winners",
 ]

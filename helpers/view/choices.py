@@ -1,0 +1,193 @@
+"""Which algorithm when: what each pays, how that grows with the ranks, and who wins. Chapter: halving-doubling.
+
+Plain data in, a plotly Figure out, as in `figures`; scatter traces only, since the page draws with plotly's basic bundle.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+import plotly.graph_objects as go
+
+from helpers.units import nbytes_text
+
+from .figures import _ticks
+from .tokens import colour, plotly_template, rank_colour
+
+SYMBOLS = (
+    "square",
+    "circle",
+    "diamond",
+    "triangle-up",
+    "cross",
+    "x",
+    "star",
+    "hexagon",
+)  # repeats what the colour says
+BELOW = {"orientation": "h", "x": 0, "y": -0.2, "yanchor": "top"}  # a legend that fits a phone
+
+
+class Cost(NamedTuple):
+    """What an algorithm pays on its busiest port: latencies one after another, and bytes in units of the buffer."""
+
+    name: str
+    latencies: float
+    buffers: float
+    switch: bool = False  # needs a switch that adds
+
+
+class Win(NamedTuple):
+    """The cheapest algorithm for so many ranks and bytes."""
+
+    nranks: int
+    nbytes: int
+    name: str
+
+
+class Growth(NamedTuple):
+    """One algorithm over numbers of ranks: its steps and its bytes (in units of the buffer), one each per number."""
+
+    name: str
+    nranks: Sequence[int]
+    steps: Sequence[int]
+    buffers: Sequence[float]
+
+
+def plane(costs: Sequence[Cost], title: str) -> go.Figure:
+    """Every algorithm as a point: latencies to the right, bytes upwards, both logarithmic. A line joins those that win at some size."""
+    _some("a plane of costs", costs)
+    figure = go.Figure(layout=go.Layout(template=plotly_template(), title=title, showlegend=True, legend=BELOW))
+    best = winning([cost for cost in costs if not cost.switch])
+    line = {"color": colour("accent"), "dash": "dot", "width": 2}
+    figure.add_trace(_costs("wins at some size", best, mode="lines", line=line))
+    for name, switch, symbol in (("ranks add", False, "circle"), ("a switch adds", True, "diamond-open")):
+        if found := [cost for cost in costs if cost.switch == switch]:
+            figure.add_trace(_labelled(name, found, symbol))
+    values = [cost.latencies for cost in costs], [cost.buffers for cost in costs]
+    figure.update_xaxes(title="latencies, one after another", **_powers(values[0]))
+    figure.update_yaxes(title="buffers through the busiest port", **_powers(values[1]))
+    return figure
+
+
+def winning(costs: Sequence[Cost]) -> list[Cost]:
+    """Those that are cheapest for some price of a latency and of a buffer: the corners towards 0, fewest latencies first."""
+    corners: list[Cost] = []
+    for cost in sorted(costs, key=lambda c: (c.latencies, c.buffers)):
+        if corners and cost.buffers >= corners[-1].buffers:
+            continue
+        while len(corners) > 1 and not _turns(corners[-2], corners[-1], cost):
+            corners.pop()
+        corners.append(cost)
+    return corners
+
+
+def _turns(a: Cost, b: Cost, c: Cost) -> bool:
+    """Whether b lies below the straight line from a to c."""
+    return (b.latencies - a.latencies) * (c.buffers - a.buffers) > (c.latencies - a.latencies) * (b.buffers - a.buffers)
+
+
+def _labelled(name: str, costs: Sequence[Cost], symbol: str) -> go.Scatter:
+    """Algorithms of one cost share a label; labels at one height stand above and below in turn."""
+    at = sorted({(cost.buffers, cost.latencies) for cost in costs})
+    names = {spot: ", ".join(c.name for c in costs if (c.buffers, c.latencies) == spot) for spot in at}
+    places = [
+        ("bottom center", "top center")[i % 2]
+        for _, row in groupby(at, key=lambda spot: round(spot[0], 1))
+        for i, _ in enumerate(row)
+    ]
+    spots = [Cost(names[spot], spot[1], spot[0]) for spot in at]
+    marker = {"symbol": symbol, "size": 9, "color": colour("ink"), "line": {"width": 2, "color": colour("ink")}}
+    text = {"text": [spot.name for spot in spots], "textposition": places, "textfont": {"size": 11}}
+    return _costs(name, spots, mode="markers+text", marker=marker, cliponaxis=False, **text)
+
+
+def _costs(name: str, costs: Sequence[Cost], **style: object) -> go.Scatter:
+    return go.Scatter(
+        name=name,
+        x=[cost.latencies for cost in costs],
+        y=[cost.buffers for cost in costs],
+        hovertext=[f"{c.latencies:g} latencies: {c.buffers:.4g} buffers, {c.name}" for c in costs],
+        hovertemplate="%{hovertext}<extra></extra>",
+        **style,
+    )
+
+
+def _powers(values: Sequence[float]) -> dict:
+    """A logarithmic axis with room for labels at both ends."""
+    ticks = _ticks(values, 2, "{:g}".format)
+    room = [math.log10(min(values) / 1.9), math.log10(max(values) * 1.9)]
+    return {"type": "log", "range": room, **ticks}
+
+
+def winners(wins: Sequence[Win], title: str) -> go.Figure:
+    """A map: message size to the right, ranks upwards, at each place the mark of the algorithm that costs least."""
+    _some("a map of winners", wins)
+    rows = [str(nranks) for nranks in dict.fromkeys(win.nranks for win in wins)]
+    layout = go.Layout(
+        template=plotly_template(), title=title, showlegend=True, legend=BELOW, height=140 + 20 * len(rows)
+    )
+    figure = go.Figure(layout=layout)
+    for i, name in enumerate(dict.fromkeys(win.name for win in wins)):
+        figure.add_trace(_marks(name, [win for win in wins if win.name == name], i))
+    figure.update_xaxes(type="log", title="message size", **_ticks([win.nbytes for win in wins], 4, nbytes_text))
+    figure.update_yaxes(type="category", title="ranks", categoryorder="array", categoryarray=rows, tickvals=rows)
+    return figure
+
+
+def _marks(name: str, wins: Sequence[Win], i: int) -> go.Scatter:
+    marker = {"symbol": SYMBOLS[i % len(SYMBOLS)], "size": 10, "color": rank_colour(i)}
+    return go.Scatter(
+        name=name,
+        mode="markers",
+        x=[win.nbytes for win in wins],
+        y=[str(win.nranks) for win in wins],
+        marker=marker,
+        hovertext=[f"{win.nranks} ranks, {nbytes_text(win.nbytes)}: {win.name}" for win in wins],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+
+
+def over_ranks(growths: Sequence[Growth], title: str) -> go.Figure:
+    """Two panels over the number of ranks: steps above, bytes below."""
+    _some("a figure over ranks", growths)
+    for growth in growths:
+        if not len(growth.nranks) == len(growth.steps) == len(growth.buffers):
+            raise ValueError(
+                f"{growth.name}: {len(growth.nranks)} numbers of ranks, {len(growth.steps)} steps and"
+                f" {len(growth.buffers)} buffers; expected as many of each"
+            )
+    figure = go.Figure(
+        layout=go.Layout(template=plotly_template(), title=title, showlegend=True, legend=BELOW, height=480)
+    )
+    for i, growth in enumerate(growths):
+        for axis, values, unit in (("y", growth.steps, "steps"), ("y2", growth.buffers, "buffers")):
+            figure.add_trace(_grown(growth, values, unit, axis, i))
+    figure.update_layout(
+        xaxis={"title": "ranks", "anchor": "y2"},
+        yaxis={"title": "steps", "domain": [0.55, 1], "rangemode": "tozero"},
+        yaxis2={"title": "buffers", "domain": [0, 0.45], "rangemode": "tozero", **plotly_template()["layout"]["yaxis"]},
+    )
+    return figure
+
+
+def _grown(growth: Growth, values: Sequence[float], unit: str, axis: str, i: int) -> go.Scatter:
+    return go.Scatter(
+        name=growth.name if axis == "y" else f"{growth.name}, {unit}",
+        mode="lines+markers",
+        x=list(growth.nranks),
+        y=list(values),
+        yaxis=axis,
+        showlegend=axis == "y",
+        line={"width": 1, "color": rank_colour(i)},
+        marker={"symbol": SYMBOLS[i % len(SYMBOLS)], "size": 6, "color": rank_colour(i)},
+        hovertext=[f"{n} ranks: {value:.4g} {unit}" for n, value in zip(growth.nranks, values, strict=True)],
+        hovertemplate="%{hovertext}<extra>%{fullData.name}</extra>",
+    )
+
+
+def _some(what: str, items: Sequence) -> None:
+    if not items:
+        raise ValueError(f"{what} wants at least one")
