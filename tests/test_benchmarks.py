@@ -8,9 +8,10 @@ import sys
 import psutil
 import pytest
 
-from benchmarks import faults, matrix, notes, peers, ranks, samples, sessions
+from benchmarks import faults, matrix, notes, peers, ranks, samples, schedules, sessions
 from benchmarks.launchers import CELLS, OURS, PEERS, SPAWN, Launcher
 from benchmarks.notebook import MARK, CellFailed
+from helpers.collectives import CATALOGUE
 
 SESSION = "BYTES_IN_MOTION_TEST_SESSION"  # conftest.py sets it
 HANGING = Launcher("hangs", "", "", "import time; time.sleep(600)", "", "pass", "pass")
@@ -215,3 +216,11 @@ def test_every_launcher_pins_its_version_and_every_cell_takes_the_number_of_rank
         for filled in (launcher.cells(4), launcher.cells(4, product=True)):
             assert [compile(getattr(filled, name), launcher.name, "exec") for name in CELLS]
             assert not any("{n}" in getattr(filled, name) for name in CELLS)
+
+
+def test_every_entry_is_built_proved_and_priced(capsys):
+    schedules.main(6)
+    head, *rows, slowest = capsys.readouterr().out.splitlines()
+    assert head.startswith("6 ranks; seconds") and slowest.startswith("slowest: ")
+    assert [tuple(row.split()[:2]) for row in rows] == list(CATALOGUE)
+    assert rows[0].split()[-1] == "60"  # 2(P-1) steps of P transfers
