@@ -20,6 +20,8 @@ BANDWIDTHS = {"Gb/s": 1e9 / 8, "GB/s": 1e9, "TB/s": 1e12}
 OTHERS = {
     "GB": 2**30,
     "MiB": 2**20,
+    "KiB": 2**10,
+    "B": 1,
     "µs": 1e-6,
     "minutes": 60,
     "GT/s": 1e9,
