@@ -7,6 +7,7 @@ from helpers.view.lanes import Span, lanes
 from helpers.view.player import Player, player
 from helpers.view.primitive import PrimitiveWidget, primitive
 from helpers.view.show import show
+from helpers.view.tree_figure import two_trees
 from helpers.view.waits import waits_for
 from helpers.view.watch import Watch, watch
 
@@ -27,6 +28,7 @@ __all__ = [
     "primitive",
     "show",
     "time_against_size",
+    "two_trees",
     "waits_for",
     "watch",
     "winners",
