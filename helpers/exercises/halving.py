@@ -13,24 +13,24 @@ POWERS = (1, 2, 4, 8, 16, 32, 64)
 
 
 def near_first(answer: Callable[[int], Schedule]) -> Answer:
-    """answer(nranks), for powers of two: an all_reduce that halves with the nearest partner first, and doubles with it last."""
-    praise = "Proved for 1 to 64 ranks: the longest messages stay with the neighbour, and only the shortest go far."
+    """answer(nranks), for powers of two: a reduce_scatter that halves with the nearest partner first; rank r still ends with chunk r."""
+    praise = "Proved for 1 to 64 ranks: the longest messages stay with the neighbour, and every rank ends with its own chunk."
     return judge(_cases(POWERS), lambda case: _near(answer, _number(case)), praise)
 
 
 def _near(answer: Callable[[int], Schedule], nranks: int) -> None:
     bits = nranks.bit_length() - 1
-    schedule = _all_reduce(answer, nranks)
-    wanted = [1 << k for k in range(bits)]
-    for number, (step, distance) in enumerate(zip(schedule.steps, wanted + wanted[::-1], strict=False), 1):
+    schedule = _asked(answer, "reduce_scatter", nranks)
+    for number, step in enumerate(schedule.steps[:bits], 1):
         for t in step:
-            if t.dst != t.src ^ distance:
+            wanted = t.src ^ (1 << number - 1)
+            if t.dst != wanted:
                 raise NotYetError(
-                    f"At nranks={nranks}: step {number} sends {t}; there rank {t.src} exchanges with rank {t.src ^ distance}."
-                    " Hint: the catalogue's own has far partners first. Give its ranks other names."
+                    f"At nranks={nranks}: step {number} sends {t}; there rank {t.src} exchanges with rank {wanted}."
+                    " Hint: the catalogue's own has far partners first. Give its ranks other names, and then its chunks."
                 )
     check(schedule)
-    _costs(schedule, nranks, 2 * bits)
+    _costs(schedule, nranks, bits, halves=1)
 
 
 def no_fold(answer: Callable[[int], Schedule]) -> Answer:
@@ -40,9 +40,9 @@ def no_fold(answer: Callable[[int], Schedule]) -> Answer:
 
 
 def _folded(answer: Callable[[int], Schedule], nranks: int) -> None:
-    schedule = _all_reduce(answer, nranks)
+    schedule = _asked(answer, "all_reduce", nranks)
     check(schedule)
-    _costs(schedule, nranks, 2 * (nranks - 1).bit_length())
+    _costs(schedule, nranks, 2 * (nranks - 1).bit_length(), halves=2)
 
 
 def overtakes(answer: Callable[[int, Link], float]) -> Answer:
@@ -84,28 +84,28 @@ def _visited(answer: Callable[[int, int, int], list[int]], case: str) -> None:
         )
 
 
-def _all_reduce(answer: Callable[[int], Schedule], nranks: int) -> Schedule:
+def _asked(answer: Callable[[int], Schedule], collective: str, nranks: int) -> Schedule:
     schedule = answer(nranks)
     if not isinstance(schedule, Schedule):
         raise NotYetError(f"At nranks={nranks}: expected a Schedule, got {schedule!r}.")
-    if (schedule.collective, schedule.nranks, schedule.nswitches) != ("all_reduce", nranks, 0):
+    if (schedule.collective, schedule.nranks, schedule.nswitches) != (collective, nranks, 0):
         hint = "" if schedule.collective else " What is composed has no collective until .named(collective, algorithm)."
         raise NotYetError(
-            f"At nranks={nranks}: expected an all_reduce of {nranks} ranks and no switch,"
+            f"At nranks={nranks}: expected {collective} of {nranks} ranks and no switch,"
             f" got {str(schedule).splitlines()[0]!r}.{hint}"
         )
     return schedule
 
 
-def _costs(schedule: Schedule, nranks: int, steps: int) -> None:
-    """It takes at most `steps` steps, and no rank sends or receives more than the ring's share of the buffer."""
+def _costs(schedule: Schedule, nranks: int, steps: int, halves: int) -> None:
+    """It takes at most `steps` steps, and no rank sends or receives more than (P-1)/P of the buffer in each half."""
     if len(schedule.steps) > steps:
-        raise NotYetError(f"At nranks={nranks}: it works, but in {len(schedule.steps)} steps; {steps} are enough.")
+        raise NotYetError(f"At nranks={nranks}: it works, but in {len(schedule.steps)} steps where {steps} would do.")
     most, buffer = max(*schedule.sent(), *schedule.received()), schedule.nchunks
-    if most * nranks > 2 * (nranks - 1) * buffer:
+    if most * nranks > halves * (nranks - 1) * buffer:
         raise NotYetError(
             f"At nranks={nranks}: it works, but some rank moves {most} chunks of {buffer}:"
-            f" {most / buffer:.3g} of the buffer, where {2 * (nranks - 1) / nranks:.3g} are enough."
+            f" {most / buffer:.3g} of the buffer, where {halves * (nranks - 1) / nranks:.3g} would do."
         )
 
 

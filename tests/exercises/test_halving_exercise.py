@@ -5,17 +5,22 @@ from math import log2
 
 import pytest
 
-from helpers.collectives import CATALOGUE
+from helpers.collectives import CATALOGUE, Transfer
 from helpers.exercises.halving import near_first, no_fold, overtakes, the_way
 from helpers.facts import LINKS
 
-HALVING = CATALOGUE["all_reduce", "halving-doubling"]
+HALVING = CATALOGUE["reduce_scatter", "recursive-halving"]
+FOLDED = CATALOGUE["all_reduce", "halving-doubling"]
 
 
-def near(n):
+def reversed_bits(n):
     bits = n.bit_length() - 1
-    names = [int(f"{r:0{bits}b}"[::-1], 2) for r in range(n)] if bits else [0]
-    return HALVING(nranks=n).on(names, n).named("all_reduce", "near-first")
+    return [int(f"{r:0{bits}b}"[::-1], 2) for r in range(n)] if bits else [0]
+
+
+def near(n, chunks=True):
+    names = reversed_bits(n)
+    return HALVING(nranks=n).on(names, n, chunks=names if chunks else None).named("reduce_scatter", "near-first")
 
 
 def unfolded(n, kind="bruck"):
@@ -66,12 +71,9 @@ def copies(n):
 
 
 def idles(n):
-    """The right moves, with the last step done twice."""
-    return replace(near(n), steps=(*near(n).steps, *near(n).steps[-1:]))
-
-
-def halves_only(n):
-    return CATALOGUE["reduce_scatter", "recursive-halving"](nranks=n)
+    """The right moves, and then one that nobody needs."""
+    extra = [[Transfer(0, n - 1, 0)]] if n > 1 else []
+    return replace(near(n), steps=[*near(n).steps, *extra])
 
 
 WRONG = {
@@ -80,41 +82,50 @@ WRONG = {
         HALVING,
         "At nranks=4: step 1 sends 2:0⇒2; there rank 0 exchanges with rank 1",
     ),
-    "near first, whole buffers": (
+    "near first, other chunks": (
         near_first,
-        CATALOGUE["all_reduce", "recursive-doubling"],
-        "At nranks=4: it works, but some rank moves 2 chunks of 1: 2 of the buffer, where 1.5 are enough",
+        lambda n: near(n, chunks=False),
+        "At nranks=4: ScheduleError: reduce_scatter by near-first, 4 ranks: rank 1 chunk 1 holds",
+    ),
+    "near first, a ring": (
+        near_first,
+        CATALOGUE["reduce_scatter", "ring"],
+        "At nranks=4: step 1 sends 0:1⇒2; there rank 1 exchanges with rank 0",
     ),
     "near first, a step short": (
         near_first,
         a_step_short,
-        "At nranks=2: ScheduleError: all_reduce by near-first, 2 ranks",
+        "At nranks=2: ScheduleError: reduce_scatter by near-first, 2 ranks",
     ),
     "near first, copies": (near_first, copies, "ScheduleError"),
-    "near first, another collective": (near_first, halves_only, "At nranks=1: expected an all_reduce of 1 ranks"),
+    "near first, another collective": (
+        near_first,
+        FOLDED,
+        "At nranks=1: expected reduce_scatter of 1 ranks and no switch",
+    ),
     "near first, unnamed": (
         near_first,
         lambda n: near(n).on(range(n), n),
         "What is composed has no collective until .named",
     ),
-    "near first, one constant": (near_first, lambda n: near(4), "At nranks=1: expected an all_reduce of 1 ranks"),
+    "near first, one constant": (near_first, lambda n: near(4), "At nranks=1: expected reduce_scatter of 1 ranks"),
     "near first, no schedule": (near_first, lambda n: None, "expected a Schedule, got None"),
-    "near first, idles": (near_first, idles, "At nranks=2: it works, but in 3 steps; 2 are enough"),
+    "near first, idles": (near_first, idles, "At nranks=2: it works, but in 2 steps where 1 would do"),
     "the blank: the fold": (
         no_fold,
-        HALVING,
+        FOLDED,
         "At nranks=3: it works, but some rank moves 4 chunks of 2: 2 of the buffer, where 1.33",
     ),
-    "ring": (no_fold, CATALOGUE["all_reduce", "ring"], "At nranks=4: it works, but in 6 steps; 4 are enough"),
+    "ring": (no_fold, CATALOGUE["all_reduce", "ring"], "At nranks=4: it works, but in 6 steps where 4 would do"),
     "binomial": (
         no_fold,
         CATALOGUE["all_reduce", "binomial"],
-        "At nranks=3: it works, but some rank moves 2 chunks of 1: 2 of the buffer, where 1.33 are enough",
+        "At nranks=3: it works, but some rank moves 2 chunks of 1: 2 of the buffer, where 1.33 would do",
     ),
     "a switch": (
         no_fold,
         CATALOGUE["all_reduce", "nvls"],
-        "At nranks=1: expected an all_reduce of 1 ranks and no switch, got 'all_reduce nvls nranks=1 nchunks=1 root=- nswitches=1'.",
+        "At nranks=1: expected all_reduce of 1 ranks and no switch, got 'all_reduce nvls nranks=1 nchunks=1 root=- nswitches=1'.",
     ),
     "gather only": (no_fold, CATALOGUE["all_gather", "bruck"], "got 'all_gather bruck nranks=1"),
     "the wrong way round": (
