@@ -2,7 +2,7 @@
 
 from .about import About, about, closed
 from .algorithms import CATALOGUE, double_tree
-from .lower import Message, lower
+from .lower import Message, host, lower
 from .outcomes import OPS, origins, outcome
 from .price import Price, crossover, price
 from .primitives import PRIMITIVES, Primitive, primitive
@@ -36,6 +36,7 @@ __all__ = [
     "contributions",
     "crossover",
     "double_tree",
+    "host",
     "loads",
     "lower",
     "origins",

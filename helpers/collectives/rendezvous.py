@@ -39,11 +39,9 @@ class _Play:
             self.step[rank] += 1
             if self.step[rank] == len(self.programs[rank]):
                 continue
-            self.pending[rank] = list(self.programs[rank][self.step[rank]])
-            met = [
-                rank,
-                *(peer for message in self.programs[rank][self.step[rank]] for peer in self._post(rank, message)),
-            ]
+            travels = [message for message in self.programs[rank][self.step[rank]] if message.kind != "move"]
+            self.pending[rank] = list(travels)
+            met = [rank, *(peer for message in travels for peer in self._post(rank, message))]
             ready += [r for r in dict.fromkeys(met) if not self.pending[r]]
 
     def _post(self, rank: int, message: Message) -> list[int]:
@@ -55,7 +53,7 @@ class _Play:
             mine[pair].append(message)
             return []
         other = theirs[pair].popleft()
-        if (other.chunks, other.op) != (message.chunks, message.op):
+        if other[2:] != message[2:]:
             sent, received = (message, other) if sends else (other, message)
             raise ScheduleError(
                 f"rank {pair[0]} sends {_what(sent)} to rank {pair[1]}, which there receives {_what(received)}"

@@ -8,14 +8,18 @@ from .pending import Pending
 from .play import execute
 from .pool import Ranks
 from .recorded import Run, load, measured_or_recorded, record
+from .stamps import Late
 from .status import RankStatus, Status
 from .timing import Row, Timing, bench, bench_each, fit_link, messages, sweep
+from .traces import TRACES, record_traces, traced
 from .turn import Stopped
 from .verdict import Failure, RankError
 
 __all__ = [
+    "TRACES",
     "Failure",
     "Job",
+    "Late",
     "PackError",
     "Pending",
     "RankError",
@@ -39,6 +43,8 @@ __all__ = [
     "messages",
     "progress",
     "record",
+    "record_traces",
     "sweep",
+    "traced",
     "world",
 ]

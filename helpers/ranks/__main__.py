@@ -4,6 +4,10 @@ Alone it starts ranks of its own; under torchrun or srun it is one of theirs, an
 
     python -m helpers.ranks                                     torchrun --nproc-per-node 4 -m helpers.ranks
     python -m helpers.ranks bench all_reduce -b 1K -e 64M       torchrun --nproc-per-node 4 -m helpers.ranks bench -e 64M
+
+The book's traces of real runs (recorded/trace-*.json), measured again on this machine, all or those that are named:
+
+    python -m helpers.ranks record                              python -m helpers.ranks record trace-ring-cpu
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from .devices import plan
 from .jobs import job
 from .launched import launched
 from .pool import Ranks
+from .traces import TRACES, record_traces
 from .verdict import RankError
 
 Call = Callable[..., Any]  # call(fn, *args) runs fn on every rank and answers what rank 0 returned
@@ -31,6 +36,8 @@ def main(argv: list[str] | None = None) -> int:
     """Exit code: 0, 1 when a number is wrong or a rank fails, 2 for options that make no sense (told before anything starts)."""
     options = _parser().parse_args(argv)
     try:
+        if options.what == "record":
+            return _record(options.names)
         _check(options, nranks := _nranks(options))
         with _ranks(options) as (call, label, prints):
             say = print if prints else _silent
@@ -103,6 +110,12 @@ def _bench(options: argparse.Namespace, call: Call, nranks: int, label: str, say
     return int(wrong > 0)
 
 
+def _record(names: list[str]) -> int:
+    for name in names or TRACES:
+        print(*record_traces([name]), flush=True)
+    return 0
+
+
 class _Parser(argparse.ArgumentParser):
     """One line for a bad option; --help has the rest."""
 
@@ -122,6 +135,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.set_defaults(what="show", ranks=None, backend=None, root=0, timeout=10.0)
     commands = parser.add_subparsers(title="also")
     _bench_options(commands.add_parser("bench", help="nccl-tests' columns", parents=[_common()]))
+    record = commands.add_parser("record", help="the book's traces, measured again and written under recorded/")
+    record.set_defaults(what="record")
+    record.add_argument("names", nargs="*", metavar="trace", help=f"of {', '.join(TRACES)} (default all)")
     return parser
 
 

@@ -94,7 +94,12 @@ def _bytes(tensor: torch.Tensor) -> torch.Tensor:
 
 
 class Pending(dist.Work):
-    """A handle of ours. It defines no `wait`: see `waiter`. Like Gloo's, it is complete once somebody has waited."""
+    """A handle of ours. It defines no `wait`: see `waiter`. Like Gloo's, it is complete once somebody has waited.
+
+    at: when that was on the network, once somebody has waited for a message: it may have been before others that were waited for.
+    """
+
+    at: float | None = None
 
     def __init__(self):
         super().__init__()
@@ -124,7 +129,8 @@ class Sent(Pending):
 
     def _finish(self, wait: Callable[[dist.Work], bool]) -> None:
         wait(self._inner)
-        clock.wait_until(self._left)
+        self.at = self._left
+        clock.wait_until(self.at)
 
 
 class Received(Pending):
@@ -137,7 +143,7 @@ class Received(Pending):
         due, nbytes = self._message[:_HEADER].view(torch.float64).tolist()
         payload = self._message[_HEADER : _HEADER + int(nbytes)]  # as in torch, it may be shorter than the tensor
         _bytes(self._tensor)[: payload.numel()].copy_(payload)
-        self._message = None
+        self._message, self.at = None, due
         clock.wait_until(due)
 
     def _source_rank(self) -> int:

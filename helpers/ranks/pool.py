@@ -16,6 +16,7 @@ from .judge import judge
 from .launch import Team
 from .pack import pack_call
 from .pending import Pending
+from .ports import Wires
 from .status import Status
 from .turn import Turn
 from .verdict import RankError
@@ -80,6 +81,11 @@ class Ranks:
     def label(self) -> str:
         """What the results were obtained on: "4 ranks, gloo, CPU"."""
         return self.world.label
+
+    @property
+    def network(self) -> Wires | None:
+        """The emulated network between these ranks as plain numbers, if there is one."""
+        return self._link
 
     def __repr__(self) -> str:
         return f"{self.label} (closed)" if self._closed else self.label

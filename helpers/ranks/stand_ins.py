@@ -20,7 +20,7 @@ from torch.nn.parallel import DistributedDataParallel
 from helpers.collectives import CATALOGUE
 
 from .nic import Nic, Pending, is_aside
-from .play import play
+from .play import Pair, play
 from .ports import clock
 
 PLAYED = {
@@ -72,10 +72,10 @@ class Stage:
         s = CATALOGUE[collective, PLAYED[collective]](nranks=dist.get_world_size(), **options)
         return play(s, tensor, out, partial(self._post, tag))
 
-    def _post(self, tag: int, messages: Sequence[tuple[str, torch.Tensor, int]]) -> list[dist.Work]:
+    def _post(self, tag: int, number: int, messages: Sequence[Pair]) -> list[dist.Work]:
         """Below the op notes: the collective itself is what is noted."""
         ways = {"send": self._nic.isend, "recv": self._nic.irecv}
-        return [ways[kind](payload, peer, tag=tag) for kind, payload, peer in messages]
+        return [ways[message.kind](payload, message.peer, tag=tag) for message, payload in messages]
 
 
 def _at(start: float, part: Callable[[], None]) -> None:
