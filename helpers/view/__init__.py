@@ -4,9 +4,11 @@ from helpers.view.choices import Cost, Growth, Win, over_ranks, plane, winners
 from helpers.view.figures import Curve, time_against_size
 from helpers.view.keep import keep
 from helpers.view.lanes import Span, lanes
+from helpers.view.nodes_figure import two_nodes
 from helpers.view.player import Player, player
 from helpers.view.primitive import PrimitiveWidget, primitive
 from helpers.view.show import show
+from helpers.view.stages import stages
 from helpers.view.tree_figure import two_trees
 from helpers.view.waits import waits_for
 from helpers.view.watch import Watch, watch
@@ -27,7 +29,9 @@ __all__ = [
     "player",
     "primitive",
     "show",
+    "stages",
     "time_against_size",
+    "two_nodes",
     "two_trees",
     "waits_for",
     "watch",
