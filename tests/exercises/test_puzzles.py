@@ -1,17 +1,23 @@
 """Every puzzle accepts a reference solution with the full score, and refuses seeded wrong answers with the place."""
 
 import math
+import re
 import subprocess
 import sys
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
+from pathlib import Path
 
+import nbformat
 import pytest
 
 from helpers.collectives import CATALOGUE, Schedule, Transfer
 from helpers.exercises import puzzles
 from helpers.exercises.puzzles import PUZZLES, scoreboard, solve
+
+ROOT = Path(__file__).parents[2]
+PAGE, LAB = ROOT / "book" / "puzzles.md", ROOT / "notebooks" / "puzzles.ipynb"
 
 
 def by(collective, algorithm):
@@ -285,3 +291,35 @@ def test_the_puzzles_do_not_need_torch():
     code = "import sys; from helpers.exercises.puzzles import PUZZLES; print(len(PUZZLES), 'torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.split() == [str(len(PUZZLES)), "False"]
+
+
+# the page ------------------------------------------------------------------------------------------------------------
+def on_the_page() -> dict[str, str]:
+    """The code of each puzzle's solution, in order."""
+    parts = re.split(r"^### \d+\. .*\n", PAGE.read_text(), flags=re.M)[1:]
+    return {name: re.search(r"```python\n(.*?)```", part, re.S)[1] for name, part in zip(PUZZLES, parts, strict=True)}
+
+
+def test_the_solutions_on_the_page_meet_their_targets():
+    names = {"Schedule": Schedule, "Transfer": Transfer, "CATALOGUE": CATALOGUE}
+    for name, code in on_the_page().items():
+        exec(code, names)
+        answer = names[re.search(r"def (\w+)", code)[1]]
+        score = solve(name, answer)
+        assert score.points == 100, score
+        assert ("Better than the target" in str(score)) == (name == "all_reduce_nodes"), score
+
+
+def test_page_and_lab_ask_what_the_puzzles_ask():
+    lab = "\n".join(cell.source for cell in nbformat.read(LAB, as_version=4).cells)
+    for number, puzzle in enumerate(PUZZLES.values(), 1):
+        for text in (PAGE.read_text(), lab):
+            assert f"# {number}. {puzzle.title}\n\n{puzzle.task}" in text
+        assert puzzle.hint in PAGE.read_text()
+
+
+def test_no_start_of_the_lab_is_on_target():
+    cells = [c for c in nbformat.read(LAB, as_version=4).cells if "\nattempt(puzzles." in c.get("source", "")]
+    answers = [output["text"] for cell in cells for output in cell.outputs if "text" in output]
+    assert len(answers) == len(PUZZLES) + 1
+    assert all(answer.startswith("Not yet. ") for answer in answers)
