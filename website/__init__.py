@@ -2,7 +2,7 @@
 
 from sphinx.application import Sphinx
 
-PARTS = ("theme", "cards", "katex", "roles", "lab", "widgets", "algorithms", "charts")
+PARTS = ("theme", "cards", "katex", "roles", "lab", "widgets", "playground", "algorithms", "charts")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -20,6 +20,7 @@ STYLES_FOR = {
     'class="katex': ("vendor/katex/katex.min.css",),
     'class="sd-': ("sphinx-design.min.css",),
     'data-kind="player"': ("widgets/language.css", "widgets/player.css"),
+    'data-kind="playground"': ("widgets/language.css", "widgets/player.css", "widgets/playground.css"),
     'data-kind="primitive"': ("widgets/language.css", "widgets/primitive.css"),
 }
 SCRIPTS_FOR = {'class="sd-tab-set': ("design-tabs.js",)}

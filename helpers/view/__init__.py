@@ -6,6 +6,7 @@ from helpers.view.keep import keep
 from helpers.view.lanes import Span, lanes
 from helpers.view.nodes_figure import two_nodes
 from helpers.view.player import Player, player
+from helpers.view.playground import Playground, playground
 from helpers.view.primitive import PrimitiveWidget, primitive
 from helpers.view.show import show
 from helpers.view.stages import stages
@@ -18,6 +19,7 @@ __all__ = [
     "Curve",
     "Growth",
     "Player",
+    "Playground",
     "PrimitiveWidget",
     "Span",
     "Watch",
@@ -27,6 +29,7 @@ __all__ = [
     "over_ranks",
     "plane",
     "player",
+    "playground",
     "primitive",
     "show",
     "stages",

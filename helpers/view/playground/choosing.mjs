@@ -1,0 +1,39 @@
+// The sentences that choose: what is to be done, on how many ranks, from which start, for which target.
+import { h } from "../player/dom.mjs";
+import { times } from "../player/text.mjs";
+import { nbytesText } from "../player/units.mjs";
+import { MINE } from "./editing.mjs";
+import { chunkCounts, COLLECTIVES } from "./pledge.mjs";
+
+const SIZED = [1, ...times(13, (i) => 1024 * 4 ** i)];
+
+function picker(label, options, chosen, onChange) {
+  const values = options.map((option) => (Array.isArray(option) ? option : [option, `${option}`]));
+  if (!values.some(([value]) => value === chosen)) values.push([chosen, `${chosen}`]);
+  return h("select", { "aria-label": label, change: ({ target }) => onChange(values[target.selectedIndex][0]) },
+    values.map(([value, text]) => h("option", { value: `${value}`, selected: value === chosen }, text)));
+}
+
+// The catalogue's schedules that can be drawn here: switches hold nothing that a reader could press.
+const starts = (catalogue, s) => catalogue.filter((entry) => entry.collective === s.collective && !entry.switched);
+
+// does: { shape(change), start(algorithm | null), task(name | null), price({ nbytes | link }) }
+export function choosing({ s, task, nbytes, link }, { catalogue, links, tasks }, does) {
+  const names = starts(catalogue, s).map(({ algorithm }) => algorithm);
+  const towards = ["reduce", "gather"].includes(s.collective) ? "to" : "from";
+  const [empty, own] = [[null, "nothing"], [MINE, "my own steps"]];
+  const begun = names.includes(s.algorithm) ? s.algorithm : s.steps.length ? MINE : null;
+  const sizes = [...new Set([...SIZED, nbytes])].sort((a, b) => a - b).map((n) => [n, nbytesText(n)]);
+  const counts = [...new Set([...chunkCounts(s), s.nchunks])].sort((a, b) => a - b);
+  return [
+    h("p", { class: "bim-controls" },
+      picker("Collective", COLLECTIVES, s.collective, (collective) => does.shape({ collective })),
+      s.root !== null && [` ${towards} rank `, picker("Root", times(s.nranks, (r) => r), s.root, (root) => does.shape({ root }))],
+      " on ", picker("Number of ranks", times(7, (i) => i + 2), s.nranks, (nranks) => does.shape({ nranks })), " ranks, in ",
+      counts.length > 1 ? picker("Number of chunks", counts, s.nchunks, (nchunks) => does.shape({ nchunks })) : `${s.nchunks}`, s.nchunks > 1 ? " chunks" : " chunk",
+      ", starting from ", picker("Start from", [empty, ...(begun === MINE ? [own] : []), ...names], begun, (name) => name !== MINE && does.start(name)),
+      ", ", picker("Size", sizes, nbytes, (size) => does.price({ nbytes: size })),
+      " over ", picker("Network", links.map(({ slug, name }) => [slug, name]), link, (slug) => does.price({ link: slug }))),
+    h("p", { class: "bim-task" }, "Target: ", picker("Target", [[null, "none"], ...tasks.map(({ name, title }) => [name, title])], task?.name ?? null, does.task), task && h("span", { class: "bim-note" }, task.text)),
+  ];
+}

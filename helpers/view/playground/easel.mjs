@@ -1,0 +1,71 @@
+// Draws what stands on the desk: board, topology, time, sentence, the step's transfers. Drawn anew only where something changed.
+import { shown } from "../player/clock.mjs";
+import { h } from "../player/dom.mjs";
+import { timeView } from "../player/draw-time.mjs";
+import { topologyView } from "../player/draw-topology.mjs";
+import { boardSizes } from "./board.mjs";
+import { moveText } from "./proof.mjs";
+import { moveList, stepWords } from "./saying.mjs";
+
+const ROOMY = 620;
+
+// Where new transfers go, counted from 0: the step about to be taken; after a check that failed, the step to blame.
+export function whereabouts(ui, move) {
+  const blamed = () => ui.fault?.from > 0 && move.position() === ui.fault.from;
+  const here = () => (blamed() ? ui.fault.from - 1 : Math.floor(move.position()));
+  const fresh = () => ui.fresh || here() >= ui.s.steps.length;
+  return { blamed, here, fresh, step: () => (fresh() ? [] : ui.s.steps[here()]) };
+}
+
+// What the board marks as wrong at a state: [rank, chunk] or null.
+function marked({ fault }, blamed, state) {
+  const seen = blamed || !fault?.from || (state === fault.from - 1 && !fault.end);
+  return fault?.chunk !== undefined && seen ? [fault.rank, fault.chunk] : null;
+}
+
+// does: { remove(move), hold(position), seek(step) } -> { redraw(): after another width or schedule, draw(), words() }
+export function easel(ui, move, at, parts, { grid, bar, table }, does) {
+  let drawn = "";
+  const words = () => stepWords(ui.view, at.here() + 1, at.fresh(), ui.picked);
+
+  function redraw() {
+    const wide = parts.stage.clientWidth >= ROOMY;
+    parts.root.classList.toggle("bim-wide", wide);
+    const room = parts.memory.body.clientWidth || 320;
+    const tall = wide ? Math.max(220, 48 + boardSizes(ui.s, room).row * ui.s.nranks) : ui.s.nranks > 4 ? 280 : 220;
+    parts.time.node.hidden = !ui.s.steps.length;
+    ui.topology = topologyView(ui.view, parts.topology.body.clientWidth || 280, tall);
+    ui.time = timeView(ui.view, parts.time.body.clientWidth || 320, does.hold, does.seek);
+    parts.topology.body.replaceChildren(ui.topology.node);
+    parts.time.body.replaceChildren(ui.time.node);
+    grid.build(ui.view, room);
+    drawn = "";
+    draw();
+  }
+
+  function draw() {
+    const now = move.position();
+    const resting = Number.isInteger(now) && !at.blamed();
+    const ahead = at.fresh() ? -now : 1e-6; // at rest the step to come is on show, its chunks still at their senders
+    ui.topology.show(resting ? now + ahead : now);
+    ui.time.show(now);
+    const look = [at.here(), shown(now).state, at.fresh(), ui.picked, ui.judged, at.blamed(), move.clock().playing].join();
+    if (drawn === look) return;
+    drawn = look;
+    fill(at.here() + 1, at.step(), shown(now));
+  }
+
+  function fill(n, moves, { state, step }) {
+    const { lead, text } = words();
+    grid.show(ui.view, { state, step: moves, picked: ui.picked, fault: marked(ui, at.blamed(), state), judged: ui.judged && state === ui.view.last });
+    parts.memory.heading.textContent = state ? `Who holds what after step ${state}?` : "Who holds what at the start?";
+    parts.topology.heading.textContent = `Who sends to whom in step ${n}?`;
+    parts.sentence.replaceChildren(h("strong", {}, `${lead}. `), text);
+    parts.moves.replaceChildren(...moveList(n, moves.map((t) => ({ ...t, text: moveText(t) })), does.remove));
+    parts.tools.double.disabled = parts.tools.drop.disabled = !moves.length;
+    bar.show(move.clock(), step, lead);
+    table.refresh();
+  }
+
+  return { redraw, draw, words };
+}
