@@ -165,7 +165,7 @@ def _refused(puzzle: Puzzle, case: Case, schedule: object, error: Exception) -> 
     text = str(error) if isinstance(error, NotYetError) or schedule else f"{type(error).__name__}: {error}"
     place = re.search(r"step (\d+)", text)
     step = (int(place[1]) if place else len(schedule.steps)) if schedule else 0
-    return Score(False, f"At {case}: {text.rstrip('.')}. Hint: {puzzle.hint}", puzzle.name, 0, schedule, step)
+    return Score(False, f"At {case}: {text.rstrip('.')}.\nHint: {puzzle.hint}", puzzle.name, 0, schedule, step)
 
 
 def _scored(puzzle: Puzzle, found: list[tuple[Case, Schedule]]) -> Score:
@@ -179,11 +179,11 @@ def _scored(puzzle: Puzzle, found: list[tuple[Case, Schedule]]) -> Score:
     if over is not None:
         gained = _too_much(target, got, "fewer", "less")
         by = _too_much(got, target) + (f" (and {gained})" if gained else "")
-        message = f"Proved for {puzzle.held}, but over the target. At {case}: {_beside(got, target)}: {by}."
+        message = f"Proved for {puzzle.held}, but over the target.\nAt {case}: {_beside(got, target)}: {by}."
         worst = found[shares.index(min(shares))][0]
-        return Score(False, f"{message} Score {points} of 100, from {worst}. Hint: {puzzle.hint}", *known)
+        return Score(False, f"{message}\nScore {points} of 100, from {worst}.\nHint: {puzzle.hint}", *known)
     message = (
-        f"Proved for {puzzle.held}. At {case}: {_beside(got, target)}. {_priced(puzzle, schedule)} Full score: 100."
+        f"Proved for {puzzle.held}.\nAt {case}: {_beside(got, target)}.\n{_priced(puzzle, schedule)}\nFull score: 100."
     )
     return Score(True, message + _better(found, sizes), *known)
 

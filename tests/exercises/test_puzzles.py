@@ -62,7 +62,7 @@ def test_there_is_a_solution_for_each():
 def test_accepts_the_solution_with_the_full_score(name):
     score = solve(name, SOLUTIONS[name])
     assert score.passed and score.points == 100, score
-    assert str(score).startswith(f"Solved. Proved for {PUZZLES[name].held}. At P = {PUZZLES[name].sizes[-1]}")
+    assert str(score).startswith(f"Solved. Proved for {PUZZLES[name].held}.\nAt P = {PUZZLES[name].sizes[-1]}")
     assert "64 MiB over NVLink 4" in str(score) and "Better" not in str(score)
     assert score.schedule.nranks == PUZZLES[name].sizes[-1] and score.got == score.target
 
@@ -233,8 +233,8 @@ def test_the_counterexample_is_handed_out_with_the_step_in_which_it_shows():
 def test_over_the_target_says_by_how_much_and_scores_the_worst_size():
     score = solve("all_reduce_both", by("all_reduce", "ring"))
     assert not score.passed
-    assert "Proved for P = 2, 4, 8, 16, but over the target. At P = 4: 6 steps (target 4)" in str(score)
-    assert "1.50 N (target 1.50): 2 steps too many." in str(score)
+    assert "Proved for P = 2, 4, 8, 16, but over the target.\nAt P = 4: 6 steps (target 4)" in str(score)
+    assert "1.50 N (target 1.50): 2 steps too many.\n" in str(score)
     assert score.points == int(100 * Fraction(8, 30)) and "Score 26 of 100, from P = 16." in str(score)
     assert score.schedule.nranks == 4
 

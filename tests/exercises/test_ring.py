@@ -1,11 +1,16 @@
 """The checker accepts the solution and refuses every seeded wrong answer, with the smallest failing case."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from helpers.collectives import CATALOGUE, Schedule, Transfer
-from helpers.exercises.ring import other_way_round
+from helpers.collectives import CATALOGUE, Schedule, Transfer, crossover
+from helpers.exercises.ring import both_ways, crossing, other_way_round
+from helpers.facts import LINKS
+
+PAGE = Path(__file__).parents[2] / "book" / "ring.md"
 
 UPWARDS = CATALOGUE["reduce_scatter", "ring"]
 
@@ -60,3 +65,68 @@ def test_wasted_steps_are_seen():
         return replace(solution(n), steps=[*solution(n).steps, *undone, *lonely])
 
     assert "in 2 steps; a ring needs 1" in str(other_way_round(slow))
+
+
+# two rings -----------------------------------------------------------------------------------------------------------
+RING, BOTH = CATALOGUE["all_reduce", "ring"], CATALOGUE["all_reduce", "bidirectional"]
+
+
+def one_after_the_other(n):
+    """The halves of the bidirectional ring, each by itself."""
+    s = BOTH(n)
+    ways = [[[t for t in step if t.chunk % 2 == way] for step in s.steps] for way in (0, 1)]
+    return replace(s, steps=ways[0] + ways[1])
+
+
+def lopsided(n):
+    """Three parts of the buffer one way round, one part the other."""
+    mirrored = [-r % n for r in range(n)]
+    one, other = RING(n).cut(3), RING(n)
+    there = one.on(range(n), n, range(3 * n), 4 * n)
+    return (there | other.on(mirrored, n, range(3 * n, 4 * n), 4 * n)).named("all_reduce", "lopsided")
+
+
+def test_two_rings_are_accepted():
+    assert both_ways(BOTH).passed
+    assert "Proved for 2 to 16 ranks" in str(both_ways(BOTH))
+
+
+@pytest.mark.parametrize(
+    "wrong, says",
+    [
+        (
+            RING,
+            "At nranks=3: rank 0 sends 1.33 of the buffer to rank 1, and 0 comes back; shared fairly it is 0.667 each way",
+        ),
+        (lopsided, "At nranks=3: rank 0 sends 1 of the buffer to rank 1, and 0.333 comes back"),
+        (one_after_the_other, "At nranks=2: it works, in 4 steps; two rings side by side need 2. Hint: `a + b`"),
+        (CATALOGUE["all_reduce", "halving-doubling"], "At nranks=3: rank 0 sends 1 of the buffer to rank"),
+        (CATALOGUE["all_reduce", "two-shot"], "At nranks=4: step 2 sends 2:0⇒2, and rank 2 is no neighbour of rank 0"),
+        (
+            lambda n: replace(BOTH(n), steps=BOTH(n).steps[:-1]),
+            "At nranks=2: ScheduleError: all_reduce by bidirectional, 2 ranks: rank 0 chunk 2 holds [0]",
+        ),
+        (CATALOGUE["all_gather", "ring"], "At nranks=2: expected an all_reduce of 2 ranks, got 'all_gather ring"),
+        (lambda n: None, "At nranks=2: expected a Schedule, got None"),
+    ],
+)
+def test_what_is_not_two_rings_is_refused_with_the_place(wrong, says):
+    answer = both_ways(wrong)
+    assert not answer.passed and says in str(answer), answer
+
+
+def test_the_crossing_is_found_within_a_tenth():
+    truth = crossover(CATALOGUE["all_reduce", "binomial"](8), RING(8), LINKS["infiniband-ndr"])
+    assert crossing(truth).passed and crossing(f"{truth * 1.09 / 2**20:.3f} MiB").passed
+    low, high = crossing(int(truth * 0.89)), crossing(int(truth * 1.11))
+    assert not low.passed and "so the tree wins: look at larger sizes" in str(low)
+    assert not high.passed and "so the ring wins: look at smaller sizes" in str(high)
+    assert "a size looks like" in str(crossing("big"))
+
+
+def test_the_solutions_on_the_page_solve_the_exercises():
+    names = {"Schedule": Schedule, "Transfer": Transfer, "CATALOGUE": CATALOGUE}
+    for code in re.findall(r"A solution of the \w+\n```python\n(.*?)```", PAGE.read_text(), re.S):
+        exec(code, names)
+    assert other_way_round(names["my_reduce_scatter"]).passed
+    assert both_ways(names["my_two_rings"]).passed
