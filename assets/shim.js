@@ -107,5 +107,6 @@ const BytesInMotion = (() => {
     catalogue: (value) => { index.catalogue = value; },
     links: (value) => { index.links = value; },
     primitives: (value) => { index.primitives = value; },
+    playground: (value) => { index.playground = value; },
   };
 })();

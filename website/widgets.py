@@ -24,6 +24,7 @@ from sphinx.util.docutils import SphinxDirective
 import helpers.view
 from helpers.view.bundle import plain_script
 from helpers.view.player import player_html, player_spec, resolve
+from helpers.view.playground import known
 from helpers.view.primitive import primitive_html, primitive_spec, primitives
 from helpers.view.trace import catalogue, links, traces
 from website.scripts import call, write
@@ -31,7 +32,7 @@ from website.scripts import call, write
 log = logging.getLogger(__name__)
 
 VIEW = Path(helpers.view.__file__).parent
-WIDGETS = ("player", "primitive")
+WIDGETS = ("player", "primitive", "playground")
 
 
 class WidgetDirective(SphinxDirective):
@@ -56,17 +57,16 @@ class PlayerDirective(WidgetDirective):
     """{player} COLLECTIVE ALGORITHM"""
 
     option_spec: ClassVar[dict[str, Any]] = {
-        "nranks": directives.positive_int,
-        "nchunks": directives.positive_int,
-        "root": directives.nonnegative_int,
-        "step": directives.nonnegative_int,
-        "nbytes": directives.unchanged_required,
-        "link": directives.unchanged_required,
+        **dict.fromkeys(("nranks", "nchunks", "slices", "gpus", "nics"), directives.positive_int),
+        **dict.fromkeys(("root", "step"), directives.nonnegative_int),
+        **dict.fromkeys(("nbytes", "link", "across", "versus", "recorded"), directives.unchanged_required),
     }
 
     def html(self) -> str:
-        which = {key: self.options[key] for key in ("nranks", "root", "nchunks") if key in self.options}
-        how = {key: self.options[key] for key in ("nbytes", "link", "step") if key in self.options}
+        which = {
+            key: self.options[key] for key in ("nranks", "root", "nchunks", "slices", "gpus") if key in self.options
+        }
+        how = {key: self.options[key] for key in self.options if key not in which or key == "gpus"}
         return player_html(player_spec(resolve(self.arguments[0], **which), **how))
 
 
@@ -101,12 +101,13 @@ def widget_files() -> dict[str, str]:
 
 
 def schedule_scripts() -> dict[str, str]:
-    """One script per collective with every trace that a page may ask for, and one that lists them, the links and the primitives."""
+    """One script per algorithm with every trace that a page may ask for, and one that lists them, the links and the primitives."""
     entries = catalogue()
-    index = {"catalogue": entries, "links": links(), "primitives": primitives()}
+    index = {"catalogue": entries, "links": links(), "primitives": primitives(), "playground": known()}
     files = {"schedules/index.js": "".join(call(name, value) for name, value in index.items())}
-    for collective in dict.fromkeys(entry["collective"] for entry in entries):
-        files[f"schedules/{collective}.js"] = call("schedules", collective, traces(collective))
+    for entry in entries:
+        key = entry["collective"], entry["algorithm"]
+        files[f"schedules/{'/'.join(key)}.js"] = call("schedules", *key, traces(*key))
     return files
 
 

@@ -6,6 +6,7 @@ The page replays the text itself; it never builds a schedule. Chapters: ring, in
 from __future__ import annotations
 
 import inspect
+from functools import cache
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from helpers.facts import LINKS
 
 NRANKS = range(2, 17)  # what the player can draw
 NCHUNKS = (1, 2, 4, 8, 16)  # what it offers where an algorithm takes a chunk count
+COLUMNS = 32  # and the most that slices may make of them: more are too narrow to see
 
 
 PROMISES_IN_WORDS = {
@@ -54,14 +56,20 @@ def _masks(counts: np.ndarray) -> list[list[int]]:
 
 
 def build(
-    collective: str, algorithm: str, nranks: int, root: int | None = None, nchunks: int | None = None
+    collective: str,
+    algorithm: str,
+    nranks: int,
+    root: int | None = None,
+    nchunks: int | None = None,
+    slices: int | None = None,
+    gpus: int | None = None,
 ) -> Schedule:
-    """The catalogue's schedule; root and nchunks only where the algorithm takes them. ValueError names what does not fit."""
+    """The catalogue's schedule; options only where the algorithm takes them. ValueError names what does not fit."""
     builder = CATALOGUE.get((collective, algorithm))
     if builder is None:
         known = ", ".join(" ".join(key) for key in CATALOGUE)
         raise ValueError(f"unknown schedule {collective!r} by {algorithm!r}: expected one of {known}")
-    options = {"root": root, "nchunks": nchunks}
+    options = {"root": root, "nchunks": nchunks, "slices": slices, "gpus": gpus}
     given = {name: value for name, value in options.items() if value is not None}
     unknown = given.keys() - inspect.signature(builder).parameters.keys()
     if unknown:
@@ -70,8 +78,13 @@ def build(
     return builder(nranks=nranks, **given)
 
 
+@cache
 def catalogue() -> list[dict]:
-    """Every schedule that a widget can ask for: {"collective", "algorithm", "rooted", "nranks": [...], "nchunks": [...] or null}."""
+    """Every schedule that a widget can ask for, with what it takes.
+
+    {"collective", "algorithm", "rooted", "switched", "nranks": [...], and "nchunks": [...], "slices": {"P": [...]} or
+    "gpus": {"P": [...]}, by which its schedules differ on equally many ranks; null where it takes none}.
+    """
     return [_entry(*key) for key in CATALOGUE]
 
 
@@ -81,23 +94,50 @@ def _entry(collective: str, algorithm: str) -> dict:
         "collective": collective,
         "algorithm": algorithm,
         "rooted": "root" in takes,
+        "switched": CATALOGUE[collective, algorithm](nranks=2).nswitches > 0,
         "nranks": list(NRANKS),
         "nchunks": list(NCHUNKS) if "nchunks" in takes else None,
+        "slices": {f"{p}": _slices(p) for p in NRANKS} if "slices" in takes else None,
+        "gpus": {f"{p}": _per_node(p) for p in NRANKS} if "gpus" in takes else None,
     }
 
 
-def traces(collective: str) -> dict[str, dict[str, dict]]:
-    """Every trace of one collective with root 0, for the page: {algorithm: {"P" or "P.nchunks": trace}}."""
-    return {e["algorithm"]: _traces(e) for e in catalogue() if e["collective"] == collective}
+def _slices(nranks: int) -> list[int]:
+    """As many slices as the memory view has columns for."""
+    return [n for n in NCHUNKS if n * nranks <= COLUMNS]
 
 
-def _traces(entry: dict) -> dict[str, dict]:
-    chunkings = [(f".{n}", n) for n in entry["nchunks"] or ()] or [("", None)]
-    return {
-        f"{nranks}{suffix}": trace(build(entry["collective"], entry["algorithm"], nranks, nchunks=nchunks))
-        for nranks in entry["nranks"]
-        for suffix, nchunks in chunkings
-    }
+def _per_node(nranks: int) -> list[int]:
+    return [g for g in range(1, nranks + 1) if nranks % g == 0]
+
+
+def offered(entry: dict, nranks: int) -> tuple[str, list[int]]:
+    """The option by which an entry's schedules differ on equally many ranks, and its values; ("", []) where it takes none."""
+    for name in ("slices", "gpus"):
+        if entry[name]:
+            return name, entry[name].get(f"{nranks}", [])
+    return ("nchunks", entry["nchunks"]) if entry["nchunks"] else ("", [])
+
+
+def usual(entry: dict, nranks: int) -> dict[str, int]:
+    """That option's value where nothing is said: 4 chunks; 4 slices or as many as there are; nodes as the algorithm's own."""
+    name, values = offered(entry, nranks)
+    if name == "gpus":
+        return {name: max(g for g in values if g < max(nranks, 2) and g <= 8)}
+    return {name: max(n for n in values if n <= 4)} if name else {}
+
+
+def traces(collective: str, algorithm: str) -> dict[str, dict]:
+    """Every trace of one algorithm with root 0, for the page: {"P" or "P.n": trace}, n as `offered` has it."""
+    entry = next(e for e in catalogue() if (e["collective"], e["algorithm"]) == (collective, algorithm))
+    found = {}
+    for nranks in entry["nranks"]:
+        name, values = offered(entry, nranks)
+        for n in values:
+            found[f"{nranks}.{n}"] = trace(build(collective, algorithm, nranks, **{name: n}))
+        if not name:
+            found[f"{nranks}"] = trace(build(collective, algorithm, nranks))
+    return found
 
 
 def links() -> list[dict]:

@@ -25,10 +25,16 @@ function makeModel(state) {
     on: (event, f) => { (hearers[event] ??= []).push(f); },
     off: (event, f) => { hearers[event] = (hearers[event] ?? []).filter((g) => g !== f); },
     save_changes() {
-      const spec = state.spec;
-      const found = tables[spec.collective]?.[spec.algorithm];
-      const trace = found?.[spec.nchunks == null ? spec.nranks : spec.nranks + "." + spec.nchunks];
-      setTimeout(() => model.set("trace", trace ? { ...trace } : { error: "no such schedule" }), 5);
+      const { spec } = state;
+      const found = ({ collective, algorithm, nranks, nchunks, slices, gpus }) => {
+        const { gpus: takes } = state.catalogue.find((e) => e.collective === collective && e.algorithm === algorithm) ?? {};
+        const key = [nranks, nchunks ?? slices ?? (takes && gpus)].filter((n) => n != null).join(".");
+        return tables[`${collective} ${algorithm}`]?.[key];
+      };
+      const { schedule: text, before, after, factor, promise } = spec;
+      const own = text ? { text, before, after, factor, promise } : found(spec);
+      const trace = own && { ...own, ...(spec.rival && { versus: found(spec.rival) }) };
+      setTimeout(() => model.set("trace", trace ?? { error: "no such schedule" }), 5);
     },
   };
   return model;
@@ -38,8 +44,8 @@ function makeModel(state) {
 
 def page(specs: list[dict], theme: str = "light", live: bool = False) -> str:
     """HTML of a page with one player per spec."""
-    collectives = {entry["collective"] for entry in catalogue()}
-    tables = {name: traces(name) for name in collectives}
+    keys = [(entry["collective"], entry["algorithm"]) for entry in catalogue()]
+    tables = {" ".join(key): traces(*key) for key in keys}
     state = {"catalogue": catalogue(), "links": links(), "live": live}
     mounts = "".join(
         f'<div class="bim-mount" data-kind="player" data-spec="{escape(json.dumps(spec))}"></div>' for spec in specs

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { columns, inside, owed, slotState } from "../../helpers/view/player/cells.mjs";
-import { choose } from "../../helpers/view/player/controls.mjs";
+import { choose } from "../../helpers/view/player/choices.mjs";
 import { along, layout, links, shape } from "../../helpers/view/player/layout.mjs";
 import { keepStep, positionAt, ticks, timeAt } from "../../helpers/view/player/model.mjs";
 import { messages } from "../../helpers/view/player/price.mjs";

@@ -12,7 +12,8 @@ from helpers.facts import LINKS
 from helpers.view import Player, player
 from helpers.view.mount import fallback, mount
 from helpers.view.player import player_html, player_sentence, player_spec, resolve
-from helpers.view.trace import build, catalogue, links, trace, traces
+from helpers.view.player_spec import entry_of
+from helpers.view.trace import build, catalogue, links, offered, trace, traces, usual
 
 RING = CATALOGUE["all_reduce", "ring"](nranks=4)
 BROKEN = Schedule("all_reduce", "mine", 4, 4, RING.steps[:-1])
@@ -48,15 +49,26 @@ def test_a_schedule_without_a_collective_has_no_trace():
 
 def test_the_page_gets_every_trace_that_the_catalogue_offers():
     for entry in catalogue():
-        family = traces(entry["collective"])[entry["algorithm"]]
-        wanted = {f"{p}.{n}" if entry["nchunks"] else f"{p}" for p in entry["nranks"] for n in entry["nchunks"] or [0]}
-        assert family.keys() == wanted
+        got = traces(entry["collective"], entry["algorithm"])
+        kinds = [name for name in ("nchunks", "slices", "gpus") if entry[name]]
+        values = [v for p in entry["nranks"] for v in ([(p, n) for n in offered(entry, p)[1]] if kinds else [(p,)])]
+        assert got.keys() == {".".join(map(str, value)) for value in values}
+        assert len(kinds) <= 1, "one option at most tells schedules on equally many ranks apart"
     assert {(e["collective"], e["algorithm"]) for e in catalogue()} == set(CATALOGUE)
+
+
+def test_nodes_and_slices_are_offered_where_they_fit():
+    assert offered(entry_of("all_reduce", "hierarchical"), 12) == ("gpus", [1, 2, 3, 4, 6, 12])
+    assert offered(entry_of("all_reduce", "nvls"), 8) == ("slices", [1, 2, 4])
+    assert usual(entry_of("all_reduce", "nvls"), 16) == {"slices": 2}
+    for nranks in range(2, 17):
+        ours = usual(entry_of("all_reduce", "hierarchical"), nranks)
+        assert build("all_reduce", "hierarchical", nranks, **ours) == build("all_reduce", "hierarchical", nranks)
 
 
 def test_everything_the_page_gets_keeps_its_promise():
     for entry in catalogue():
-        for got in traces(entry["collective"])[entry["algorithm"]].values():
+        for got in traces(entry["collective"], entry["algorithm"]).values():
             check(Schedule.parse(got["text"]))
 
 
@@ -164,14 +176,12 @@ def test_the_saved_output_is_what_the_cell_asked_for():
 def test_a_kernel_answers_every_choice_with_its_trace():
     widget = player("all_reduce ring", nranks=4)
     for entry in catalogue():
-        spec = {
-            **entry,
-            "nranks": 6,
-            "nchunks": (entry["nchunks"] or [None])[-1],
-            "root": 3 if entry["rooted"] else None,
-        }
+        name, values = offered(entry, 6)
+        cut = {name: values[-1]} if name else {}
+        key, root = (entry["collective"], entry["algorithm"]), 3 if entry["rooted"] else None
+        spec = {"collective": key[0], "algorithm": key[1], "nranks": 6, "nchunks": None, "root": root, **cut}
         widget.spec = {"nbytes": 1, "link": "nvlink-4", "step": 0, **spec}
-        assert widget.trace == trace(build(entry["collective"], entry["algorithm"], 6, spec["root"], spec["nchunks"]))
+        assert widget.trace == trace(build(*key, 6, root, **cut))
         assert widget.schedule.nranks == 6
 
 

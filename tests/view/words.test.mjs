@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { actionFor } from "../../helpers/view/player/keys.mjs";
-import { decode, encode, known, python } from "../../helpers/view/player/permalink.mjs";
+import { decode, encode, python } from "../../helpers/view/player/permalink.mjs";
+import { filled } from "../../helpers/view/player/session.mjs";
 import { replay } from "../../helpers/view/player/replay.mjs";
 import { chunkText, deeds, phases, sentence } from "../../helpers/view/player/sentence.mjs";
 import { parse } from "../../helpers/view/player/text.mjs";
@@ -68,11 +69,14 @@ test("a link that is broken or asks for what is not there is not followed", () =
   assert.equal(decode("#player-0--nranks-four", 0), null);
   assert.equal(decode("#player-0--color-red", 0), null);
   assert.equal(decode("#section-2", 0), null);
-  const spec = { collective: "all_reduce", algorithm: "ring", nranks: 4, nchunks: null, nbytes: 1, link: "nvlink-4" };
-  assert.ok(known(spec, catalogue, links));
-  for (const change of [{ algorithm: "tree" }, { nranks: 17 }, { nchunks: 3 }, { link: "string" }, { nbytes: Infinity }]) {
-    assert.ok(!known({ ...spec, ...change }, catalogue, links));
-  }
+  const base = { collective: "all_reduce", algorithm: "ring", nranks: 2, nchunks: null, root: null, nbytes: 7, link: "nvlink-4" };
+  const spec = { collective: "all_reduce", algorithm: "ring", nranks: 4, nbytes: 1, link: "nvlink-4" };
+  const asked = (change) => filled({ ...spec, ...change }, base, { catalogue, links });
+  assert.deepEqual(asked({}), { ...spec, root: null, nchunks: null });
+  assert.equal(filled({ step: 3 }, base, { catalogue, links }), base);
+  const wrong = [{ algorithm: "tree" }, { nranks: 17 }, { nchunks: 3 }, { link: "string" }, { nbytes: Infinity }, { root: 1 }, { gpus: 2 },
+    { gpus: 3, across: "nvlink-4" }, { gpus: 2, across: "string" }, { gpus: 2, across: "nvlink-4", nics: 3 }, { versus: "ring" }, { versus: "tree" }];
+  for (const change of wrong) assert.equal(asked(change), null, JSON.stringify(change));
 });
 
 test("the Python cell says no more than it must", () => {

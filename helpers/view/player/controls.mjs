@@ -1,11 +1,10 @@
-// The controls as one sentence of native selects: "all_reduce by ring on 4 ranks, 64 MiB, over NVLink 4".
+// The controls as one sentence of native selects: "all_reduce by ring on 4 ranks, 64 MiB, over NVLink 4, compared with nothing".
+import { choose, find, nodeSizes, offered } from "./choices.mjs";
 import { h } from "./dom.mjs";
-import { find } from "./permalink.mjs";
 import { times } from "./text.mjs";
 import { nbytesText } from "./units.mjs";
 
 const OFFERED = [1, ...times(13, (i) => 1024 * 4 ** i)];
-const OWN = "as given";
 
 function select(label, options, chosen, onChange) {
   const values = options.map((option) => (Array.isArray(option) ? option : [option, `${option}`]));
@@ -17,41 +16,55 @@ function select(label, options, chosen, onChange) {
 
 const unique = (items) => [...new Set(items)];
 const sizes = (nbytes) => unique([...OFFERED, nbytes]).sort((a, b) => a - b).map((n) => [n, nbytesText(n)]);
+const CUTS = { nchunks: ["Number of chunks", " chunks"], slices: ["Number of slices", " slices"] };
 
-// A spec for another schedule: what the entry cannot take falls away, what it needs and lacks gets its usual value.
-export function choose(catalogue, spec, change) {
-  const { collective, algorithm, nranks, nbytes, link, root, nchunks } = { ...spec, ...change };
-  const same = catalogue.filter((entry) => entry.collective === collective);
-  const entry = find(same, { collective, algorithm }) ?? same[0];
-  const fitting = entry.nchunks?.includes(nchunks) ? nchunks : entry.nchunks?.find((n) => n >= 4) ?? entry.nchunks?.[0];
-  return {
-    collective,
-    algorithm: entry.algorithm,
-    nranks: entry.nranks.includes(nranks) ? nranks : 4,
-    root: entry.rooted ? Math.min(root ?? 0, nranks - 1) : null,
-    nchunks: fitting ?? null,
-    nbytes,
-    link,
-  };
+// "in one node", or "in nodes of 4"; an algorithm of nodes has them also where one link runs everywhere.
+function nodesPart({ spec, schedule, entry }, pick) {
+  const always = entry?.gpus?.[schedule.nranks];
+  const counts = always ?? nodeSizes(schedule.nranks);
+  if (entry?.switched || schedule.nswitches || !counts.length) return null;
+  const options = [...(always ? [] : [[null, "one node"]]), ...counts.map((g) => [g, `nodes of ${g}`])];
+  return [" in ", select("Nodes", options, spec.gpus ?? null, (gpus) => pick({ gpus, across: gpus && !always ? spec.across ?? "infiniband-ndr" : gpus && spec.across }))];
 }
 
-// spec: what is on show, own: the schedule that was given in full, if any; live: a kernel answers, so any root can be had.
-export function controls({ spec, catalogue, links, schedule, own, live }, { onSchedule, onPrice, onOwn }) {
-  const given = !spec.collective;
-  const from = { ...spec, collective: schedule.collective, algorithm: schedule.algorithm, nranks: schedule.nranks, root: schedule.root };
-  const pick = (name) => (value) => onSchedule(choose(catalogue, from, { [name]: value }));
-  const entries = catalogue.filter((entry) => entry.collective === schedule.collective);
-  const algorithms = unique([...(own ? [OWN] : []), ...entries.map((entry) => entry.algorithm)]);
-  const entry = given ? null : find(catalogue, spec);
-  const byAlgorithm = (value) => (value === OWN ? onOwn() : pick("algorithm")(value));
-  const towards = ["reduce", "gather"].includes(schedule.collective) ? "to" : "from";
-  const roots = times(schedule.nranks, (r) => r);
+// "over NVLink 4 inside, InfiniBand NDR between nodes, with 4 NICs in each"
+function networkPart({ spec, links, entry }, pick) {
+  const names = links.map(({ slug, name }) => [slug, name]);
+  const inside = [", over ", select("Network", spec.recorded ? [["recorded", "the run's own link"], ...names] : names, spec.link, (link) => pick({ link }))];
+  if (!spec.gpus) return inside;
+  const between = select("Network between nodes", entry?.gpus ? [[null, "the same"], ...names] : names, spec.across ?? null, (across) => pick({ across }));
+  const nics = unique([...times(4, (i) => 2 ** i).filter((n) => n < spec.gpus), spec.gpus]);
+  return [inside, " inside, ", between, " between nodes",
+    spec.across && [" with ", select("NICs per node", nics, spec.nics ?? spec.gpus, (n) => pick({ nics: n })), " NICs each"]];
+}
+
+// spec: what is on show, own: what to call a schedule or run that the author gave; live: a kernel answers, so any root can be had.
+export function controls(all, { onSchedule, onPrice, onOwn }) {
+  const { spec, catalogue, schedule, own, live } = all;
+  const { collective, algorithm, nranks, root, nswitches } = schedule;
+  const given = !spec.collective || spec.recorded;
+  const from = { ...spec, collective, algorithm, nranks, root, nswitches };
+  const keep = (change) => onSchedule(choose(catalogue, from, change));
+  const pick = (name) => (value) => keep({ schedule: undefined, [name]: value });
+  const reprice = (change) => (spec.recorded ? keep(change) : onPrice(change));
+  const entries = catalogue.filter((entry) => entry.collective === collective);
+  const algorithms = unique([...(own ? [own] : []), ...entries.map((entry) => entry.algorithm)]);
+  const entry = spec.collective ? find(catalogue, spec) : null;
+  const byAlgorithm = (value) => (value === own ? onOwn() : pick("algorithm")(value));
+  const towards = ["reduce", "gather"].includes(collective) ? "to" : "from";
+  const counts = entry?.nranks ?? unique([nranks, ...(entries[0]?.nranks ?? [])]).sort((a, b) => a - b);
+  const [cut, values] = entry ? offered(entry, nranks) : ["", []];
+  const part = { ...all, entry };
+  const others = entries.filter((other) => other !== entry && !root && !(other.switched && spec.across)).map((other) => other.algorithm);
   return h("p", { class: "bim-controls" },
-    select("Collective", unique(catalogue.map((e) => e.collective)), schedule.collective, pick("collective")),
-    " by ", select("Algorithm", algorithms, given ? OWN : spec.algorithm, byAlgorithm),
-    " on ", select("Number of ranks", entry?.nranks ?? unique([schedule.nranks, ...(entries[0]?.nranks ?? [])]).sort((a, b) => a - b), schedule.nranks, pick("nranks")), " ranks",
-    entry?.rooted && live && [` ${towards} rank `, select("Root", roots, schedule.root, pick("root"))],
-    entry?.nchunks && [" in ", select("Number of chunks", entry.nchunks, schedule.nchunks, pick("nchunks")), " chunks"],
-    ", ", select("Size", sizes(spec.nbytes), spec.nbytes, (nbytes) => onPrice({ nbytes })),
-    ", over ", select("Network", links.map(({ slug, name }) => [slug, name]), spec.link, (link) => onPrice({ link })));
+    select("Collective", unique(catalogue.map((e) => e.collective)), collective, pick("collective")),
+    " by ", select("Algorithm", algorithms, given ? own : spec.algorithm, byAlgorithm),
+    " on ", select("Number of ranks", counts, nranks, pick("nranks")), " ranks",
+    nodesPart(part, keep),
+    entry?.rooted && live && [` ${towards} rank `, select("Root", times(nranks, (r) => r), root, pick("root"))],
+    CUTS[cut] && [" in ", select(CUTS[cut][0], values, spec[cut], pick(cut)), CUTS[cut][1]],
+    ", ", select("Size", sizes(spec.nbytes), spec.nbytes, (nbytes) => reprice({ nbytes })),
+    networkPart(part, (change) => ("link" in change && !spec.recorded ? onPrice(change) : keep(change))),
+    ", compared with ", select("Compared with", [[null, "nothing"], ...others], spec.rival?.algorithm ?? null,
+      (value) => keep({ rival: value && { algorithm: value } })));
 }

@@ -5,9 +5,13 @@ import { badge, rankClass } from "./badge.mjs";
 import { cell } from "./draw-cell.mjs";
 import { cellLook } from "./draw-memory.mjs";
 import { along, layout, links } from "./layout.mjs";
-import { canvas, label, moved } from "./shapes.mjs";
+import { carried } from "./load.mjs";
+import { NIC } from "./nodes.mjs";
+import { canvas, label, moved, rect } from "./shapes.mjs";
+import { nbytesText } from "./units.mjs";
 
-const ARRIVED = 0.56; // where along its link a chunk rests: short of the arrowhead
+const ARRIVED = 0.56; // where along its link a chunk rests: short of the arrowhead; and where it leaves its node, of the NIC it goes to
+const LEAVING = 0.36;
 
 const trail = (kind, points) => svg("path", { class: kind, d: `M${points.map(({ x, y }) => `${x.toFixed(1)} ${y.toFixed(1)}`).join("L")}` });
 
@@ -32,32 +36,63 @@ function packet(view, step, { src, chunks }, size, room) {
   return svg("g", { class: "bim-packet" }, stack, named && label("bim-tag bim-middle", 0, h / 2 + 11, name));
 }
 
-// -> { node, show(position) }: drawn once, then only what moves is touched.
+// The boxes of nodes and their NICs; the layout has none where there are no nodes.
+function furniture({ boxes = [], nics = [] }) {
+  return [
+    boxes.map(({ x, y, width, height }) => rect("bim-node", x, y, width, height, 6)),
+    nics.map(({ x, y }) => rect("bim-nic", x - NIC / 2, y - NIC / 2, NIC, NIC, 2)),
+  ];
+}
+
+// What every link carried so far: as thick as its share of the most loaded one; with few links, the bytes in figures.
+function loads(view, map, state) {
+  const { links: all } = carried(view, state);
+  const most = Math.max(...all.map(({ bytes }) => bytes));
+  const paths = all.map(({ src, dst }) => map.curve(src, dst));
+  return [
+    all.map(({ src, bytes }, i) => svg("g", { class: rankClass(src, view.schedule.nranks) },
+      set(trail("bim-carry", paths[i]), { style: `stroke-width:${(1 + (6 * bytes) / most).toFixed(1)}` }), arrow(paths[i], 8))),
+    all.length <= 8 && all.map(({ bytes }, i) => {
+      const { x, y } = along(paths[i], 0.5);
+      return label("bim-tag bim-middle", x, y + 4, nbytesText(bytes));
+    }),
+  ];
+}
+
+// -> { node, show(position, load: draw what was carried so far instead of what moves) }: drawn once, then only what changes is touched.
 export function topologyView(view, width, height) {
   const { nranks } = view.schedule;
-  const map = layout(view.schedule, width, height);
+  const map = layout(view.schedule, width, height, view.link);
   const nodes = map.nodes.map(({ x, y }, rank) => badge(rank, nranks, x, y, map.size));
   const [active, flying] = [svg("g"), svg("g")];
+  const [boxes, nics] = furniture(map);
   const node = canvas("bim-topology", width, height, "Who sends to whom; the sentence below says the same",
-    links(view.schedule).map(([src, dst]) => trail("bim-link", map.curve(src, dst))), active, nodes, flying);
-  let drawn = -1;
+    boxes, links(view.schedule).map(([src, dst]) => trail("bim-link", map.curve(src, dst))), active, nics, nodes, flying);
+  let drawn = "";
   let moves = [];
   const draw = (step) => {
     const sends = view.cost.steps[step - 1]?.messages ?? [];
     const paths = sends.map(({ src, dst }) => map.curve(src, dst));
     active.replaceChildren(...sends.map(({ src }, i) =>
       svg("g", { class: rankClass(src, nranks) }, trail("bim-carry", paths[i]), arrow(paths[i], map.size >= 30 ? 10 : 7))));
-    moves = sends.map((m, i) => [packet(view, step, m, map.size, 0.55 * length(paths[i])), paths[i]]);
+    moves = sends.map((m, i) => [packet(view, step, m, map.size, (m.away ? 0.3 : 0.55) * length(paths[i])), paths[i], m.away && map.boxes ? LEAVING : ARRIVED]);
     flying.replaceChildren(...moves.map(([flyer]) => flyer));
     const busy = new Set(sends.flatMap(({ src, dst }) => [src, dst]));
     nodes.forEach((one, rank) => one.classList.toggle("bim-dim", step > 0 && !busy.has(rank)));
   };
-  const show = (position) => {
-    const { step } = shown(position);
-    if (step !== drawn) draw(step);
-    drawn = step;
-    for (const [flyer, points] of moves) {
-      const { x, y } = along(points, (1 - step + eased(position)) * ARRIVED);
+  const drawLoad = (state) => {
+    moves = [];
+    flying.replaceChildren();
+    active.replaceChildren(...loads(view, map, state).flat().filter(Boolean));
+    nodes.forEach((one) => one.classList.remove("bim-dim"));
+  };
+  const show = (position, load = false) => {
+    const { step, state } = shown(position);
+    const key = load ? `load ${state}` : `${step}`;
+    if (key !== drawn) load ? drawLoad(state) : draw(step);
+    drawn = key;
+    for (const [flyer, points, rest] of moves) {
+      const { x, y } = along(points, (1 - step + eased(position)) * rest);
       moved(flyer, x, y);
     }
   };

@@ -1,4 +1,5 @@
 // Where ranks stand and how links run between them: a circle, a star or layers, told from the links that a schedule uses.
+import { boxed, nodesLayout } from "./nodes.mjs";
 import { times } from "./text.mjs";
 
 // Every link used in any step, each direction once: [[src, dst]]
@@ -43,8 +44,9 @@ function layered({ near, root }, width, height, pad) {
   return spots.map((x, rank) => ({ x: share(x, leaves - 1, width), y: share(depth[rank], Math.max(...depth), height) }));
 }
 
-// -> { kind, size: side of a rank's square, nodes: [{ x, y }], curve(src, dst): points along the link }
-export function layout(s, width, height) {
+// -> { kind, size: side of a rank's square, nodes: [{ x, y }], curve(src, dst): points along the link }; with nodes also their boxes and NICs
+export function layout(s, width, height, link) {
+  if (boxed(s, link)) return nodesLayout(s, link, width, height);
   const form = shape(s);
   const size = s.nranks <= 4 ? 40 : s.nranks <= 8 ? 32 : 24;
   const radius = Math.min(width, height - 8) / 2 - size / 2 - 7;

@@ -4,11 +4,15 @@ import { price } from "./price.mjs";
 import { faults, replay } from "./replay.mjs";
 import { phases } from "./sentence.mjs";
 import { parse, times } from "./text.mjs";
+import { modelled, recorded } from "./timeline.mjs";
 
-// trace: { text, before, after, factor, promise }; link: { name, alpha, bandwidth }
-export function compute(trace, nbytes, link) {
+// trace: { text, before, after, factor, promise }; link: { name, alpha, bandwidth }, with nodes as price() has them;
+// real: a recorded run of the same schedule, where there is one.
+export function compute(trace, nbytes, link, real) {
   const schedule = parse(trace.text);
   const run = replay(schedule, trace.before);
+  const cost = price(schedule, nbytes, link, trace.factor);
+  const places = schedule.nranks + schedule.nswitches;
   return {
     schedule,
     run,
@@ -16,11 +20,13 @@ export function compute(trace, nbytes, link) {
     nbytes,
     after: trace.after,
     promise: trace.promise,
-    cost: price(schedule, nbytes, link, trace.factor),
+    cost,
+    line: modelled(cost, places),
+    real: real && { ...recorded(real, cost, places), told: real },
     columns: columns(schedule, trace.after, run),
     faults: faults(schedule, run, trace.after),
     names: phases(schedule, run),
-    places: schedule.nranks + schedule.nswitches,
+    places,
     last: schedule.steps.length,
   };
 }

@@ -1,19 +1,17 @@
-// The step player: one schedule, three linked views. This module ties state, clock and drawing together.
+// The step player: one schedule in three linked views, or two on one clock. This module ties state, clock and drawing together.
 import { go, moving, seek, shown, start, tick, toggle } from "./clock.mjs";
 import { controls } from "./controls.mjs";
 import { copy } from "./copying.mjs";
-import { drawMemory, memorySizes } from "./draw-memory.mjs";
-import { timeView } from "./draw-time.mjs";
-import { topologyView } from "./draw-topology.mjs";
 import { frame } from "./frame.mjs";
 import { listen } from "./keys.mjs";
 import { encode, python } from "./permalink.mjs";
 import { readout } from "./readout.mjs";
-import { sentence } from "./sentence.mjs";
 import { session } from "./session.mjs";
-import { logTable, memoryTable } from "./tables.mjs";
+import { loadTables, logTable, memoryTable } from "./tables.mjs";
+import { track } from "./track.mjs";
 import { transport } from "./transport.mjs";
 import { twin } from "./twin.mjs";
+import { words } from "./words.mjs";
 
 const SPEAK_MS = 2000; // while playing, screen readers hear a sentence at most this often
 const WIDE = 620;
@@ -28,9 +26,9 @@ function indexOf(el) {
 
 function render({ model, el }) {
   const index = indexOf(el);
-  const ui = { clock: start(0), speed: 1, mode: "slots", topology: null, time: null, drawn: "", silent: 0, said: "", frame: 0 };
+  const ui = { clock: start(0), speed: 1, mode: "slots", load: false, tracks: [], silent: 0, said: "", frame: 0 };
   const talk = session(model, onView, (text) => parts.notice.replaceChildren(text));
-  const view = () => talk.state.view;
+  const views = () => talk.state.views;
 
   const does = {
     first: () => settle(seek(ui.clock, 0)),
@@ -40,7 +38,8 @@ function render({ model, el }) {
     toggle: () => settle(toggle(ui.clock)),
     seek: (step) => settle(seek(ui.clock, step)),
     speed: (factor) => { ui.speed = factor; },
-    mode: (mode) => { ui.mode = mode; parts.switches.show(mode); redraw(); },
+    mode: (mode) => { ui.mode = mode; draw(); },
+    load: (load) => { ui.load = load; draw(); },
     copyLink: () => {
       history.replaceState(null, "", address());
       copy(location.href, "Link", parts.notice);
@@ -50,22 +49,29 @@ function render({ model, el }) {
   };
   const bar = transport(does);
   const figures = readout();
+  const ofEach = (build) => () => views().map((view, i) => {
+    const made = [build(view, own()[i])].flat();
+    if (views().length > 1) made.forEach((one) => one.caption.prepend(`${view.schedule.algorithm}. `));
+    return made;
+  });
   const tables = [
-    twin("This picture as a table", () => memoryTable(view(), shown(position()).state, ui.mode === "numbers")),
-    twin("What every rank received", () => logTable(view(), shown(position()).state)),
+    twin("This picture as a table", ofEach((view, at) => memoryTable(view, shown(at).state, ui.mode === "numbers"))),
+    twin("What every rank received", ofEach((view, at) => logTable(view, shown(at).state))),
+    twin("What every link carried, and who was idle", ofEach(loadTables)),
   ];
   const parts = frame(does, { live: talk.live, bar: bar.node, figures: figures.node, details: tables.map(({ node }) => node) });
 
   // With reduced motion, cells jump from step to step and nothing is ever in flight.
   const position = () => (calm() && ui.clock.playing ? Math.floor(ui.clock.position) : ui.clock.position);
-  const address = () => encode({ ...talk.state.spec, step: ui.clock.target, view: ui.mode }, index);
+  const own = () => talk.state.clock.at(position()); // each schedule's own position
+  const address = () => encode({ ...talk.state.spec, step: ui.clock.target, view: ui.mode, load: ui.load ? "on" : null }, index);
 
-  function onView(newView, step) {
-    ui.clock = start(newView.last, step);
+  function onView(step) {
+    ui.clock = start(talk.state.clock.last, step);
     const focused = parts.controls.contains(document.activeElement) && document.activeElement.getAttribute("aria-label");
     parts.controls.replaceChildren(controls({
-      spec: talk.state.spec, catalogue: model.get("catalogue"), links: model.get("links"),
-      schedule: newView.schedule, own: !talk.base.collective, live: talk.live,
+      spec: talk.state.spec, catalogue: model.get("catalogue"), links: model.get("links"), live: talk.live,
+      schedule: views()[0].schedule, own: talk.base.recorded ? "as recorded" : !talk.base.collective && "as given",
     }, {
       onSchedule: (spec) => talk.switchTo(spec, ui.clock.target),
       onPrice: (change) => talk.reprice(change, ui.clock.target),
@@ -76,44 +82,52 @@ function render({ model, el }) {
     share();
   }
 
-  // Everything that depends on the width, the schedule or the mode.
+  // A time view's pointer speaks of its own schedule's steps; the clock may have others.
+  const pointed = (i) => ({
+    hold: (at) => { ui.clock = seek(ui.clock, talk.state.clock.from(i, at)); draw(); },
+    drop: (at) => does.seek(Math.round(talk.state.clock.from(i, at))),
+  });
+
+  // Everything that depends on the width or the schedules.
   function redraw() {
-    if (!view()) return;
+    if (!views().length) return;
     const body = parts.stage.clientWidth;
     const wide = body >= WIDE;
+    const two = views().length > 1;
     parts.root.classList.toggle("bim-wide", wide);
-    const height = wide ? Math.max(220, memorySizes(view(), 500, false).height) : Math.min(view().places > 4 ? 300 : 230, body * 0.8);
-    ui.topology = topologyView(view(), parts.topology.body.clientWidth || 280, height);
-    ui.time = timeView(view(), parts.time.body.clientWidth || 320, (at) => { ui.clock = seek(ui.clock, at); draw(); }, does.seek);
-    parts.topology.body.replaceChildren(ui.topology.node);
-    parts.time.body.replaceChildren(ui.time.node);
-    ui.drawn = "";
+    parts.root.classList.toggle("bim-two", two);
+    const end = Math.max(...views().flatMap(({ line, real }) => [line.seconds, real?.seconds ?? 0]));
+    ui.tracks = views().map((view, i) =>
+      track(view, { ...does, ...pointed(i) }, { end, tall: body * 0.8, name: two && view.schedule.algorithm }));
+    parts.stage.replaceChildren(...ui.tracks.flatMap(({ nodes }) => nodes));
+    ui.tracks.forEach((one) => one.redraw(wide && !two));
     draw();
   }
 
   function draw() {
-    const at = position();
-    const { step, state } = shown(at);
-    ui.topology.show(at);
-    ui.time.show(at);
-    figures.show(view(), at);
-    if (ui.drawn === `${step} ${state} ${ui.clock.playing}`) return;
-    ui.drawn = `${step} ${state} ${ui.clock.playing}`;
-    const room = parts.memory.body.clientWidth || 320;
-    const memory = drawMemory(view(), at, room, ui.mode === "numbers");
-    parts.memory.body.replaceChildren(memory);
-    parts.memory.body.tabIndex = memory.getAttribute("width") > room ? 0 : -1; // what scrolls can be reached by keyboard
-    const words = sentence(view(), step);
-    parts.lead.textContent = `${words.lead}.`;
-    parts.text.textContent = words.text;
-    parts.end.textContent = step === state ? words.end : "";
-    parts.end.classList.toggle("bim-wrong-text", view().faults.length > 0);
-    bar.show(ui.clock, step, words.lead);
+    if (!views().length) return;
+    const at = own();
+    const seconds = talk.state.clock.seconds(position());
+    const changed = ui.tracks.map((one, i) => one.show(at[i], ui)).some(Boolean);
+    figures.show(views(), at, seconds);
+    bar.show(ui.clock, shown(position()).step, said().lead);
+    if (!changed) return;
+    const { lead, text, end } = said();
+    parts.lead.textContent = `${lead}.`;
+    parts.text.textContent = text;
+    parts.end.textContent = end;
+    parts.end.classList.toggle("bim-wrong-text", views().some(({ faults }) => faults.length > 0));
     tables.forEach(({ refresh }) => refresh());
   }
 
+  // The words of what is on show; the verdict only once all is at rest.
+  function said() {
+    const found = words(views(), own(), talk.state.clock.seconds(position()));
+    return Number.isInteger(position()) ? found : { ...found, end: "" };
+  }
+
   function speak(force) {
-    const { lead, text: deed, end } = sentence(view(), shown(position()).step);
+    const { lead, text: deed, end } = said();
     const text = `${lead}: ${deed} ${end}`;
     if (text === ui.said || (!force && ui.silent < SPEAK_MS)) return;
     Object.assign(ui, { said: text, silent: 0 });
@@ -148,7 +162,7 @@ function render({ model, el }) {
   }
 
   function open(linked) {
-    does.mode(linked.mode);
+    Object.assign(ui, { mode: linked.mode, load: linked.load ?? false });
     talk.ask(linked.spec, () => linked.step, linked.step);
   }
   const onHash = () => { const linked = talk.linked(location.hash, index); if (linked) open(linked); };

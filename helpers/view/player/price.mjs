@@ -1,5 +1,5 @@
 // The alpha-beta price of a schedule, by the same rule as helpers.collectives.price: all chunks from src to dst in a step are one
-// message, and a step lasts as long as its busiest send or receive port. A switch has one of each for every peer.
+// message, and a step lasts as long as its busiest send or receive port, or NIC. A switch has a port each way for every peer.
 
 // Messages of one step, in order of appearance: [{ src, dst, chunks, adds: how many of them are added }]
 export function messages(step) {
@@ -17,26 +17,39 @@ export function chunkBytes(s, nbytes) {
   return nbytes / (s.collective === "all_to_all" ? s.nranks : s.nchunks);
 }
 
+const node = (link, rank) => Math.floor(rank / link.gpus);
+
+// Does a message leave its node? Only where there is a link of its own between nodes.
+export const crosses = (link, src, dst) => Boolean(link.across) && node(link, src) !== node(link, dst);
+
+// The NIC that a rank goes out and comes in by: [node, which of its NICs]
+export const nicOf = (link, rank) => [node(link, rank), Math.floor(((rank % link.gpus) * (link.nics ?? link.gpus)) / link.gpus)];
+
+// A port serves its messages in turn, alpha and all; a NIC that ranks share passes their bytes in turn, and their alphas together.
 function priceStep(step, size, link, nranks) {
-  const beta = 1 / link.bandwidth;
-  const ports = new Map();
-  const use = (port, bytes) => {
-    const [alpha, transfer] = ports.get(port) ?? [0, 0];
-    ports.set(port, [alpha + link.alpha, transfer + bytes * beta]);
-    return alpha + transfer;
+  const [ports, nics] = [new Map(), new Map()];
+  const queue = (all, name, alpha, transfer, joint) => {
+    const [a, t] = all.get(name) ?? [0, 0];
+    all.set(name, [joint ? Math.max(a, alpha) : a + alpha, t + transfer]);
+    return joint ? t : a + t;
   };
   const sends = messages(step).map((m) => {
+    const away = crosses(link, m.src, m.dst);
+    const { alpha, bandwidth } = away ? link.across : link;
     const bytes = m.chunks.length * size;
-    const out = m.src < nranks ? `send ${m.src}` : `send ${m.src} ${m.dst}`;
-    const into = m.dst < nranks ? `recv ${m.dst}` : `recv ${m.dst} ${m.src}`;
-    const [sendAt, recvAt] = [use(out, bytes), use(into, bytes)];
-    return { ...m, bytes, sendAt, recvAt, alpha: link.alpha, transfer: bytes * beta };
+    const transfer = bytes * (1 / bandwidth);
+    const at = (way, rank, peer) => {
+      const port = queue(ports, rank < nranks ? `${way} ${rank}` : `${way} ${rank} ${peer}`, alpha, transfer);
+      return away ? Math.max(port, queue(nics, `${way} ${nicOf(link, rank)}`, alpha, transfer, true)) : port;
+    };
+    return { ...m, bytes, sendAt: at("send", m.src, m.dst), recvAt: at("recv", m.dst, m.src), alpha, transfer, away };
   });
-  const seconds = Math.max(0, ...[...ports.values()].map(([alpha, transfer]) => alpha + transfer));
+  const seconds = Math.max(0, ...[...ports.values(), ...nics.values()].map(([alpha, transfer]) => alpha + transfer));
   return { seconds, messages: sends };
 }
 
-// link: { alpha: seconds, bandwidth: bytes per second, one way per GPU }; factor: busbw = algbw * factor.
+// link: { alpha: seconds, bandwidth: bytes per second, one way per GPU } and, for nodes, { gpus, across: a link, nics: per node };
+// factor: busbw = algbw * factor.
 // -> { steps: [{ start, seconds, messages }], seconds, algbw, busbw, sent, received: bytes [step][rank], least: bytes }
 export function price(s, nbytes, link, factor) {
   const size = chunkBytes(s, nbytes);

@@ -1,26 +1,46 @@
-// The four figures under the picture: steps, time, bytes of the busiest rank, bus bandwidth.
+// The four figures under the picture: steps, time, bytes of the busiest rank, bus bandwidth; of two algorithms, those of both.
 import { eased, shown } from "./clock.mjs";
 import { h } from "./dom.mjs";
 import { timeAt } from "./model.mjs";
 import { bandwidthText, nbytesText, secondsText } from "./units.mjs";
 
-function figures(view, position) {
-  const { cost, last, schedule } = view;
+const busiest = ({ cost, schedule }, at) => nbytesText(Math.max(...cost.sent[at].slice(0, schedule.nranks))); // a switch is no rank
+
+const least = ({ cost, schedule }) => `least ${nbytesText(cost.least)}${schedule.nswitches ? " where only ranks add" : ""}`;
+
+const busbw = (view) => (view.faults.length || !(view.cost.busbw < Infinity) ? "–" : bandwidthText(view.cost.busbw));
+
+const network = ({ link }) => `of ${bandwidthText(link.bandwidth)}${link.across ? ` inside, ${bandwidthText(link.across.bandwidth)} across,` : ""} one way per GPU`;
+
+function figures([view], [position], seconds) {
+  const { last, real, line } = view;
   const { step, state } = shown(position);
-  const busiest = (at) => nbytesText(Math.max(...cost.sent[at].slice(0, schedule.nranks)));  // a switch is no rank
-  const least = `least ${nbytesText(cost.least)}${schedule.nswitches ? " where only ranks add" : ""}`;
+  const beside = real ? `; the run ${secondsText(timeAt(real, eased(position)))} of ${secondsText(real.seconds)}` : "";
   return [
     ["Step", `${step}`, `of ${last}`],
-    ["Time so far", secondsText(timeAt(cost, eased(position))), `of ${secondsText(cost.seconds)}, by the model`],
-    ["Sent by the busiest rank", busiest(state), `of ${busiest(last)}; ${least}`],
-    ["busbw of the whole", view.faults.length || !(cost.busbw < Infinity) ? "–" : bandwidthText(cost.busbw), `of ${bandwidthText(view.link.bandwidth)} one way per GPU`],
+    ["Time so far", secondsText(seconds), `of ${secondsText(line.seconds)}, by the model${beside}`],
+    ["Sent by the busiest rank", busiest(view, state), `of ${busiest(view, last)}; ${least(view)}`],
+    ["busbw of the whole", busbw(view), network(view)],
   ];
 }
 
-// -> { node, show(view, position) }
+function both(views, positions, seconds) {
+  const each = views.map((view, i) => {
+    const { state } = shown(positions[i]);
+    return [view.schedule.algorithm, `${state} of ${view.last}`, `steps; busiest rank sent ${busiest(view, state)}`];
+  });
+  const ends = views.map(({ schedule, line }) => `${schedule.algorithm} ${secondsText(line.seconds)}`).join(", ");
+  return [
+    ["Time so far", secondsText(seconds), `of ${ends}`],
+    ...each,
+    ["busbw of the whole", views.map(busbw).join(", "), network(views[0])],
+  ];
+}
+
+// -> { node, show(views, positions, seconds) }
 export function readout() {
   const node = h("dl", { class: "bim-readout" });
-  const show = (view, position) => node.replaceChildren(...figures(view, position).map(([name, figure, note]) =>
+  const show = (views, positions, seconds) => node.replaceChildren(...(views.length > 1 ? both : figures)(views, positions, seconds).map(([name, figure, note]) =>
     h("div", {}, h("dt", {}, name), h("dd", {}, h("strong", {}, figure), h("span", {}, note)))));
   return { node, show };
 }

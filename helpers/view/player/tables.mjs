@@ -1,9 +1,14 @@
-// The picture as tables: who holds what now, and what every rank received so far, with the arithmetic of the example values.
+// The picture as tables: who holds what now, what every rank received so far with the arithmetic of the example values, and who
+// carried how much.
 import { inside } from "./cells.mjs";
+import { eased, shown } from "./clock.mjs";
 import { valuesIn } from "./draw-memory.mjs";
+import { carried, nicText } from "./load.mjs";
+import { timeAt } from "./model.mjs";
 import { chunkText } from "./sentence.mjs";
 import { input, value } from "./replay.mjs";
 import { place, times } from "./text.mjs";
+import { idle, percent } from "./timeline.mjs";
 import { row, table } from "./twin.mjs";
 import { nbytesText } from "./units.mjs";
 
@@ -38,4 +43,20 @@ export function logTable(view, state) {
   }
   const example = `Example values: rank r puts (3r + 5c + 2) mod 9 + 1 into chunk c, so rank 0 has ${input(0, 0)} in chunk 0`;
   return table(example, ["Step", "Receiver", "gets", "from", "and", "value then"], rows);
+}
+
+// Every link and NIC with what it carried so far, every rank with the share of the time that it was idle.
+export function loadTables(view, position) {
+  const { state } = shown(position);
+  const { schedule: s, line, real } = view;
+  const { links, nics } = carried(view, state);
+  const name = (id) => (view.link.across ? place(s, id).replace("rank", `node ${Math.floor(id / view.link.gpus)}, rank`) : place(s, id));
+  const rows = links.map(({ src, dst, bytes, away }) => row("td", [`${name(src)} to ${name(dst)}`, nbytesText(bytes), away ? "between nodes" : "–"]));
+  const outside = [...nics].map(([id, [out, into]]) => row("td", [nicText(id), `${nbytesText(out)} out, ${nbytesText(into)} in`, "between nodes"]));
+  const ends = [["idle by the model", line], ...(real ? [["idle in the run", real]] : [])];
+  const idling = times(s.nranks, (rank) => row("td", [place(s, rank), ...ends.map(([, run]) => percent(idle(run, rank, timeAt(run, eased(position)))))]));
+  return [
+    table(`After step ${state} of ${view.last}: what every link carried`, ["Link", "carried", "where"], [...rows, ...outside]),
+    table("The share of the time so far that every rank was idle", ["Rank", ...ends.map(([head]) => head)], idling),
+  ];
 }

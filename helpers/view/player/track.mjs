@@ -1,0 +1,72 @@
+// One schedule's views: who holds what, who sends to whom, when; and when a recorded run of it did.
+import { shown } from "./clock.mjs";
+import { h } from "./dom.mjs";
+import { drawMemory, memorySizes } from "./draw-memory.mjs";
+import { timeView } from "./draw-time.mjs";
+import { topologyView } from "./draw-topology.mjs";
+import { loadText } from "./load.mjs";
+
+const MODEL = "hollow: alpha, once per message · tinted: its bytes · thin: receiving · blank: waiting";
+const REAL = "solid: sending · thin: receiving · blank: waiting · ▾: late, a step that took over a quarter longer than the model's";
+
+function panel(name, title, ...more) {
+  const body = h("div", { class: "bim-view" });
+  const note = h("p", { class: "bim-note" });
+  const node = h("div", { class: `bim-panel bim-panel-${name}` }, h("p", { class: "bim-title" }, title), more, body, note);
+  return { node, body, note };
+}
+
+// A two-way switch; the second one pressed means on.
+function modes(label, [off, on], onChange) {
+  const buttons = [off, on].map((text, i) => h("button", { type: "button", class: "bim-tool", click: () => onChange(i === 1) }, text));
+  const show = (value) => buttons.forEach((button, i) => button.setAttribute("aria-pressed", `${(i === 1) === value}`));
+  return { node: h("div", { class: "bim-modes", role: "group", "aria-label": label }, buttons), show };
+}
+
+export const provenance = ({ source, date, label, machine }) =>
+  [source === "replay" ? `recorded ${date}` : "measured just now", [label, machine].filter(Boolean).join("; ")].filter(Boolean).join(": ");
+
+// does: { mode, load, hold(position), drop(step) }; end: seconds at the right end of the axis. -> { panels, redraw, show }
+export function track(view, does, { name = "", end, tall }) {
+  const titled = (text) => (name ? `${name}: ${text[0].toLowerCase()}${text.slice(1)}` : text);
+  const numbers = modes("What cells show", ["Slots", "Numbers"], (on) => does.mode(on ? "numbers" : "slots"));
+  const loads = modes("What links show", ["Now", "So far"], does.load);
+  const memory = panel("memory", titled("Who holds what?"), numbers.node);
+  const topology = panel("topology", titled("Who sends to whom?"), loads.node);
+  const time = panel("time", titled(view.real ? "When, by the model?" : "When?"));
+  const real = view.real && panel("time", "When, in the recorded run?");
+  const panels = [memory, topology, time, real].filter(Boolean);
+  let drawings = [];
+  let drawn = "";
+
+  function redraw(wide) {
+    const width = (one) => one.body.clientWidth || 300;
+    const height = wide ? Math.max(220, memorySizes(view, 500, false).height) : Math.min(view.places > 4 ? 300 : 230, tall);
+    const lines = [[time, {}], [real, { run: view.real }]].filter(([one]) => one);
+    drawings = lines.map(([one, more]) => [one, timeView(view, width(one), does.hold, does.drop, { end, ...more })]);
+    drawings.push([topology, topologyView(view, width(topology), height)]);
+    drawings.forEach(([one, { node }]) => one.body.replaceChildren(node));
+    time.note.replaceChildren(MODEL);
+    real?.note.replaceChildren(`${provenance(view.real.told)} · ${REAL}`);
+    drawn = "";
+  }
+
+  // -> whether a step or the mode changed, so that words and tables have to
+  function show(position, { mode, load }) {
+    drawings.forEach(([, drawing]) => drawing.show(position, load));
+    const { step, state } = shown(position);
+    const key = `${step} ${state} ${mode} ${load}`;
+    if (key === drawn) return false;
+    drawn = key;
+    const room = memory.body.clientWidth || 320;
+    const svg = drawMemory(view, position, room, mode === "numbers");
+    memory.body.replaceChildren(svg);
+    memory.body.tabIndex = svg.getAttribute("width") > room ? 0 : -1; // what scrolls can be reached by keyboard
+    topology.note.replaceChildren(load ? loadText(view, state) : "");
+    numbers.show(mode === "numbers");
+    loads.show(load);
+    return true;
+  }
+
+  return { nodes: panels.map(({ node }) => node), redraw, show };
+}
