@@ -9,9 +9,10 @@ import plotly.graph_objects as go
 
 from helpers.units import nbytes_text
 
-from .tokens import NRANK_COLOURS, colour, plotly_template, rank_colour
+from .tokens import colour, plotly_template, rank_colour
 
 Loads = Mapping[tuple[int, int], float]  # (src, dst): bytes, one way
+Point = tuple[float, float]
 NNODES = 2
 GPU, NIC = 26, 11  # sides of their squares in pixels
 WIDEST = 10  # pixels, for the largest load of all panels
@@ -67,92 +68,90 @@ def out_of_nics(loads: Loads, gpus: int) -> Counter[int]:
     return sent
 
 
-def _place(rank: int, rows: tuple[float, float], gpus: int, top: float) -> tuple[float, float]:
+def _place(rank: int, rows: tuple[float, float], gpus: int, top: float) -> Point:
     return rank % gpus, top + rows[rank // gpus]
 
 
-def _links(loads: Loads, gpus: int, top: float, scale: float) -> Iterator[go.Scatter]:
-    """Between GPUs inside a node, from GPU to NIC, and from NIC to NIC."""
-    wide: dict[tuple[int, int], float] = {}
-    for (src, dst), nbytes in loads.items():
-        pair = min(src, dst), max(src, dst)
-        wide[pair] = max(wide.get(pair, 0.0), nbytes)
-    through: Counter[int] = Counter()
-    for (a, b), nbytes in wide.items():
-        rows = NIC_ROWS if crosses((a, b), gpus) else GPU_ROWS
-        ends = [_place(rank, rows, gpus, top) for rank in (a, b)]
-        if rows is NIC_ROWS:
-            through[a] += nbytes
-            through[b] += nbytes
-        yield _line(
-            ends if rows is NIC_ROWS or b - a == 1 else _arch(*ends, a // gpus), nbytes * scale, rows is NIC_ROWS
-        )
-    for rank, nbytes in through.items():
-        yield _line([_place(rank, rows, gpus, top) for rows in (GPU_ROWS, NIC_ROWS)], nbytes * scale, True)
+def _links(loads: Loads, gpus: int, top: float, scale: float) -> list[go.Scatter]:
+    """Between GPUs inside a node, and between nodes from GPU to NIC to NIC to GPU; all of one width and kind are one trace."""
+    alike: dict[tuple[float, bool, bool], list[list[Point]]] = {}
+    for points, nbytes, across in _paths(loads, gpus, top):
+        paths = alike.setdefault((round(max(1.0, nbytes * scale), 2), across, len(points) == 3), [])
+        if len(points) == 2 and paths and paths[-1][-1] == points[0]:
+            paths[-1].append(points[1])  # goes on where the one before ended
+        else:
+            paths.append(points)
+    return [_lines(paths, wide, across, arched) for (wide, across, arched), paths in alike.items()]
 
 
-def _arch(a: tuple[float, float], b: tuple[float, float], node: int) -> list[tuple[float, float]]:
+def _paths(loads: Loads, gpus: int, top: float) -> Iterator[tuple[list[Point], float, bool]]:
+    """(points, bytes of the larger direction, whether between nodes) of every pair of ranks."""
+    larger: dict[tuple[int, int], float] = {}
+    for pair, nbytes in loads.items():
+        ends = min(pair), max(pair)
+        larger[ends] = max(larger.get(ends, 0.0), nbytes)
+    for (a, b), nbytes in sorted(larger.items()):
+        start, end = (_place(rank, GPU_ROWS, gpus, top) for rank in (a, b))
+        if crosses((a, b), gpus):
+            nics = [_place(rank, NIC_ROWS, gpus, top) for rank in (a, b)]
+            yield (
+                [start, *(nics if start[0] != end[0] else ()), end],
+                nbytes,
+                True,
+            )  # along a rail it is one straight line
+        else:
+            yield [start, end] if b - a == 1 else _arch(start, end, a // gpus), nbytes, False
+
+
+def _arch(a: Point, b: Point, node: int) -> list[Point]:
     """Round the GPUs that stand between the two: over them in the first node, under them in the second."""
     lift = 0.62 if node == 0 else -0.62
     return [a, ((a[0] + b[0]) / 2, a[1] + lift), b]
 
 
-def _line(points: list[tuple[float, float]], wide: float, across: bool) -> go.Scatter:
-    xs, ys = zip(*points, strict=True)
+def _lines(paths: list[list[Point]], wide: float, across: bool, arched: bool) -> go.Scatter:
+    points = [point for path in paths for point in (*path, (None, None))][:-1]  # a gap after each
     return go.Scatter(
-        x=list(xs),
-        y=list(ys),
+        x=[x for x, _ in points],
+        y=[y if y is None else round(y, 2) for _, y in points],
         mode="lines",
         line={
             "color": colour("accent" if across else "edge"),
-            "width": round(max(1.0, wide), 2),
-            "shape": "spline" if len(points) > 2 else "linear",
+            "width": wide,
+            "shape": "spline" if arched else "linear",
         },
         hoverinfo="skip",
         hovertext=[],
     )
 
 
-def _nics(loads: Loads, gpus: int, top: float) -> list[go.Scatter]:
+def _nics(loads: Loads, gpus: int, top: float) -> Iterator[go.Scatter]:
     """Filled where something goes through, hollow where the NIC is idle."""
     busy = {rank for pair, nbytes in loads.items() if crosses(pair, gpus) and nbytes for rank in pair}
-    ranks = range(NNODES * gpus)
-    return [
-        _squares([r for r in ranks if r in busy], NIC_ROWS, gpus, top, size=NIC, color=colour("accent")),
-        _squares(
-            [r for r in ranks if r not in busy],
-            NIC_ROWS,
-            gpus,
-            top,
-            size=NIC,
-            symbol="square-open",
-            color=colour("edge"),
-        ),
-    ]
+    for node in range(NNODES):
+        ranks = range(node * gpus, (node + 1) * gpus)
+        for used, symbol, fill in ((True, "square", "accent"), (False, "square-open", "edge")):
+            if places := [rank % gpus for rank in ranks if (rank in busy) == used]:
+                yield _row(places, top + NIC_ROWS[node], {"symbol": symbol, "size": NIC, "color": colour(fill)})
 
 
-def _gpus(gpus: int, top: float) -> list[go.Scatter]:
-    """In the ranks' colours, with their numbers; from rank 8 on a second line tells them from those with the same colour."""
-    ranks = list(range(NNODES * gpus))
-    inks = [colour(f"on-rank-{rank % NRANK_COLOURS}") for rank in ranks]
-    later = ranks[NRANK_COLOURS:]
-    return [
-        _squares(ranks, GPU_ROWS, gpus, top, size=GPU, color=[rank_colour(rank) for rank in ranks]),
-        _squares(later, GPU_ROWS, gpus, top, size=GPU - 6, symbol="square-open", color=inks[NRANK_COLOURS:]),
-        _squares(ranks, GPU_ROWS, gpus, top).update(
-            mode="text", text=[str(r) for r in ranks], textfont={"color": inks}
-        ),
-    ]
+def _gpus(gpus: int, top: float) -> Iterator[go.Scatter]:
+    """Hollow squares in the ranks' colours, which repeat along a rail; the number tells two of one colour apart."""
+    for node in range(NNODES):
+        ranks = range(node * gpus, (node + 1) * gpus)
+        line = {"width": 3, "color": [rank_colour(rank) for rank in ranks]}
+        marker = {"symbol": "square", "size": GPU, "color": colour("page"), "line": line}
+        row = _row(list(range(gpus)), top + GPU_ROWS[node], marker)
+        yield row.update(mode="markers+text", text=[str(rank) for rank in ranks], textfont={"color": colour("ink")})
 
 
-def _squares(ranks: list[int], rows: tuple[float, float], gpus: int, top: float, **marker: object) -> go.Scatter:
-    places = [_place(rank, rows, gpus, top) for rank in ranks]
+def _row(places: list[int], height: float, marker: dict) -> go.Scatter:
     return go.Scatter(
-        x=[x for x, _ in places],
-        y=[y for _, y in places],
+        x=places,
+        y0=round(height, 2),
+        dy=1e-9,  # plotly takes 0 for 1
         mode="markers",
-        marker={"symbol": "square", **marker},
-        cliponaxis=False,
+        marker=marker,
         hoverinfo="skip",
         hovertext=[],
     )

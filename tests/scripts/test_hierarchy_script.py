@@ -1,0 +1,31 @@
+"""scripts/hierarchy.py on real ranks: one machine plays two nodes, and the sums are torch's, bit by bit."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(nranks, *options):
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(nranks)]
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "CUDA_VISIBLE_DEVICES": ""}
+    return subprocess.run(
+        [*command, "scripts/hierarchy.py", *options], cwd=ROOT, env=env, capture_output=True, text=True, timeout=120
+    )
+
+
+@pytest.mark.parametrize(("nranks", "options", "nodes"), [(4, ("--gpus", "2"), "2 x 2"), (3, (), "1 x 3")])
+def test_two_levels_are_bit_equal_to_one(nranks, options, nodes):
+    done = run(nranks, *options)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.count(f"{nodes}, ") == done.stdout.count("equal bit by bit") == 4
+    assert "16777216 B" in done.stdout
+
+
+def test_nodes_that_are_not_alike_are_refused():
+    done = run(4, "--gpus", "3")
+    assert done.returncode != 0 and "4 ranks do not divide into nodes of 3" in done.stderr
