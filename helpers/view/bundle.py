@@ -38,7 +38,8 @@ def _flat(entry: Path) -> tuple[str, str]:
     default = _DEFAULT.search(texts[entry])
     if not default:
         raise BundleError(f"{entry.name} has no `export default ...;` on one line")
-    return "\n".join(_bare(path, text).strip() for path, text in texts.items()) + "\n", default[1]
+    body = "\n".join(_bare(path, text).strip() for path, text in texts.items())
+    return _lean(body, default[1]) + "\n", default[1]
 
 
 def _in_order(path: Path, done: list[Path], above: tuple[Path, ...]) -> list[Path]:
@@ -64,6 +65,26 @@ def _refuse_clashes(texts: dict[Path, str]) -> None:
         for _, name in _TOP.findall(text):
             if owners.setdefault(name, path) is not path:
                 raise BundleError(f"{path.name} and {owners[name].name} both have {name} at the top: rename one")
+
+
+def _lean(body: str, default: str) -> str:
+    """Without the functions and constants that nothing asks for: a widget may use one function of another's module."""
+    parts = re.split(
+        r"^(?=[a-z])", body, flags=re.M
+    )  # what is at the top begins a line; comments stay with what stands before
+    words = [_mentioned(part) for part in parts]
+    names = [top[2] if (top := _TOP.match(part)) else None for part in parts]
+    kept = {i for i, name in enumerate(names) if name is None}
+    wanted = _mentioned(default).union(*(words[i] for i in kept))
+    while more := {i for i, name in enumerate(names) if i not in kept and name in wanted}:
+        kept |= more
+        wanted = wanted.union(*(words[i] for i in more))
+    return "".join(part for i, part in enumerate(parts) if i in kept)
+
+
+def _mentioned(part: str) -> set[str]:
+    """Every word outside of comments that may be a name at the top: a word after one dot is a property."""
+    return set(re.findall(r"(?<![^.]\.)\b\w+", re.sub(r"^\s*//.*", "", part, flags=re.M)))
 
 
 def _bare(path: Path, text: str) -> str:

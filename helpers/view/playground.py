@@ -14,9 +14,8 @@ from helpers.facts import LINKS
 from helpers.units import parse_nbytes
 from helpers.view.mount import fallback, mount
 from helpers.view.player_spec import built, resolve
-from helpers.view.tokens import css
 from helpers.view.trace import PROMISES_IN_WORDS, catalogue, links, trace
-from helpers.view.widget import HERE, CourseWidget
+from helpers.view.widget import CourseWidget
 
 NRANKS = range(2, 9)  # more cannot be pressed
 STEPS = 64  # the most that a link holds
@@ -145,11 +144,6 @@ class Playground(CourseWidget):
         self._saved = spec  # what a saved notebook shows is what the cell asked for
         self._text = spec["schedule"]
         self.observe(self._answer, "spec")
-
-    @traitlets.default("_css")
-    def _default_css(self) -> str:
-        parts = ("language", "player", "playground")
-        return css() + "".join((HERE / part / f"{part}.css").read_text(encoding="utf-8") for part in parts)
 
     @property
     def schedule(self) -> Schedule:

@@ -11,11 +11,13 @@ from helpers.view.bundle import bundle
 from helpers.view.tokens import css
 
 HERE = Path(__file__).parent
+BORROWS = {"playground": ("player",)}  # a widget that draws with another's modules looks like it
 
 
 def stylesheet(name: str) -> str:
     """The tokens, what all widgets have in common, and a widget's own css, helpers/view/<name>/<name>.css."""
-    return css() + "".join((HERE / part / f"{part}.css").read_text(encoding="utf-8") for part in ("language", name))
+    parts = ("language", *BORROWS.get(name, ()), name)
+    return css() + "".join((HERE / part / f"{part}.css").read_text(encoding="utf-8") for part in parts)
 
 
 class CourseWidget(anywidget.AnyWidget):

@@ -20,7 +20,7 @@ import { forbidden } from "./rules.mjs";
 import { drawnFigures, verdictWords } from "./saying.mjs";
 import { errorText, lineAt, read, scheduleText, stepsText } from "./writing.mjs";
 
-const OUTSIDE = "The playground draws 2 to 8 ranks and no switches, up to 64 steps, in as many chunks as the collective can share out.";
+const UNDRAWABLE = "The playground draws 2 to 8 ranks and no switches, up to 64 steps, in as many chunks as the collective can share out.";
 
 function placeOf(el) {
   const mounts = [...document.querySelectorAll('.bim-mount[data-kind="playground"]')];
@@ -40,14 +40,14 @@ function render({ model, el }) {
     adds(adds) { ui.adds = adds; parts.adds.show(adds); },
     press(rank, chunk) {
       if (ui.picked && ui.picked[0] !== rank) does.send(...ui.picked, rank);
-      else choose(`${ui.picked}` === `${[rank, chunk]}` ? null : [rank, chunk]);
+      else lift(`${ui.picked}` === `${[rank, chunk]}` ? null : [rank, chunk]);
     },
-    pull(rank, chunk) { if (`${ui.picked}` !== `${[rank, chunk]}`) choose([rank, chunk]); },
-    leave: () => choose(null),
+    pull(rank, chunk) { if (`${ui.picked}` !== `${[rank, chunk]}`) lift([rank, chunk]); },
+    leave: () => lift(null),
     send(src, chunk, dst) {
       const next = added(ui.s, at.here(), { chunk, src, dst, adds: ui.adds }, ui.fresh);
       const bad = unsound(next);
-      choose(null);
+      lift(null);
       if (bad) tell(`Not added: ${bad.message}.`);
       else edit(next, at.here());
     },
@@ -56,14 +56,14 @@ function render({ model, el }) {
       edit(removed(ui.s, here, move_), here, `Removed ${moveText(move_)} from step ${here + 1}.`);
       (parts.moves.querySelector("button") ?? parts.stage).focus();
     },
-    fresh() { move.to(at.here()); Object.assign(ui, { fresh: true, fault: null, judged: false }); choose(null); speak(); },
+    fresh() { move.to(at.here()); Object.assign(ui, { fresh: true, fault: null, judged: false }); lift(null); speak(); },
     double: () => edit(doubled(ui.s, at.here()), at.here() + 1),
     drop: () => edit(dropped(ui.s, at.here()), at.here()),
     undo: () => revisit(-1),
     redo: () => revisit(1),
     type(text) {
       const { s, error } = read(text, ui.s);
-      refuse(error ? errorText(error) : fits(s) ? null : OUTSIDE);
+      refuse(error ? errorText(error) : fits(s) ? null : UNDRAWABLE);
       if (ui.error || scheduleText(s) === scheduleText(ui.s)) return;
       ui.typing ??= {};
       edit(s, lineAt(text, parts.text.selectionStart), null, ui.typing);
@@ -118,7 +118,7 @@ function render({ model, el }) {
 
   function write() { refuse(null); parts.text.value = stepsText(ui.s.steps); }
   function step(go) { Object.assign(ui, { fresh: false, picked: null }); go(); }
-  function choose(spot) { ui.picked = spot; draws.draw(); if (spot) speak(); }
+  function lift(spot) { ui.picked = spot; draws.draw(); if (spot) speak(); }
 
   function judge(words) {
     parts.verdict.classList.toggle("bim-wrong-text", words?.kept === false);
@@ -174,8 +174,8 @@ function render({ model, el }) {
 
   function open(next) {
     Object.assign(ui, { nbytes: next.nbytes, link: next.link, task: next.task ?? null });
-    ui.past ??= keeper({ s: next.s, here: next.step, task: ui.task });
-    edit(next.s, next.step ?? 0);
+    if (ui.past) edit(next.s, next.step);
+    else ui.past = keeper({ s: next.s, here: next.step, task: ui.task }), take(next.s, next.step), tools();
     does.adds(byAdding(next.s));
     parts.live.textContent = ""; // nothing is said before the reader does something
   }

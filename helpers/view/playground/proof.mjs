@@ -44,7 +44,7 @@ function undefinedUse(s, before) {
       const found = uses.find(([rank]) => !defined[slot(rank, t.chunk)]);
       if (found) {
         const [rank, verb] = found;
-        return { step: i + 1, from: i, rank, chunk: t.chunk, message: `step ${i + 1}, ${moveText(t)}: rank ${rank} ${verb} chunk ${t.chunk}, but nothing is there yet: expected a slot that the collective fills before, or that an earlier step copied into` };
+        return { step: i + 1, from: i + 1, rank, chunk: t.chunk, message: `step ${i + 1}, ${moveText(t)}: rank ${rank} ${verb} chunk ${t.chunk}, but nothing is there yet: expected a slot that the collective fills before, or that an earlier step copied into` };
       }
     }
     for (const t of step) defined[slot(t.dst, t.chunk)] = true;

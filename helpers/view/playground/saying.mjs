@@ -22,7 +22,7 @@ export function verdictWords(view, found, task) {
   const { schedule: s, cost, link, nbytes } = view;
   if (found?.rule) return { kept: false, lead: "The promise is kept, but not by the target's rules:", text: found.message };
   if (found) {
-    const since = found.end && found.from !== found.step ? ` It went wrong in step ${found.from}.` : "";
+    const since = found.step && found.from !== found.step ? ` It went wrong in step ${found.from}.` : "";
     return { kept: false, lead: "Broken:", text: `${found.message}.${since}` };
   }
   const seconds = `${secondsText(cost.seconds)} for ${nbytesText(nbytes)} over ${link.name}`;
