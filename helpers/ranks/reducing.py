@@ -66,5 +66,5 @@ def finish(op: str, total: torch.Tensor, nranks: int) -> None:
     NCCL itself divides floats before it adds: where nranks is no power of two, its last bit may be another.
     """
     if op == "avg":
-        whole = not (total.is_floating_point() or total.is_complex())
-        total.div_(nranks, rounding_mode="trunc" if whole else None)
+        parts = torch.view_as_real(total) if total.is_complex() else total
+        parts.div_(nranks, rounding_mode=None if parts.is_floating_point() else "trunc")

@@ -52,8 +52,8 @@ class HostWatch:
     def now(self) -> object:
         return time.monotonic()
 
-    def ended(self, work: dist.Work) -> object:
-        """A mark right after a wait for `work`."""
+    def ended(self, work: dist.Work, began: object) -> object:
+        """A mark right after a wait for `work`, which was posted at the mark `began`."""
         return self.now()
 
     def pause(self, seconds: float) -> None:
@@ -69,8 +69,8 @@ class NetworkWatch(HostWatch):
     def now(self) -> float:
         return clock.now()
 
-    def ended(self, work: dist.Work) -> float:
-        return work.at
+    def ended(self, work: dist.Work, began: float) -> float:
+        return max(work.at, began)  # it may have been there before this rank asked for it
 
     def pause(self, seconds: float) -> None:
         clock.wait_until(clock.now() + seconds)
@@ -110,7 +110,7 @@ class Stamps:
         ends: list[list] = [[] for _ in works]
         for i, (message, payload) in enumerate(messages):
             self._rows.append((number, message, payload.nbytes, began, ends[min(i, len(works) - 1)]))
-        return [_Stamped(work, self.watch, end) for work, end in zip(works, ends, strict=True)]
+        return [_Stamped(work, self.watch, began, end) for work, end in zip(works, ends, strict=True)]
 
     def read(self) -> list[Stamp]:
         """When all is over."""
@@ -126,11 +126,12 @@ class _Stamped(NamedTuple):
 
     work: dist.Work
     watch: HostWatch
+    began: object
     end: list
 
     def wait(self) -> None:
         self.work.wait()
-        self.end.append(self.watch.ended(self.work))
+        self.end.append(self.watch.ended(self.work, self.began))
 
 
 def offsets(now: Callable[[], float] = time.monotonic) -> tuple[list[float], float]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import torch
 import torch.distributed as dist
 
-from helpers.collectives import CATALOGUE, Schedule, ScheduleError
+from helpers.collectives import CATALOGUE, Schedule, ScheduleError, check
 from helpers.facts import Link
 from helpers.units import KIB, MIB, Bandwidth
 
@@ -38,8 +38,8 @@ def traced(ranks: Ranks, schedule: Schedule, nbytes: int, reps: int = 7, late: L
     link, or fitted to messages of these ranks while all send at once; "messages": [{"step", "src", "dst", "chunks", "nbytes",
     "send": [began, ended], "recv": [began, ended]}], seconds since the common start; `stamps` says what they mean.
     A message without bytes is not sent, and not there. late: a rank that sleeps in one step.
-    ScheduleError when the schedule has switches (ranks host them: such times mean nothing) or is for another number of ranks;
-    ValueError when nbytes, reps or late make no sense, or an emulated network is not the same link everywhere.
+    ScheduleError when the schedule does not keep its promise, is for another number of ranks, or has switches (ranks host
+    them: such times mean nothing); ValueError when nbytes, reps or late make no sense, or an emulated network has several links.
     """
     _check(ranks, schedule, nbytes, reps, late)
     link = _link(ranks, nbytes)
@@ -57,6 +57,9 @@ def traced(ranks: Ranks, schedule: Schedule, nbytes: int, reps: int = 7, late: L
 
 
 def _check(ranks: Ranks, s: Schedule, nbytes: int, reps: int, late: Late | None) -> None:
+    check(s)
+    if s.nranks != ranks.nranks:
+        raise ScheduleError(f"this schedule is for {s.nranks} ranks, these are {ranks.nranks}")
     if s.nswitches:
         raise ScheduleError(f"ranks host the {s.nswitches} switches of {s.algorithm}: times of that mean nothing")
     unit = ITEM * (1 if s.collective in WHOLE else s.nranks)
@@ -136,10 +139,10 @@ def _aligned(run: tuple[_Run, ...], ahead: list[float]) -> dict:
             pair = (rank, stamp.peer) if stamp.kind == "send" else (stamp.peer, rank)
             times = [round(t - ahead[rank] - start, 9) for t in (stamp.began, stamp.ended)]
             ends.setdefault((stamp.step, *pair, stamp.chunks, stamp.nbytes), {})[stamp.kind] = times
-    names = ("step", "src", "dst", "chunks", "nbytes")
     messages = [
-        {**dict(zip(names, key, strict=True)), **{end: ends[key][end] for end in ("send", "recv")}}
-        for key in sorted(ends)
+        {"step": step, "src": src, "dst": dst, "chunks": list(chunks), "nbytes": nbytes}
+        | {end: ends[step, src, dst, chunks, nbytes][end] for end in ("send", "recv")}
+        for step, src, dst, chunks, nbytes in sorted(ends)
     ]
     last = max(rank.ended - off for rank, off in zip(run, ahead, strict=True))
     return {"seconds": round(last - start, 9), "messages": messages}

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from itertools import cycle
+from typing import NamedTuple
 
 import torch
 import torch.distributed as dist
@@ -15,33 +19,54 @@ from helpers.collectives import CATALOGUE, Schedule
 from helpers.ranks import execute
 
 
-def exact(shape: tuple[int, ...] | int, dtype: torch.dtype, seed: int) -> torch.Tensor:
-    """Whole numbers so small that every partial sum is exact in every dtype: any order of additions gives the same bits."""
-    return torch.randint(
-        -8, 8, shape if isinstance(shape, tuple) else (shape,), generator=_generator(seed), device="cpu"
-    ).to(torch.get_default_device(), dtype)
+class Case(NamedTuple):
+    """A schedule's text, the shape of what a rank gives (of a scatter: of what the root gives), a dtype and a reduction."""
+
+    text: str
+    shape: tuple[int, ...]
+    dtype: str = "float32"
+    op: str = "sum"
+    ways: tuple[str, ...] = ("new", "out", "in place")
+
+
+def exact(shape: tuple[int, ...] | int, dtype: torch.dtype, seed: int, op: str = "sum") -> torch.Tensor:
+    """Whole numbers so small that every partial result is exact in every dtype: any order of additions gives the same bits."""
+    shape = shape if isinstance(shape, tuple) else (shape,)
+    x = torch.randint(-8, 8, shape, generator=_generator(seed), device="cpu")
+    if op == "prod":
+        x = 2 ** (x % 2) * (1 - 2 * (x % 3 % 2))  # 1, 2, -1 or -2
+    if op == "avg":
+        x *= dist.get_world_size()  # however it is divided, nothing is rounded
+    return x.to(torch.get_default_device(), dtype)
 
 
 def _generator(seed: int) -> torch.Generator:
     return torch.Generator(device="cpu").manual_seed(1000 * seed + dist.get_rank())
 
 
-def torch_result(collective: str, x: torch.Tensor, root: int | None) -> torch.Tensor | None:
+def torch_result(collective: str, x: torch.Tensor, root: int | None, op: str = "sum") -> torch.Tensor | None:
     """What torch.distributed's own collective gives this rank."""
     nranks, rank = dist.get_world_size(), dist.get_rank()
     gathered = (x.shape[0] * nranks, *x.shape[1:])
     shared = (x.shape[0] // nranks, *x.shape[1:])
+    reduction = getattr(dist.ReduceOp, {"prod": "PRODUCT"}.get(op, op.upper()))
     match collective:
-        case "all_reduce" | "reduce" | "broadcast":
+        case "all_reduce":
             y = x.clone()
-            getattr(dist, collective)(y, *([] if root is None else [root]))
-            return y if collective != "reduce" or rank == root else None
+            dist.all_reduce(y, reduction)
+        case "reduce":
+            y = x.clone()
+            dist.reduce(y, root, reduction)
+            return y if rank == root else None
+        case "broadcast":
+            y = x.clone()
+            dist.broadcast(y, root)
         case "all_gather":
             y = x.new_empty(gathered)
             dist.all_gather_into_tensor(y, x)
         case "reduce_scatter":
             y = x.new_empty(shared)
-            dist.reduce_scatter_tensor(y, x.clone())
+            dist.reduce_scatter_tensor(y, x.clone(), reduction)
         case "all_to_all":
             y = torch.empty_like(x)
             dist.all_to_all_single(y, x)
@@ -54,41 +79,118 @@ def torch_result(collective: str, x: torch.Tensor, root: int | None) -> torch.Te
     return y
 
 
-def differences(cases: list[tuple], schedules: dict[str, Schedule] | None = None) -> list[str]:
-    """Every case (schedule's text, shape, dtype name) in which execute and torch differ in a bit, a shape or a dtype."""
-    wrong = []
-    for number, (text, shape, dtype_name) in enumerate(cases):
-        s, dtype = Schedule.parse(text), getattr(torch, dtype_name)
+def differences(cases: list[tuple]) -> list[str]:
+    """Every case in which execute and torch differ in a bit, a shape or a dtype: to a new tensor, to another one, and in place."""
+    wrong, wanted = [], {}
+    for case in (Case(*case) for case in cases):
+        s, dtype = _parsed(case.text), getattr(torch, case.dtype)
+        shape = case.shape
         if s.collective == "scatter" and dist.get_rank() != s.root:
             shape = (shape[0] // s.nranks, *shape[1:])
-        x = exact(shape, dtype, number)
-        kept = x.clone()
-        got, want = execute(s, x), torch_result(s.collective, x, s.root)
-        same = got is want is None or (got.dtype == want.dtype and torch.equal(got, want))
-        if not same or not torch.equal(x, kept):
-            wrong.append(f"{s.collective} {s.algorithm} {s.nranks} {shape} {dtype_name}: {got} is not {want}")
+        x = exact(shape, dtype, len(case.shape) + sum(case.shape), case.op)
+        key = s.collective, s.root, *case[1:4]
+        if key not in wanted:
+            wanted[key] = torch_result(s.collective, x, s.root, case.op)
+        for way, given, out in (found for found in _ways(s, x) if found[0] in case.ways):
+            kept = given.clone()
+            got, want = execute(s, given, out, case.op), wanted[key]
+            right = _same(got, want) and (got is out or out is None or want is None)
+            if not right or not (way == "in place" or torch.equal(given, kept)):
+                wrong.append(f"{s.collective} {s.algorithm} {s.nranks} {case[1:4]} {way}: {got} is not {want}")
     return wrong
 
 
-def cases(nranks: int) -> list[tuple]:
-    """The whole catalogue at every size that its collective allows, in floats and integers; but for what needs a switch."""
+@functools.lru_cache(maxsize=8)
+def _parsed(text: str) -> Schedule:
+    return Schedule.parse(text)
+
+
+def _same(got: torch.Tensor | None, want: torch.Tensor | None) -> bool:
+    """Both None, or alike to the last bit; of booleans, in what they say: Gloo's sum of three leaves the byte 3 in them."""
+    if got is None or want is None:
+        return got is want
+    bits = [t.contiguous().view(-1).view(torch.uint8) for t in (got, want)]
+    if got.dtype == torch.bool:
+        bits = [b != 0 for b in bits]
+    return got.dtype == want.dtype and got.shape == want.shape and torch.equal(*bits)
+
+
+def _ways(s: Schedule, x: torch.Tensor) -> Iterator[tuple[str, torch.Tensor, torch.Tensor | None]]:
+    """(name, what is given, out): as torch's own collectives may share memory in place, a part with the whole."""
+    rank, nranks, at_root = dist.get_rank(), s.nranks, dist.get_rank() == s.root
+    yield "new", x, None
+    if s.collective == "all_gather" or (s.collective == "gather" and at_root):
+        rows = x.shape[0]
+        whole = x.new_zeros((nranks * rows, *x.shape[1:]))
+        yield "out", x, whole.clone()
+        whole[rank * rows : (rank + 1) * rows] = x
+        yield "in place", whole[rank * rows : (rank + 1) * rows], whole
+    elif s.collective == "reduce_scatter" or (s.collective == "scatter" and at_root):
+        rows, whole = x.shape[0] // nranks, x.clone()
+        yield "out", x, x.new_zeros((rows, *x.shape[1:]))
+        yield "in place", whole, whole[rank * rows : (rank + 1) * rows]
+    else:
+        same = x.clone()
+        yield "out", x, torch.zeros_like(x)
+        yield "in place", same, same
+
+
+def rooted(collective: str) -> bool:
+    return collective in ("broadcast", "reduce", "scatter", "gather")
+
+
+def schedules(nranks: int, roots: bool = True) -> list[Schedule]:
+    """The whole catalogue; rooted ones from the first rank and, if `roots`, from the last."""
     found = []
     for (collective, _), build in CATALOGUE.items():
-        if build(nranks=2).nswitches:
-            continue
-        rooted = collective in ("broadcast", "reduce", "scatter", "gather")
-        for root in {0, nranks - 1} if rooted else (None,):
-            s = build(nranks=nranks, **({} if root is None else {"root": root}))
-            for shape, dtype in _shapes(collective, nranks):
-                found.append((str(s), shape, dtype))
+        for root in sorted({0, nranks - 1}) if rooted(collective) else (None,):
+            if roots or not root:
+                found.append(build(nranks=nranks, **({} if root is None else {"root": root})))
     return found
 
 
-def _shapes(collective: str, nranks: int) -> list[tuple]:
-    sizes = [0, 1, nranks - 1, nranks, nranks + 1, 97, 4096]
-    divided = collective in ("reduce_scatter", "scatter", "all_to_all")
-    floats = [((n * nranks if divided else n,), "float32") for n in sizes]
-    return [*floats, ((nranks * 3, 5), "int64"), ((nranks * 2, 2, 3), "float64"), ((nranks * 4,), "bfloat16")]
+def cases(nranks: int, sizes: tuple[int, ...] = (97, 4096)) -> list[Case]:
+    """The whole catalogue, at sizes 0, 1, P-1, P, P+1 and these, and in several dimensions, in floats and integers."""
+    found = []
+    for s in schedules(nranks):
+        times = nranks if s.collective in ("reduce_scatter", "scatter", "all_to_all") else 1
+        counts = sorted({0, 1, nranks - 1, nranks, nranks + 1, *sizes})
+        shapes = [
+            *(((n * times,), "float32") for n in counts),
+            ((nranks * 3, 5), "int64"),
+            ((nranks * 2, 2, 3), "float64"),
+        ]
+        found += [Case(str(s), *shape) for shape in shapes]
+    return found
+
+
+# What torch.distributed takes over Gloo (found by asking torch 2.13): dtypes by reduction. Its gather takes no complex numbers.
+FLOATS, INTEGERS = ["float32", "float64", "float16", "bfloat16"], ["int8", "uint8", "int32", "int64", "bool"]
+DTYPES = {
+    "sum": [*FLOATS, *INTEGERS, "complex64", "complex128"],
+    "prod": FLOATS + INTEGERS,
+    "min": FLOATS + INTEGERS,
+    "max": FLOATS + INTEGERS,
+    "avg": [*FLOATS, "complex64"],
+    "band": INTEGERS,
+    "bor": INTEGERS,
+    "bxor": INTEGERS,
+}
+
+
+def typed(nranks: int) -> list[Case]:
+    """The whole catalogue in every dtype by every reduction that torch.distributed has over Gloo; the ways take turns."""
+    found, ways = [], cycle(("new", "out", "in place"))
+    for s in schedules(nranks, roots=False):
+        ops = DTYPES if s.collective in ("all_reduce", "reduce", "reduce_scatter") else {"sum": DTYPES["sum"]}
+        shape = (nranks * 3 + (s.collective in ("all_reduce", "reduce", "broadcast")),)
+        found += [
+            Case(str(s), shape, dtype, op, (next(ways),))
+            for op, dtypes in ops.items()
+            for dtype in dtypes
+            if not (s.collective == "gather" and dtype.startswith("complex"))
+        ]
+    return found
 
 
 # what ranks may do --------------------------------------------------------------------------------------------------

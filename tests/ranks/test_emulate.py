@@ -19,10 +19,11 @@ from helpers.ranks import RankError, Ranks, fit_link, messages
 from helpers.ranks.stand_ins import PLAYED
 from helpers.units import KIB, MIB
 
-LINK = lab.link(5, 50)  # 5 ms and 50 MB/s
+LINK = lab.link(5, 100)  # 5 ms and 100 MB/s
 NODES = lab.TwoNodes(lab.link(5, 50), lab.link(25, 10))
 FAR = lab.link(200, 50)  # so slow that a busy machine is not mistaken for it
 CLOSE = 0.15
+SIZES = [KIB, 8 * KIB, 64 * KIB, 512 * KIB, 4 * MIB]
 
 
 def near(want: float) -> object:
@@ -61,19 +62,31 @@ def test_a_message_takes_alpha_and_its_bytes(slow, busy):
     assert slow.run(messages, sizes, busy)[0] == [near(LINK.seconds(nbytes)) for nbytes in sizes]
 
 
-@pytest.mark.parametrize("algorithm", ["ring", "binomial", "flat"])
-def test_an_all_reduce_takes_what_price_says(slow, algorithm):
-    s, sizes = all_reduce(algorithm), [4 * KIB, 256 * KIB, MIB]
-    assert slow.run(lab.played, s, sizes)[0] == [near(price(s, nbytes, LINK).seconds) for nbytes in sizes]
+@pytest.mark.parametrize(
+    "algorithm", ["ring", "binomial", "flat", "halving-doubling", "recursive-doubling", "two-shot"]
+)
+def test_an_all_reduce_takes_what_price_says_at_every_size(slow, algorithm):
+    s = all_reduce(algorithm)
+    for nbytes, seconds in zip(SIZES, slow.run(lab.played, s, SIZES, 5)[0], strict=True):
+        assert seconds == near(price(s, nbytes, LINK).seconds), f"{nbytes} bytes"
 
 
 def test_tree_and_ring_cross_where_price_says(slow):
+    """Measured at the powers of two around it: the tree wins up to one, the ring from the next, and the model says between the two."""
     tree, ring = all_reduce("binomial"), all_reduce("ring")
-    where = crossover(tree, ring, LINK) // 4 * 4
-    sizes = [where // 8 * 4, where, where * 2]
-    trees, rings = (slow.run(lab.played, s, sizes)[0] for s in (tree, ring))
-    assert trees[0] < rings[0] and trees[2] > rings[2], "the tree wins below, the ring above"
-    assert trees[1] == near(rings[1])
+    model = crossover(tree, ring, LINK)
+    sizes = [2 ** (model.bit_length() + k) for k in (-3, -2, -1, 0, 1)]
+    trees, rings = (slow.run(lab.played, s, sizes, 5)[0] for s in (tree, ring))
+    tree_wins = [a < b for a, b in zip(trees, rings, strict=True)]
+    assert tree_wins == sorted(tree_wins, reverse=True), "there is one crossover"
+    last, first = sizes[tree_wins.count(True) - 1], sizes[tree_wins.count(True)]
+    assert last < model <= first == 2 * last
+
+
+def test_tree_and_ring_are_equal_where_price_says_that_they_cross(slow):
+    where = crossover(all_reduce("binomial"), all_reduce("ring"), LINK) // 4 * 4
+    (tree,), (ring,) = (slow.run(lab.played, all_reduce(name), [where], 5)[0] for name in ("binomial", "ring"))
+    assert tree == near(ring)
 
 
 def test_every_collective_of_torchs_takes_what_its_schedule_costs(slow):
@@ -113,7 +126,7 @@ def test_the_values_are_those_of_a_network_that_is_not_emulated(slow, four):
 
 def test_the_whole_catalogue_gives_the_same_bits_as_torchs_stand_ins():
     with Ranks(3, backend="gloo", link=lab.link(0, 1e4)) as ranks:
-        cases = labs.cases(3)
+        cases = [case._replace(ways=("new",)) for case in labs.cases(3, sizes=(97,))]
         assert ranks.run(labs.differences, cases) == [[]] * 3
 
 
