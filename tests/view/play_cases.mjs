@@ -1,16 +1,22 @@
 // Plays and prices the cases of a JSON file with the player's own modules; prints what it found as JSON. Driven by test_equal.py.
 import { readFileSync } from "node:fs";
+import { shown } from "../../helpers/view/player/clock.mjs";
+import { carried } from "../../helpers/view/player/load.mjs";
 import { price } from "../../helpers/view/player/price.mjs";
 import { faults, replay } from "../../helpers/view/player/replay.mjs";
-import { parse } from "../../helpers/view/player/text.mjs";
+import { parse, times } from "../../helpers/view/player/text.mjs";
+import { idle, modelled } from "../../helpers/view/player/timeline.mjs";
+import { together } from "../../helpers/view/player/together.mjs";
 import { bandwidthText, nbytesText, secondsText } from "../../helpers/view/player/units.mjs";
 
-const { cases, sizes, times, rates } = JSON.parse(readFileSync(process.argv[2], "utf8"));
+const { cases, sizes, times: spans, rates } = JSON.parse(readFileSync(process.argv[2], "utf8"));
 
 function play({ trace, nbytes, link }) {
   const s = parse(trace.text);
   const run = replay(s, trace.before);
   const cost = price(s, nbytes, link, trace.factor);
+  const line = modelled(cost, s.nranks + s.nswitches);
+  const load = carried({ cost, link }, s.steps.length);
   return {
     header: [s.collective, s.algorithm, s.nranks, s.nchunks, s.root, s.nswitches],
     states: run.states.map((state) => [...state]),
@@ -20,12 +26,28 @@ function play({ trace, nbytes, link }) {
     busbw: cost.busbw,
     sent: [...cost.sent[s.steps.length]],
     received: [...cost.received[s.steps.length]],
+    links: load.links.map(({ src, dst, bytes }) => [src, dst, bytes]),
+    nics: [...load.nics],
+    idle: times(s.nranks, (rank) => idle(line, rank, line.seconds)),
+    ends: cost.steps.map(({ messages }) => Math.max(...messages.flatMap((m) => [m.sendAt, m.recvAt].map((at) => at + m.alpha + m.transfer)))),
+    line,
   };
 }
 
+// Two runs on one clock: where it stops, and how many steps of each are over then.
+function pair(one, two) {
+  const clock = together([one.line, two.line]);
+  const over = (stop) => clock.at(stop).map((position) => shown(position).state);
+  const all = times(clock.last + 1, (stop) => stop);
+  return { stops: all.map(clock.seconds), done: all.map(over), first: over(0), last: over(clock.last) };
+}
+
+const played = cases.map(play);
+
 console.log(JSON.stringify({
-  cases: cases.map(play),
+  pairs: played.slice(0, 200).map((one, i) => pair(one, played[i + 1])),
+  cases: played.map(({ line, ...told }) => told),
   sizes: sizes.map(nbytesText),
-  times: times.map(secondsText),
+  times: spans.map(secondsText),
   rates: rates.map(bandwidthText),
 }));

@@ -4,15 +4,19 @@ import json
 import math
 import random
 import subprocess
+from collections import Counter
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from helpers.collectives import PROMISES, Schedule, Transfer, price, simulate
+from helpers.collectives import PROMISES, Nodes, Schedule, Transfer, price, simulate
+from helpers.collectives.ports import Tariff, chunk_nbytes, flows
 from helpers.facts import LINKS, Link
 from helpers.units import Bandwidth, bandwidth_text, nbytes_text, seconds_text
-from helpers.view.trace import build, catalogue, trace
+from helpers.view.player_spec import stops
+from helpers.view.trace import build, catalogue, offered, trace
 
 RANDOM_CASES = 800
 
@@ -43,13 +47,14 @@ def random_schedule(rng: random.Random) -> Schedule:
 
 
 def catalogued() -> list[Schedule]:
-    """Everything that a widget can ask for, on every number of ranks; chunk counts from the offer."""
-    return [
-        build(e["collective"], e["algorithm"], nranks, nchunks=nchunks)
-        for e in catalogue()
-        for nranks in e["nranks"]
-        for nchunks in e["nchunks"] or [None]
-    ]
+    """Everything that a widget can ask for, on every number of ranks; chunks, slices and nodes from the offer."""
+    found = []
+    for e in catalogue():
+        for nranks in e["nranks"]:
+            name, values = offered(e, nranks)
+            options = [{name: n} for n in values] if name else [{}]
+            found += [build(e["collective"], e["algorithm"], nranks, **option) for option in options]
+    return found
 
 
 def some_link(rng: random.Random) -> Link:
@@ -58,11 +63,28 @@ def some_link(rng: random.Random) -> Link:
     return Link(rng.choice([0.0, 10 ** rng.uniform(-8, -3)]), Bandwidth(10 ** rng.uniform(6, 12), "one way", "GPU"))
 
 
+def some_network(rng: random.Random, s: Schedule) -> Link | Nodes:
+    """One link, or nodes of any size that fits, with fewer NICs than GPUs in half of them."""
+    inside = some_link(rng)
+    if s.nswitches or rng.random() < 0.5:
+        return inside
+    gpus = rng.choice([g for g in range(1, s.nranks + 1) if s.nranks % g == 0])
+    return Nodes(gpus, inside, some_link(rng), rng.choice([None, rng.randint(1, gpus)]))
+
+
+def as_the_player_takes_it(network: Link | Nodes) -> dict:
+    if isinstance(network, Nodes):
+        across = as_the_player_takes_it(network.across)
+        return as_the_player_takes_it(network.inside) | {"gpus": network.gpus, "nics": network.nics, "across": across}
+    return {"alpha": network.alpha, "bandwidth": network.bandwidth.value}
+
+
 @pytest.fixture(scope="module")
-def cases() -> list[tuple[Schedule, int, Link]]:
+def cases() -> list[tuple[Schedule, int, Link | Nodes]]:
     rng = random.Random(20)
     schedules = [random_schedule(rng) for _ in range(RANDOM_CASES)] + catalogued()
-    return [(s, rng.choice([0, 1, 7, 1000, 4096, 2**26, rng.randrange(2**34)]), some_link(rng)) for s in schedules]
+    sizes = [0, 1, 7, 1000, 4096, 2**26]
+    return [(s, rng.choice([*sizes, rng.randrange(2**34)]), some_network(rng, s)) for s in schedules]
 
 
 @pytest.fixture(scope="module")
@@ -82,8 +104,7 @@ def figures() -> dict[str, list[float]]:
 def played(cases, figures, node, tmp_path_factory) -> dict:
     """One node process plays everything."""
     sent = [
-        {"trace": trace(s), "nbytes": nbytes, "link": {"alpha": link.alpha, "bandwidth": link.bandwidth.value}}
-        for s, nbytes, link in cases
+        {"trace": trace(s), "nbytes": nbytes, "link": as_the_player_takes_it(network)} for s, nbytes, network in cases
     ]
     path = tmp_path_factory.mktemp("cases") / "cases.json"
     path.write_text(json.dumps({"cases": sent, **figures}), encoding="utf-8")
@@ -97,6 +118,8 @@ def test_there_are_enough_cases(cases):
     assert len(cases) >= 1000
     assert {s.collective for s, _, _ in cases} == set(PROMISES)
     assert sum(s.nswitches > 0 for s, _, _ in cases) > 100
+    shared = [n for _, _, n in cases if isinstance(n, Nodes) and n.nics is not None and n.nics < n.gpus]
+    assert sum(isinstance(n, Nodes) for _, _, n in cases) > 500 and len(shared) > 100
 
 
 def test_every_state_is_the_same(cases, played):
@@ -132,6 +155,89 @@ def test_bytes_of_every_rank_are_the_same(cases, played):
         chunk = nbytes / (s.nranks if s.collective == "all_to_all" else s.nchunks)
         assert got["sent"][: s.nranks] == pytest.approx([n * chunk for n in s.sent()], rel=1e-12)
         assert got["received"][: s.nranks] == pytest.approx([n * chunk for n in s.received()], rel=1e-12)
+
+
+def test_every_link_and_nic_carried_the_same(cases, played):
+    for (s, nbytes, network), got in zip(cases, played["cases"], strict=True):
+        chunk = nbytes / (s.nranks if s.collective == "all_to_all" else s.nchunks)
+        links, nics = Counter(), Counter()
+        for t in (t for step in s.steps for t in step):
+            links[t.src, t.dst] += chunk
+            for name, _ in getattr(network, "wires", lambda *_: ())(t.src, t.dst)[
+                :2
+            ]:  # the NICs; the uplinks come after them
+                nics[name] += chunk
+        assert {(a, b): n for a, b, n in got["links"]} == pytest.approx(dict(links), rel=1e-12)
+        found = {
+            (way, *map(int, nic.split(","))): n
+            for nic, both in got["nics"]
+            for way, n in zip(("out", "in"), both, strict=True)
+        }
+        assert {nic: n for nic, n in found.items() if n} == pytest.approx(
+            {nic: n for nic, n in nics.items() if n}, rel=1e-12
+        )
+
+
+def busy_by_hand(s: Schedule, nbytes: float, network: Link | Nodes, rank: int) -> float:
+    """Seconds that a rank sends or receives: a sweep over what its two ports do, message after message, without shared NICs."""
+    tariff, start, total = Tariff(s.nranks, chunk_nbytes(s, nbytes), network), 0.0, 0.0
+    costs = price(s, nbytes, network).steps
+    for step, cost in zip(flows(s), costs, strict=True):
+        free, spans = Counter(), []
+        for (src, dst), n in step:
+            charge = tariff.charge(src, dst, n)
+            for port, mine in zip(charge.ports, (src, dst), strict=True):
+                if mine == rank:
+                    spans.append((free[port], free[port] + charge.alpha + charge.transfer))
+                free[port] += charge.alpha + charge.transfer
+        end = 0.0
+        for a, b in sorted(spans):
+            total += max(0.0, b - max(a, end))
+            end = max(end, b)
+        start += cost.seconds
+    return total
+
+
+def test_idle_time_is_what_is_left_of_the_time(cases, played):
+    tried = 0
+    for (s, nbytes, network), got in list(zip(cases, played["cases"], strict=True))[::6]:
+        whole = price(s, nbytes, network).seconds
+        if not whole or getattr(network, "nics", None) is not None:
+            continue
+        want = [1 - busy_by_hand(s, nbytes, network, rank) / whole for rank in range(s.nranks)]
+        assert got["idle"] == pytest.approx(want, abs=1e-9), str(s)
+        tried += 1
+    assert tried > 120
+
+
+def test_shared_nics_never_end_a_message_after_its_step(cases, played):
+    """Where the price has no queue of its own, the bars wait for port and NIC; the longest wait is the step."""
+    shared = 0
+    for (_, _, network), got in zip(cases, played["cases"], strict=True):
+        if isinstance(network, Nodes):
+            for end, seconds in zip(got["ends"], got["steps"], strict=True):
+                assert end == pytest.approx(seconds, rel=1e-9)
+                shared += 1
+    assert shared > 1000
+
+
+def test_one_clock_stops_where_either_ends_a_step(cases, played):
+    """The stops of each case beside the next one's, as Python counts them too."""
+    tried = 0
+    for i, got in enumerate(played["pairs"]):
+        pair = [price(*cases[i]), price(*cases[i + 1])]
+        seconds = [step.seconds for cost in pair for step in cost.steps]
+        if not seconds or min(seconds) < 1e-9 * sum(seconds):
+            continue  # steps that take no time have no stop of their own
+        tried += 1
+        assert got["stops"] == pytest.approx(stops(pair), rel=1e-9)
+        steps = [len(cost.steps) for cost in pair]
+        assert got["first"] == [0, 0] and got["last"] == steps
+        for k, done in enumerate(got["done"]):
+            ends = [list(accumulate(step.seconds for step in cost.steps)) for cost in pair]
+            want = [sum(end <= got["stops"][k] * (1 + 1e-9) for end in own) for own in ends]
+            assert done == want
+    assert tried > 60
 
 
 @pytest.mark.parametrize(("kind", "text"), [("sizes", nbytes_text), ("times", seconds_text), ("rates", bandwidth_text)])
