@@ -31,7 +31,7 @@ export function modelled(cost, places) {
 // the step before was over; so are those of its messages that were not there by then. A receive begins when
 // both sides have begun, or with the send where it was asked for only after the bytes had come.
 export function recorded(run, cost, places) {
-  const rows = run.messages.map(([step, src, dst, ...t]) => ({ step, src, dst, t: t.map((ns) => ns * 1e-9) }));
+  const rows = run.messages.map(([step, src, dst, ...t]) => ({ step, src, dst, t: t.map((ns) => ns / 1e9) }));
   let start = 0;
   const steps = cost.steps.map((model, i) => {
     const end = Math.max(start, ...rows.filter(({ step }) => step === i + 1).map(({ t }) => t[3]));

@@ -41,7 +41,7 @@ export function track(view, does, { name = "", end, tall }) {
 
   function redraw(wide) {
     const width = (one) => one.body.clientWidth || 300;
-    const height = wide ? Math.max(220, memorySizes(view, 500, false).height) : Math.min(view.places > 4 ? 300 : 230, tall);
+    const height = wide ? Math.max(220, memorySizes(view, 500, false).height) : Math.max(200, Math.min(view.places > 4 ? 300 : 230, tall));
     const lines = [[time, {}], [real, { run: view.real }]].filter(([one]) => one);
     drawings = lines.map(([one, more]) => [one, timeView(view, width(one), does.hold, does.drop, { end, ...more })]);
     drawings.push([topology, topologyView(view, width(topology), height)]);
