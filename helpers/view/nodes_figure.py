@@ -78,7 +78,7 @@ def _links(loads: Loads, gpus: int, top: float, scale: float) -> list[go.Scatter
     for points, nbytes, across in _paths(loads, gpus, top):
         paths = alike.setdefault((round(max(1.0, nbytes * scale), 2), across, len(points) == 3), [])
         if len(points) == 2 and paths and paths[-1][-1] == points[0]:
-            paths[-1].append(points[1])  # goes on where the one before ended
+            paths[-1][-1] = points[1]  # a row of neighbours goes on where the one before ended
         else:
             paths.append(points)
     return [_lines(paths, wide, across, arched) for (wide, across, arched), paths in alike.items()]

@@ -79,7 +79,7 @@ def test_neighbours_of_one_width_are_one_line():
     found = {line.width: [] for line in lines(two_nodes({"Panel": row}, 4, "A finding"))}
     for line in lines(two_nodes({"Panel": row}, 4, "A finding")):
         found[line.width].append(line.x)
-    assert found == {10: [(0, 1, 2), (0, 1)], 2.5: [(2, 3)]}
+    assert found == {10: [(0, 2), (0, 1)], 2.5: [(2, 3)]}
 
 
 def test_idle_nics_are_hollow():
