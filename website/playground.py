@@ -6,6 +6,14 @@
 
 ```{playground} all_reduce_both
 ```
+
+```{playground} all_reduce
+:nranks: 2
+:nchunks: 1
+
+0:0⇒1
+0:1→0
+```
 """
 
 from typing import Any, ClassVar
@@ -13,12 +21,15 @@ from typing import Any, ClassVar
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 
+from helpers.collectives import Schedule
 from helpers.view.playground import SIZES, begun, playground_html, playground_spec
 from website.widgets import WidgetDirective
 
 
 class PlaygroundDirective(WidgetDirective):
-    """{playground} COLLECTIVE, COLLECTIVE ALGORITHM to start from, or the name of a target"""
+    """{playground} COLLECTIVE, COLLECTIVE ALGORITHM to start from, or the name of a target; steps of one's own as its text"""
+
+    has_content = True
 
     option_spec: ClassVar[dict[str, Any]] = {
         **dict.fromkeys(("nranks", "nchunks"), directives.positive_int),
@@ -31,7 +42,10 @@ class PlaygroundDirective(WidgetDirective):
         shape = {"nranks": 4} | {key: self.options[key] for key in ("nranks", "nchunks", "root") if key in self.options}
         state = {"target": what} if what in SIZES else {}
         state |= {key: self.options[key] for key in ("nbytes", "link", "step", "target") if key in self.options}
-        return playground_html(playground_spec(begun(what, **shape), **state))
+        schedule = begun(what, **shape)
+        if self.content:
+            schedule = Schedule.parse("\n".join([str(schedule).splitlines()[0], *self.content]))
+        return playground_html(playground_spec(schedule, **state))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -64,15 +64,15 @@ export function board(does) {
     buttons.forEach((row, rank) => row.forEach((button, chunk) => {
       const at = `${rank},${chunk}`;
       const isFault = fault !== null && at === `${fault}`;
-      const { slots, idle } = cellLook({ ...view, last: isFault || judged ? state : -1 }, state, rank, columns[chunk]);
-      const kind = [touched.get(at), idle && "bim-idle"].filter(Boolean).join(" ");
+      const look = cellLook({ ...view, last: isFault || judged ? state : -1 }, state, rank, columns[chunk]);
+      const kind = [touched.get(at), look.idle && "bim-idle"].filter(Boolean).join(" ");
       const isPicked = picked !== null && at === `${picked}`;
       const can = picked !== null && rank !== picked[0] && chunk === picked[1];
-      const key = JSON.stringify([slots, kind, isPicked, can, isFault]);
+      const key = JSON.stringify([look.slots, kind, isPicked, can, isFault]);
       if (drawn[rank * s.nchunks + chunk] === key) return;
       drawn[rank * s.nchunks + chunk] = key;
       const [w, tall] = [sizes.pitch - sizes.lane, sizes.row - 10];
-      const picture = canvas("", w, tall, "", cell(slots, w, tall, null, kind));
+      const picture = canvas("", w, tall, "", cell(look.slots, w, tall, null, kind));
       picture.removeAttribute("role");
       picture.setAttribute("aria-hidden", "true");
       const said = `rank ${rank}, ${chunkName(s, chunk)}: ${inside(view.run, state, rank, columns[chunk]) || "nothing"}${isFault ? ", wrong" : ""}`;
