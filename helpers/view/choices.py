@@ -62,7 +62,7 @@ def plane(costs: Sequence[Cost], title: str) -> go.Figure:
     figure = go.Figure(layout=go.Layout(template=plotly_template(), title=title, showlegend=True, legend=BELOW))
     best = winning([cost for cost in costs if not cost.switch])
     line = {"color": colour("accent"), "dash": "dot", "width": 2}
-    figure.add_trace(_costs("wins at some size", best, mode="lines", line=line))
+    figure.add_trace(_costs("wins at some size", best, mode="lines", line=line, hoverinfo="skip"))
     for name, switch, symbol in (("ranks add", False, "circle"), ("a switch adds", True, "diamond-open")):
         if found := [cost for cost in costs if cost.switch == switch]:
             figure.add_trace(_labelled(name, found, symbol))
@@ -101,6 +101,8 @@ def _labelled(name: str, costs: Sequence[Cost], symbol: str) -> go.Scatter:
     spots = [Cost(names[spot], spot[1], spot[0]) for spot in at]
     marker = {"symbol": symbol, "size": 9, "color": colour("ink"), "line": {"width": 2, "color": colour("ink")}}
     text = {"text": [spot.name for spot in spots], "textposition": places, "textfont": {"size": 11}}
+    text["hovertext"] = [f"{c.name}: {c.latencies:g} latencies, {c.buffers:.4g} buffers" for c in spots]
+    text["hovertemplate"] = "%{hovertext}<extra></extra>"
     return _costs(name, spots, mode="markers+text", marker=marker, cliponaxis=False, **text)
 
 
@@ -108,9 +110,7 @@ def _costs(name: str, costs: Sequence[Cost], **style: object) -> go.Scatter:
     return go.Scatter(
         name=name,
         x=[cost.latencies for cost in costs],
-        y=[cost.buffers for cost in costs],
-        hovertext=[f"{c.latencies:g} latencies: {c.buffers:.4g} buffers, {c.name}" for c in costs],
-        hovertemplate="%{hovertext}<extra></extra>",
+        y=[float(f"{cost.buffers:.4g}") for cost in costs],
         **style,
     )
 
@@ -132,8 +132,12 @@ def winners(wins: Sequence[Win], title: str) -> go.Figure:
     figure = go.Figure(layout=layout)
     for i, name in enumerate(dict.fromkeys(win.name for win in wins)):
         figure.add_trace(_marks(name, [win for win in wins if win.name == name], i))
-    figure.update_xaxes(type="log", title="message size", **_ticks([win.nbytes for win in wins], 4, nbytes_text))
-    figure.update_yaxes(type="category", title="ranks", categoryorder="array", categoryarray=rows, tickvals=rows)
+    columns = [nbytes_text(nbytes) for nbytes in sorted({win.nbytes for win in wins})]
+    few = columns[:: math.ceil(len(columns) / 5)]  # as many labels as a phone has room for
+    figure.update_xaxes(
+        type="category", title="message size", categoryorder="array", categoryarray=columns, tickvals=few, tickangle=0
+    )
+    figure.update_yaxes(type="category", title="ranks", categoryorder="array", categoryarray=rows)
     return figure
 
 
@@ -142,11 +146,10 @@ def _marks(name: str, wins: Sequence[Win], i: int) -> go.Scatter:
     return go.Scatter(
         name=name,
         mode="markers",
-        x=[win.nbytes for win in wins],
+        x=[nbytes_text(win.nbytes) for win in wins],
         y=[str(win.nranks) for win in wins],
         marker=marker,
-        hovertext=[f"{win.nranks} ranks, {nbytes_text(win.nbytes)}: {win.name}" for win in wins],
-        hovertemplate="%{hovertext}<extra></extra>",
+        hovertemplate="%{y} ranks, %{x}<extra>%{fullData.name}</extra>",
     )
 
 
@@ -175,16 +178,15 @@ def over_ranks(growths: Sequence[Growth], title: str) -> go.Figure:
 
 def _grown(growth: Growth, values: Sequence[float], unit: str, axis: str, i: int) -> go.Scatter:
     return go.Scatter(
-        name=growth.name if axis == "y" else f"{growth.name}, {unit}",
+        name=growth.name if axis == "y" else f"{growth.name}, {unit}",  # the table tells the panels apart
         mode="lines+markers",
         x=list(growth.nranks),
-        y=list(values),
+        y=[value if isinstance(value, int) else float(f"{value:.4g}") for value in values],
         yaxis=axis,
         showlegend=axis == "y",
         line={"width": 1, "color": rank_colour(i)},
         marker={"symbol": SYMBOLS[i % len(SYMBOLS)], "size": 6, "color": rank_colour(i)},
-        hovertext=[f"{n} ranks: {value:.4g} {unit}" for n, value in zip(growth.nranks, values, strict=True)],
-        hovertemplate="%{hovertext}<extra>%{fullData.name}</extra>",
+        hovertemplate=f"%{{x}} ranks: %{{y}} {unit}<extra>{growth.name}</extra>",
     )
 
 

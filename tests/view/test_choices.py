@@ -42,6 +42,7 @@ def test_points_of_one_cost_share_a_label_and_a_switch_is_no_rival():
     assert trace(figure, "wins at some size").x == (6, 12, 200)
     assert trace(figure, "a switch adds").text == ("cheat",)
     assert (figure.layout.xaxis.type, figure.layout.yaxis.type) == ("log", "log")
+    assert "<td>both, same</td><td>12 latencies, 2 buffers</td>" in chart(figure, "plane", "a caption")["text/html"]
 
 
 def test_labels_at_one_height_take_turns():
@@ -53,18 +54,19 @@ def test_a_map_has_a_mark_for_every_winner_and_rows_in_the_order_given():
     wins = [Win(n, size, "ring" if size > 100 else "tree") for n in (2, 10, 3) for size in (1, 1024)]
     figure = winners(wins, "A finding")
     assert figure.layout.yaxis.categoryarray == ("2", "10", "3")
+    assert figure.layout.xaxis.categoryarray == ("1 B", "1 KiB")
     ring, tree = trace(figure, "ring"), trace(figure, "tree")
-    assert (ring.x, ring.y) == ((1024,) * 3, ("2", "10", "3"))
+    assert (ring.x, ring.y) == (("1 KiB",) * 3, ("2", "10", "3"))
     assert ring.marker.symbol != tree.marker.symbol and ring.marker.color != tree.marker.color
-    assert "<td>10 ranks, 1 KiB</td><td>ring</td>" in chart(figure, "map", "a caption")["text/html"]
+    assert "<td>ring</td><td>1 KiB</td><td>10</td>" in chart(figure, "map", "a caption")["text/html"]
 
 
 def test_two_panels_over_ranks():
     figure = over_ranks([Growth("ring", [2, 3], [2, 4], [1, 4 / 3])], "A finding")
     steps, buffers = figure.data
-    assert (steps.yaxis, steps.y, buffers.yaxis, buffers.y) == ("y", (2, 4), "y2", (1, 4 / 3))
+    assert (steps.yaxis, steps.y, buffers.yaxis, buffers.y) == ("y", (2, 4), "y2", (1, 1.333))
     assert figure.layout.yaxis.domain[0] > figure.layout.yaxis2.domain[1]
-    assert "<td>3 ranks</td><td>1.333 buffers</td>" in chart(figure, "growth", "a caption")["text/html"]
+    assert "<td>ring, buffers</td><td>3</td><td>1.333</td>" in chart(figure, "growth", "a caption")["text/html"]
 
 
 def test_is_the_same_text_every_time():
