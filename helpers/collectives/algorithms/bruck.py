@@ -100,7 +100,7 @@ def pat_all_gather(nranks: int, aggregate: int | None = None) -> Schedule:
     Steps: ⌈log2 P⌉
     Moves: (P-1)/P
     Bottleneck: none: every rank does the same
-    Used by: NCCL (PAT), one rank per node
+    Used by: NCCL (PAT), between nodes; up to 2.30 with one rank per node only
     Chapter: halving-doubling
     """
     return _aggregated(nranks, aggregate).named("all_gather", "pat")
@@ -113,7 +113,7 @@ def pat_reduce_scatter(nranks: int, aggregate: int | None = None) -> Schedule:
     Steps: ⌈log2 P⌉
     Moves: (P-1)/P
     Bottleneck: none: every rank does the same
-    Used by: NCCL (PAT), one rank per node
+    Used by: NCCL (PAT), between nodes; up to 2.30 with one rank per node only
     Chapter: halving-doubling
     """
     return _aggregated(nranks, aggregate).backwards("reduce").named("reduce_scatter", "pat")
