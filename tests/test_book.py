@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "book").glob("*.md"))
 CHAPTERS = [page for page in PAGES if page.stem not in ("intro", "setup", "catalogue", "playground", "puzzles")]
 # Sizes that a sentence chooses as its example, and addresses; a derived, quoted or measured number never stands here.
-CHOSEN = ("1 KiB", "1 GiB")
+CHOSEN = ("1 KiB", "64 KiB", "64 MiB", "1 GiB")
 TYPED = re.compile(r"\d[\d.,]*\s*(?:[KMGT]i?B(?:/s)?|[KMGT]b/s|bytes|µs|us|ms|ns|%|per cent)\b|\d[\d.,]*\s*%")
 
 
