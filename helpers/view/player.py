@@ -5,18 +5,12 @@ from __future__ import annotations
 import traitlets
 
 from helpers.collectives import Schedule
-from helpers.view.player_spec import What, built, last_step, player_spec, resolve
+from helpers.view.player_spec import What, answer, built, last_step, player_spec, resolve
 from helpers.view.player_text import player_html, player_sentence
-from helpers.view.trace import build, catalogue, links, trace
+from helpers.view.trace import build, catalogue, links
 from helpers.view.widget import CourseWidget
 
 __all__ = ["Player", "build", "player", "player_html", "player_sentence", "player_spec", "resolve"]
-
-
-def answer(spec: dict) -> dict:
-    """The trace that a spec asks for; with a second algorithm beside it, that one's under "versus"."""
-    rival = {"versus": trace(built(spec["rival"]))} if spec.get("rival") else {}
-    return {**trace(built(spec)), **rival}
 
 
 class Player(CourseWidget):

@@ -158,6 +158,18 @@ def built(spec: dict) -> Schedule:
     return build(spec["collective"], spec["algorithm"], spec["nranks"], spec.get("root") or None, *options)
 
 
+def answer(spec: dict) -> dict:
+    """The trace that a spec asks for; with a second algorithm beside it, that one's under "versus"."""
+    rival = {"versus": _told(spec["rival"])} if spec.get("rival") else {}
+    return {**_told(spec), **rival}
+
+
+def _told(spec: dict) -> dict:
+    """The trace, as the page has it too: with the size of nodes where the schedule is made of them."""
+    entry = entry_of(spec.get("collective"), spec.get("algorithm"))
+    return trace(built(spec)) | ({"gpus": spec.get("gpus")} if entry and entry["gpus"] else {})
+
+
 def schedules(spec: dict) -> list[Schedule]:
     """The schedule on show, and beside it the one that it is compared with, if any."""
     return [built(which) for which in (spec, spec.get("rival")) if which]

@@ -134,7 +134,8 @@ def traces(collective: str, algorithm: str) -> dict[str, dict]:
     for nranks in entry["nranks"]:
         name, values = offered(entry, nranks)
         for n in values:
-            found[f"{nranks}.{n}"] = trace(build(collective, algorithm, nranks, **{name: n}))
+            own = {name: n} if name == "gpus" else {}  # what else tells these apart stands in their text
+            found[f"{nranks}.{n}"] = trace(build(collective, algorithm, nranks, **{name: n})) | own
         if not name:
             found[f"{nranks}"] = trace(build(collective, algorithm, nranks))
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from html import escape
 from pathlib import Path
 
@@ -42,10 +43,15 @@ function makeModel(state) {
 """
 
 
+@cache
+def tables() -> str:
+    """Every trace that the site's scripts hold, as JSON."""
+    keys = [(entry["collective"], entry["algorithm"]) for entry in catalogue()]
+    return json.dumps({" ".join(key): traces(*key) for key in keys}, ensure_ascii=False)
+
+
 def page(specs: list[dict], theme: str = "light", live: bool = False) -> str:
     """HTML of a page with one player per spec."""
-    keys = [(entry["collective"], entry["algorithm"]) for entry in catalogue()]
-    tables = {" ".join(key): traces(*key) for key in keys}
     state = {"catalogue": catalogue(), "links": links(), "live": live}
     mounts = "".join(
         f'<div class="bim-mount" data-kind="player" data-spec="{escape(json.dumps(spec))}"></div>' for spec in specs
@@ -54,7 +60,7 @@ def page(specs: list[dict], theme: str = "light", live: bool = False) -> str:
 <meta name="viewport" content="width=device-width, initial-scale=1"><style>{FONT}{stylesheet("player")}
 body {{ margin: 0 auto; padding: 16px; max-width: 880px; background: var(--bim-page); color: var(--bim-ink); }}</style></head>
 <body><main><h1 style="font: 600 20px var(--bim-font-ui)">Player</h1>{mounts}</main><script>{SHIM}
-Object.assign(tables, {json.dumps(tables, ensure_ascii=False)});
+Object.assign(tables, {tables()});
 {plain_script(HERE / "player" / "player.mjs", "player")}
 const state = {json.dumps(state, ensure_ascii=False)};
 window.models = [...document.querySelectorAll(".bim-mount")].map((el) => {{

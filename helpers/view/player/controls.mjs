@@ -33,9 +33,9 @@ function networkPart({ spec, links, entry }, pick) {
   const inside = [", over ", select("Network", spec.recorded ? [["recorded", "the run's own link"], ...names] : names, spec.link, (link) => pick({ link }))];
   if (!spec.gpus) return inside;
   const between = select("Network between nodes", entry?.gpus ? [[null, "the same"], ...names] : names, spec.across ?? null, (across) => pick({ across }));
-  const nics = unique([...times(4, (i) => 2 ** i).filter((n) => n < spec.gpus), spec.gpus]);
+  const nics = unique([...times(4, (i) => 2 ** i).filter((n) => n < spec.gpus), spec.nics ?? spec.gpus, spec.gpus]).map((n) => [n, n > 1 ? `${n} NICs` : "1 NIC"]);
   return [inside, " inside, ", between, " between nodes",
-    spec.across && [" with ", select("NICs per node", nics, spec.nics ?? spec.gpus, (n) => pick({ nics: n })), " NICs each"]];
+    spec.across && [" with ", select("NICs per node", nics, spec.nics ?? spec.gpus, (n) => pick({ nics: n })), " each"]];
 }
 
 // spec: what is on show, own: what to call a schedule or run that the author gave; live: a kernel answers, so any root can be had.

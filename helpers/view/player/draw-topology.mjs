@@ -52,7 +52,7 @@ function loads(view, map, state) {
   return [
     all.map(({ src, bytes }, i) => svg("g", { class: rankClass(src, view.schedule.nranks) },
       set(trail("bim-carry", paths[i]), { style: `stroke-width:${(1 + (6 * bytes) / most).toFixed(1)}` }), arrow(paths[i], 8))),
-    all.length <= 8 && all.map(({ bytes }, i) => {
+    all.length <= 8 && !map.boxes && all.map(({ bytes }, i) => {
       const { x, y } = along(paths[i], 0.5);
       return label("bim-tag bim-middle", x, y + 4, nbytesText(bytes));
     }),

@@ -99,7 +99,7 @@ function render({ model, el }) {
     const end = Math.max(...views().flatMap(({ line, real }) => [line.seconds, real?.seconds ?? 0]));
     ui.tracks = views().map((view, i) =>
       track(view, { ...does, ...pointed(i) }, { end, tall: body * 0.8, name: two && view.schedule.algorithm }));
-    parts.stage.replaceChildren(...ui.tracks.flatMap(({ nodes }) => nodes));
+    parts.stage.replaceChildren(...ui.tracks.flatMap(({ nodes }) => nodes.slice(0, 2)), ...ui.tracks.flatMap(({ nodes }) => nodes.slice(2)));
     ui.tracks.forEach((one) => one.redraw(wide && !two));
     draw();
   }

@@ -27,13 +27,13 @@ function figures([view], [position], seconds) {
 function both(views, positions, seconds) {
   const each = views.map((view, i) => {
     const { state } = shown(positions[i]);
-    return [view.schedule.algorithm, `${state} of ${view.last}`, `steps; busiest rank sent ${busiest(view, state)}`];
+    return [view.schedule.algorithm, `${state} of ${view.last}`, `steps; busiest rank sent ${busiest(view, state)}; busbw ${busbw(view)}`];
   });
   const ends = views.map(({ schedule, line }) => `${schedule.algorithm} ${secondsText(line.seconds)}`).join(", ");
   return [
     ["Time so far", secondsText(seconds), `of ${ends}`],
     ...each,
-    ["busbw of the whole", views.map(busbw).join(", "), network(views[0])],
+    ["Least for the busiest rank", nbytesText(views[0].cost.least), network(views[0])],
   ];
 }
 

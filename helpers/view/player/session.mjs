@@ -13,7 +13,8 @@ function answers(trace, spec) {
   if (spec.schedule) return trace.text === spec.schedule;
   const s = parse(trace.text);
   const chunks = spec.nchunks ?? (spec.slices ? spec.slices * s.nranks : s.nchunks);
-  return chunks === s.nchunks && ["collective", "algorithm", "nranks", "root"].every((name) => (spec[name] ?? s[name]) === s[name]);
+  const nodes = !trace.gpus || trace.gpus === spec.gpus; // equally many steps look alike from outside
+  return nodes && chunks === s.nchunks && ["collective", "algorithm", "nranks", "root"].every((name) => (spec[name] ?? s[name]) === s[name]);
 }
 
 // The fields of a link over what the author asked for, as the catalogue has it; null where it cannot give what the link says.
@@ -52,7 +53,7 @@ export function session(model, onView, onError) {
     state.trace = trace;
     state.open = null;
     const { nbytes, recorded } = state.spec;
-    state.views = [trace, ...(trace.versus ? [trace.versus] : [])].map((one) => compute(one, nbytes, network(state.spec), recorded));
+    state.views = [trace, ...(state.spec.rival ? [trace.versus] : [])].map((one) => compute(one, nbytes, network(state.spec), recorded));
     state.clock = together(state.views.map(({ line }) => line));
     onView(Math.min(state.clock.last, Math.max(0, stepOf(state.clock.last))));
   }

@@ -51,12 +51,12 @@ export function loadTables(view, position) {
   const { schedule: s, line, real } = view;
   const { links, nics } = carried(view, state);
   const name = (id) => (view.link.across ? place(s, id).replace("rank", `node ${Math.floor(id / view.link.gpus)}, rank`) : place(s, id));
-  const rows = links.map(({ src, dst, bytes, away }) => row("td", [`${name(src)} to ${name(dst)}`, nbytesText(bytes), away ? "between nodes" : "–"]));
-  const outside = [...nics].map(([id, [out, into]]) => row("td", [nicText(id), `${nbytesText(out)} out, ${nbytesText(into)} in`, "between nodes"]));
+  const rows = links.map(({ src, dst, bytes }) => row("td", [`${name(src)} to ${name(dst)}`, nbytesText(bytes)]));
+  const outside = [...nics].map(([id, [out, into]]) => row("td", [nicText(id), `${nbytesText(out)} out, ${nbytesText(into)} in`]));
   const ends = [["idle by the model", line], ...(real ? [["idle in the run", real]] : [])];
   const idling = times(s.nranks, (rank) => row("td", [place(s, rank), ...ends.map(([, run]) => percent(idle(run, rank, timeAt(run, eased(position)))))]));
   return [
-    table(`After step ${state} of ${view.last}: what every link carried`, ["Link", "carried", "where"], [...rows, ...outside]),
+    table(`After step ${state} of ${view.last}: what every link carried`, [nics.size ? "Link or NIC" : "Link", "carried"], [...outside, ...rows]),
     table("The share of the time so far that every rank was idle", ["Rank", ...ends.map(([head]) => head)], idling),
   ];
 }

@@ -26,7 +26,7 @@ function modes(label, [off, on], onChange) {
 export const provenance = ({ source, date, label, machine }) =>
   [source === "replay" ? `recorded ${date}` : "measured just now", [label, machine].filter(Boolean).join("; ")].filter(Boolean).join(": ");
 
-// does: { mode, load, hold(position), drop(step) }; end: seconds at the right end of the axis. -> { panels, redraw, show }
+// does: { mode, load, hold(position), drop(step) }; end: seconds at the right end of the axis. -> { nodes, redraw(wide), show }
 export function track(view, does, { name = "", end, tall }) {
   const titled = (text) => (name ? `${name}: ${text[0].toLowerCase()}${text.slice(1)}` : text);
   const numbers = modes("What cells show", ["Slots", "Numbers"], (on) => does.mode(on ? "numbers" : "slots"));
@@ -68,5 +68,5 @@ export function track(view, does, { name = "", end, tall }) {
     return true;
   }
 
-  return { nodes: panels.map(({ node }) => node), redraw, show };
+  return { nodes: panels.map(({ node }) => node), redraw, show }; // memory and topology, then times
 }
