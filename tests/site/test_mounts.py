@@ -78,6 +78,21 @@ def test_a_permalink_takes_the_reader_to_its_player(address, open_page):
     watch.assert_clean("notebooks/ring.html")
 
 
+def test_a_permalink_compares_two_algorithms_in_nodes(address, open_page):
+    """Only what is shown is loaded: the page's own ring is what the link asks for too, beside it nodes of two."""
+    state = "algorithm-ring--link-nvlink-4--across-infiniband-ndr--versus-hierarchical--nranks-8--gpus-2--nbytes-1024"
+    page, watch = open_page(address("sample"), f"book/kitchen.html#player-0--collective-all_reduce--{state}--step-2")
+    page.locator(".bim-two").wait_for()
+    assert page.locator(".bim-memory").count() == 2
+    assert page.locator(".bim-node").count() == 8
+    assert "of 8 steps" in page.locator(".bim-sentence").first.inner_text()
+    page.get_by_role("combobox", name="Nodes", exact=True).select_option("4")
+    page.locator(".bim-node").nth(4).wait_for(state="detached")
+    asked = [url.partition("/schedules/")[2] for url in watch.asked if "/schedules/" in url]
+    assert sorted(asked) == ["all_reduce/hierarchical.js", "all_reduce/ring.js", "index.js"]
+    watch.assert_clean("kitchen.html")
+
+
 def test_a_permalink_fills_a_primitive(address, open_page):
     state = "primitive-gather--nranks-3--root-2--op-sum--values-4__m5__6p5"
     page, watch = open_page(address("sample"), f"book/kitchen.html#primitive-0--{state}")
