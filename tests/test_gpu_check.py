@@ -10,6 +10,7 @@ import planted_checks
 import psutil
 import pytest
 
+from helpers.collectives import CATALOGUE
 from helpers.ranks.gpus import Gpus
 from tools import gpu_check
 from tools.gpu.checks import CHECKS
@@ -45,14 +46,16 @@ def test_it_prints_a_row_for_every_check_and_the_counts(checked):
 
 def test_it_records_figures_with_machine_versions_and_command(checked):
     records = checked[1]
-    assert set(records) == {"gpu-check", "gpu-bandwidth"}
+    assert set(records) == {"gpu-check", "gpu-bandwidth", "gpu-trace-ring", "gpu-trace-binomial"}
     for record in records.values():
         assert record["label"] == "2 ranks, gloo, CPU" and record["machine"]["cores"] and record["versions"]["torch"]
         assert record["command"] == "python -m tools.gpu_check --backend gloo --ranks 2"
     for lines in records["gpu-bandwidth"]["data"].values():
         assert [line["nbytes"] for line in lines] == sorted({line["nbytes"] for line in lines}) and len(lines) > 3
         assert all(0 < line["min"] <= line["median"] and line["busbw"] > 0 for line in lines)
+    assert len(records["gpu-trace-ring"]["data"]["messages"]) == 4 and records["gpu-trace-ring"]["data"]["seconds"] > 0
     figures = records["gpu-check"]["data"]
+    assert figures["every schedule equals torch"]["figures"]["schedules"] > len(CATALOGUE)
     assert figures["ten primitives"]["figures"]["runs"] == 40
     assert figures["a rank is killed"]["figures"]["seconds"] < 5
 
@@ -93,7 +96,7 @@ def test_a_failure_is_the_exit_code(monkeypatch, root, tmp_path):
 
 def test_on_one_gpu_what_needs_two_is_skipped_by_name():
     place = Place("nccl", 2, 1)
-    assert {c.name for c in CHECKS if c.skipped(place)} == {"what a note costs", "bandwidth"}
+    assert {c.name for c in CHECKS if c.skipped(place)} == {*("what a note costs", "bandwidth", "traces of real runs")}
     assert {c.skipped(place) for c in CHECKS} == {"", "needs 2 GPUs"}
     assert not any(check.skipped(Place("nccl", 8, 8)) for check in CHECKS)
 

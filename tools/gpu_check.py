@@ -2,8 +2,8 @@
 
     python -m tools.gpu_check [--backend nccl|gloo] [--ranks N] [--out recorded] [--only WORDS]
 
-Prints a table and writes gpu-check.json and, where each rank has a GPU, gpu-bandwidth.json. A check that fails or hangs is
-reported, and the next one runs. Ends with 1 when a check failed.
+Prints a table and writes gpu-check.json and, where each rank has a GPU, gpu-bandwidth.json and gpu-trace-*.json. A check that
+fails or hangs is reported, and the next one runs. Ends with 1 when a check failed.
 """
 
 from __future__ import annotations
@@ -110,6 +110,8 @@ def _figure(name: str, value: object) -> str:
         return f"{name} {value:+.1%}" if name == "share" else f"{name} {seconds_text(value)}"
     if isinstance(value, list) and value and isinstance(value[0], dict):
         return f"{name} {max(line['busbw'] for line in value) / 1e9:.1f} GB/s busbw"
+    if isinstance(value, dict) and "messages" in value:
+        return f"{name} {seconds_text(value['seconds'])}"
     if isinstance(value, (dict, list)):
         return f"{name} {json.dumps(value)}"
     return f"{name} {value}"
@@ -118,7 +120,10 @@ def _figure(name: str, value: object) -> str:
 def write(answers: dict[str, dict], label: str, command: str, out: Path) -> None:
     """The measured parts, with machine, versions and date."""
     recorded.FOLDER = out
+    traces = answers.get("traces of real runs", {}).pop("figures", {})
     recorded.record("gpu-check", answers, command, label)
+    for name, run in traces.items():
+        recorded.record(f"gpu-{name}", run, command, label)
     if figures := answers.get("bandwidth", {}).get("figures"):
         recorded.record("gpu-bandwidth", figures, command, label)
 

@@ -64,13 +64,24 @@ def post(number: int, messages: Sequence[Pair]) -> Sequence[dist.Work]:
     return dist.batch_isend_irecv([dist.P2POp(ways[m.kind], payload, m.peer) for m, payload in messages])
 
 
+class _Deed(NamedTuple):
+    """One message of a rank's step, with what can be told beforehand: the same for every buffer that the schedule is played on.
+
+    src, dst: the places whose slots are read and written. apart: a receive needs room beside the slot, since what arrives is added,
+    or since the slot is read in this step; a move takes a copy along, since its slot is written in this step.
+    """
+
+    message: Message
+    src: int
+    dst: int
+    apart: bool
+
+
 class _Part(NamedTuple):
-    """One step of a rank that does something in it. read, written: (place, chunk) of the slots that it touches."""
+    """One step of a rank that does something in it, by its number in the schedule."""
 
     number: int
-    messages: tuple[Message, ...]
-    read: frozenset[tuple[int, int]]
-    written: frozenset[tuple[int, int]]
+    deeds: tuple[_Deed, ...]
 
 
 @lru_cache(maxsize=64)
@@ -83,17 +94,16 @@ def _program(s: Schedule, rank: int) -> tuple[_Part, ...]:
 
 
 def _part(number: int, rank: int, step: tuple[Message, ...]) -> _Part:
-    read = frozenset((_from(m, rank), c) for m in step if m.kind != "recv" for c in m.chunks)
-    written = frozenset((_to(m, rank), c) for m in step if m.kind != "send" for c in m.chunks)
-    return _Part(number, step, read, written)
-
-
-def _from(message: Message, rank: int) -> int:
-    return message.places[0] if message.places else rank
-
-
-def _to(message: Message, rank: int) -> int:
-    return message.places[1] if message.places else rank
+    ends = [m.places or ((rank, m.peer) if m.kind == "send" else (m.peer, rank)) for m in step]
+    both = list(zip(step, ends, strict=True))
+    read = {(src, c) for m, (src, _) in both if m.kind != "recv" for c in m.chunks}
+    written = {(dst, c) for m, (_, dst) in both if m.kind != "send" for c in m.chunks}
+    apart = {
+        "send": lambda m, src, dst: False,
+        "recv": lambda m, src, dst: m.op == "reduce" or any((dst, c) in read for c in m.chunks),
+        "move": lambda m, src, dst: any((src, c) in written for c in m.chunks),
+    }
+    return _Part(number, tuple(_Deed(m, src, dst, apart[m.kind](m, src, dst)) for m, (src, dst) in both))
 
 
 def _my_rank(s: Schedule) -> int:
@@ -117,48 +127,49 @@ class _Player:
         Into a slot of a switch many may be added in one step: in the order of the ranks, and the host's own contribution last.
         """
         payloads = [
-            self._room(i, m, part) if m.kind == "recv" else self._taken(m, part) for i, m in enumerate(part.messages)
+            self._room(i, deed) if deed.message.kind == "recv" else self._taken(deed)
+            for i, deed in enumerate(part.deeds)
         ]
-        both = list(zip(part.messages, payloads, strict=True))
-        travels = [(m, payload) for m, payload in both if m.kind != "move" and payload.numel()]
-        for work in self.post(part.number, travels) if travels else ():  # nobody sends an empty message
+        travels = [
+            (deed.message, payload)
+            for deed, payload in zip(part.deeds, payloads, strict=True)
+            if deed.message.kind != "move" and payload.numel()  # both sides know an empty message, and neither sends it
+        ]
+        for work in self.post(part.number, travels) if travels else ():
             work.wait()
-        for message, payload in both:
-            if message.kind != "send":
-                self._put_down(message, payload)
+        for deed, payload in zip(part.deeds, payloads, strict=True):
+            if deed.message.kind != "send":
+                self._put_down(deed, payload)
 
-    def _taken(self, message: Message, part: _Part) -> torch.Tensor:
-        """What leaves a slot; a copy only where chunks lie apart, or where a move's slot is written before the move comes to its turn."""
-        place, buffers = _from(message, self.buffers.rank), self.buffers
-        region = buffers.region(place, message.chunks)
+    def _taken(self, deed: _Deed) -> torch.Tensor:
+        """What leaves a slot: the slot itself where it can be."""
+        chunks = deed.message.chunks
+        region = self.buffers.region(deed.src, chunks)
         if region is None:
-            return torch.cat([buffers.slots[place][c] for c in message.chunks])
-        overwritten = message.kind == "move" and any((place, c) in part.written for c in message.chunks)
-        return region.clone() if overwritten else region
+            return torch.cat([self.buffers.slots[deed.src][c] for c in chunks])
+        return region.clone() if deed.apart else region
 
-    def _room(self, index: int, message: Message, part: _Part) -> torch.Tensor:
-        """Where a message arrives: in its slots when nothing else reads them in this step, else in a scratch buffer."""
-        place, buffers = _to(message, self.buffers.rank), self.buffers
-        if message.op == "copy" and not any((place, c) in part.read for c in message.chunks):
-            region = buffers.region(place, message.chunks)
-            if region is not None:
-                return region
-        key = index, buffers.numel(message.chunks)
+    def _room(self, index: int, deed: _Deed) -> torch.Tensor:
+        """Where a message arrives: in its slots where it can, else in a scratch buffer."""
+        chunks = deed.message.chunks
+        region = None if deed.apart else self.buffers.region(deed.dst, chunks)
+        if region is not None:
+            return region
+        key = index, self.buffers.numel(chunks)
         if key not in self.scratch:
-            self.scratch[key] = buffers.buffer.new_empty(key[1])
+            self.scratch[key] = self.buffers.buffer.new_empty(key[1])
         return self.scratch[key]
 
-    def _put_down(self, message: Message, payload: torch.Tensor) -> None:
-        place, buffers = _to(message, self.buffers.rank), self.buffers
-        region = buffers.region(place, message.chunks) if place == buffers.rank else None
-        if region is not None:
+    def _put_down(self, deed: _Deed, payload: torch.Tensor) -> None:
+        message, buffers = deed.message, self.buffers
+        if deed.dst == buffers.rank and (region := buffers.region(deed.dst, message.chunks)) is not None:
             self._set(message.op, region, payload)
             return
         sizes = [buffers.numel((c,)) for c in message.chunks]
         for chunk, piece in zip(message.chunks, payload.split(sizes), strict=True):
-            first = (place, chunk) in buffers.empty  # whatever comes first into a switch is there alone
-            buffers.empty.discard((place, chunk))
-            self._set("copy" if first else message.op, buffers.slots[place][chunk], piece)
+            first = (deed.dst, chunk) in buffers.empty  # whatever comes first into a switch is there alone
+            buffers.empty.discard((deed.dst, chunk))
+            self._set("copy" if first else message.op, buffers.slots[deed.dst][chunk], piece)
 
     def _set(self, op: str, slot: torch.Tensor, piece: torch.Tensor) -> None:
         if op == "reduce":

@@ -28,6 +28,7 @@ from .stamps import HostWatch, Late, NetworkWatch, Stamp, Stamps, StreamWatch, o
 from .timing import fit_link
 
 ITEM = 4  # bytes of a float32
+SIZES = (KIB, 32 * KIB, MIB, 8 * MIB)  # of the messages that a link is fitted to: far enough apart for a noisy machine
 
 
 def traced(ranks: Ranks, schedule: Schedule, nbytes: int, reps: int = 7, late: Late | None = None) -> dict:
@@ -42,7 +43,7 @@ def traced(ranks: Ranks, schedule: Schedule, nbytes: int, reps: int = 7, late: L
     them: such times mean nothing); ValueError when nbytes, reps or late make no sense, or an emulated network has several links.
     """
     _check(ranks, schedule, nbytes, reps, late)
-    link = _link(ranks, nbytes)
+    link = _link(ranks)
     found = ranks.run(_stamped, schedule, nbytes, reps, ranks.network is not None, late)
     (ahead, error), runs = found[0].offsets, zip(*(rank.runs for rank in found), strict=True)
     aligned = sorted((_aligned(run, ahead) for run in runs), key=lambda run: run["seconds"])
@@ -73,10 +74,10 @@ def _check(ranks: Ranks, s: Schedule, nbytes: int, reps: int, late: Late | None)
         raise ValueError(f"rank {late.rank} has no message in step {late.step}: nobody would see that it is late")
 
 
-def _link(ranks: Ranks, nbytes: int) -> Link:
+def _link(ranks: Ranks) -> Link:
     """What a model of this run is priced with."""
     if ranks.network is None:
-        return fit_link(ranks, busy=True, sizes=[KIB, 16 * KIB, 256 * KIB, max(MIB, nbytes)])
+        return fit_link(ranks, busy=True, sizes=SIZES)
     costs = {cost for i, row in enumerate(ranks.network.costs) for j, cost in enumerate(row) if i != j}
     if len(costs) > 1:
         raise ValueError(f"a trace is compared with one link, {ranks.label} has {len(costs)}")

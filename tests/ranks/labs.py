@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from itertools import cycle
+from itertools import count, cycle
 from typing import NamedTuple
 
 import torch
@@ -178,18 +178,22 @@ DTYPES = {
 }
 
 
-def typed(nranks: int) -> list[Case]:
-    """The whole catalogue in every dtype by every reduction that torch.distributed has over Gloo; the ways take turns."""
-    found, ways = [], cycle(("new", "out", "in place"))
+def typed(nranks: int, thin: bool = False) -> list[Case]:
+    """The whole catalogue in every dtype by every reduction that torch.distributed has over Gloo; the ways take turns.
+
+    thin: every dtype is summed, and every other reduction is done in one dtype, which takes turns as well.
+    """
+    found, ways, turns = [], cycle(("new", "out", "in place")), count()
     for s in schedules(nranks, roots=False):
         ops = DTYPES if s.collective in ("all_reduce", "reduce", "reduce_scatter") else {"sum": DTYPES["sum"]}
         shape = (nranks * 3 + (s.collective in ("all_reduce", "reduce", "broadcast")),)
-        found += [
-            Case(str(s), shape, dtype, op, (next(ways),))
-            for op, dtypes in ops.items()
-            for dtype in dtypes
-            if not (s.collective == "gather" and dtype.startswith("complex"))
-        ]
+        for op, dtypes in ops.items():
+            chosen = dtypes if op == "sum" or not thin else [dtypes[next(turns) % len(dtypes)]]
+            found += [
+                Case(str(s), shape, dtype, op, (next(ways),))
+                for dtype in chosen
+                if not (s.collective == "gather" and dtype.startswith("complex"))
+            ]
     return found
 
 

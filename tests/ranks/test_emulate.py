@@ -67,7 +67,7 @@ def test_a_message_takes_alpha_and_its_bytes(slow, busy):
 )
 def test_an_all_reduce_takes_what_price_says_at_every_size(slow, algorithm):
     s = all_reduce(algorithm)
-    for nbytes, seconds in zip(SIZES, slow.run(lab.played, s, SIZES, 5)[0], strict=True):
+    for nbytes, seconds in zip(SIZES, slow.run(lab.played, s, SIZES, 9)[0], strict=True):
         assert seconds == near(price(s, nbytes, LINK).seconds), f"{nbytes} bytes"
 
 
@@ -76,7 +76,7 @@ def test_tree_and_ring_cross_where_price_says(slow):
     tree, ring = all_reduce("binomial"), all_reduce("ring")
     model = crossover(tree, ring, LINK)
     sizes = [2 ** (model.bit_length() + k) for k in (-3, -2, -1, 0, 1)]
-    trees, rings = (slow.run(lab.played, s, sizes, 5)[0] for s in (tree, ring))
+    trees, rings = (slow.run(lab.played, s, sizes, 9)[0] for s in (tree, ring))
     tree_wins = [a < b for a, b in zip(trees, rings, strict=True)]
     assert tree_wins == sorted(tree_wins, reverse=True), "there is one crossover"
     last, first = sizes[tree_wins.count(True) - 1], sizes[tree_wins.count(True)]
@@ -85,7 +85,7 @@ def test_tree_and_ring_cross_where_price_says(slow):
 
 def test_tree_and_ring_are_equal_where_price_says_that_they_cross(slow):
     where = crossover(all_reduce("binomial"), all_reduce("ring"), LINK) // 4 * 4
-    (tree,), (ring,) = (slow.run(lab.played, all_reduce(name), [where], 5)[0] for name in ("binomial", "ring"))
+    (tree,), (ring,) = (slow.run(lab.played, all_reduce(name), [where], 9)[0] for name in ("binomial", "ring"))
     assert tree == near(ring)
 
 

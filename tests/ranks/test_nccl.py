@@ -15,7 +15,7 @@ import torch
 import torch.distributed as dist
 
 from helpers.collectives import CATALOGUE
-from helpers.ranks import RankError, Ranks, bench, here, sweep
+from helpers.ranks import RankError, Ranks, bench, here, sweep, traced
 from helpers.ranks.primitives import perform_all
 
 two_gpus = pytest.mark.gpus(2)
@@ -38,6 +38,26 @@ def test_one_gpu_per_rank_and_a_label_that_says_so(gpus):
 @two_gpus
 def test_the_whole_catalogue_equals_torch_bit_for_bit(gpus):
     assert gpus.run(labs.differences, labs.cases(2)) == [[], []]
+
+
+@two_gpus
+def test_every_dtype_and_reduction_that_nccl_has(gpus):
+    """NCCL reduces nothing bit by bit, and knows no complex numbers; its integers are averaged too, by a test of their own."""
+    bits, others = ("band", "bor", "bxor"), ("bool", "complex64", "complex128")
+    cases = [case for case in labs.typed(2) if case.op not in bits and case.dtype not in others]
+    integers = [
+        labs.Case(str(CATALOGUE["all_reduce", "ring"](nranks=2)), (97,), dtype, "avg") for dtype in ("int32", "int64")
+    ]
+    assert gpus.run(labs.differences, cases + integers) == [[], []]
+
+
+@two_gpus
+def test_a_trace_is_stamped_by_the_gpus_own_clocks(gpus):
+    run = traced(gpus, CATALOGUE["all_reduce", "ring"](nranks=2), 2**20, reps=3)
+    assert [(m["step"], m["src"], m["dst"]) for m in run["messages"]] == [(1, 0, 1), (1, 1, 0), (2, 0, 1), (2, 1, 0)]
+    for m in run["messages"]:
+        assert 0 <= m["send"][0] < m["send"][1] <= run["seconds"] + 1e-4
+        assert m["recv"][1] > m["send"][0] - 2 * run["clock"]["error"]
 
 
 @two_gpus

@@ -14,15 +14,15 @@ import torch.distributed as dist
 from helpers.collectives import CATALOGUE, Schedule, ScheduleError, price
 from helpers.collectives.ports import messages
 from helpers.facts import Link
-from helpers.ranks import TRACES, Late, Ranks, load, record_traces, recorded, traced
+from helpers.ranks import TRACES, Late, Ranks, load, record_traces, recorded, traced, traces
 from helpers.ranks.stamps import offsets
 from helpers.ranks.traces import EMULATED
 from helpers.units import KIB, Bandwidth
 
 LINK = lab.link(5, 100)
-STEADY = ("ring", "binomial", "halving-doubling", "recursive-doubling", "two-shot", "flat")
-# Where a rank receives from two others at once, which of them its port serves first is up to chance, and so are the times.
-CROWDED = ("bidirectional", "double-tree")
+STEADY = ("ring", "binomial", "halving-doubling", "recursive-doubling", "two-shot")
+# Where several send to one rank at once, which of them its port serves first is up to chance, and so are the times.
+CROWDED = ("flat", "bidirectional", "double-tree")
 
 
 @pytest.fixture(scope="module")
@@ -83,13 +83,14 @@ def test_a_trace_of_plain_ranks_is_sound(four, algorithm):
     run = traced(four, all_reduce(algorithm), 64 * KIB, reps=3)
     sound(run)
     assert run["nbytes"] == 64 * KIB and run["dtype"] == "float32"
-    assert run["link"]["alpha"] > 0 and run["link"]["bandwidth"] > 0
+    assert run["link"]["alpha"] >= 0 and run["link"]["bandwidth"] > 0
     assert run["clock"]["offsets"] == [0.0] * 4 and 0 < run["clock"]["error"] < 0.1, "one machine, one clock"
     assert json.loads(json.dumps(run)) == run
 
 
 @pytest.mark.parametrize("key", [key for key in CATALOGUE if key[0] != "all_reduce" and key[1] != "nvls"], ids="-".join)
-def test_every_other_collective_leaves_a_trace(four, key):
+def test_every_other_collective_leaves_a_trace(four, key, monkeypatch):
+    monkeypatch.setattr(traces, "fit_link", lambda ranks, busy, sizes: LINK)  # fitted often enough above
     root = {"root": 1} if key[0] in ("broadcast", "reduce", "scatter", "gather") else {}
     sound(traced(four, CATALOGUE[key](nranks=4, **root), 16 * KIB, reps=1))
 
@@ -97,7 +98,7 @@ def test_every_other_collective_leaves_a_trace(four, key):
 @pytest.mark.parametrize("algorithm", STEADY)
 def test_on_an_emulated_link_every_message_arrives_when_the_model_says(slow, algorithm):
     s, nbytes = all_reduce(algorithm), 256 * KIB
-    run = traced(slow, s, nbytes, reps=3)
+    run = traced(slow, s, nbytes, reps=5)
     sound(run)
     assert run["link"] == {"alpha": LINK.alpha, "bandwidth": pytest.approx(LINK.bandwidth.value)}
     want = arrivals(s, nbytes, LINK)
@@ -109,7 +110,7 @@ def test_on_an_emulated_link_every_message_arrives_when_the_model_says(slow, alg
 @pytest.mark.parametrize("algorithm", CROWDED)
 def test_where_messages_meet_at_a_port_the_trace_is_sound_and_no_quicker_than_the_model(slow, algorithm):
     s, nbytes = all_reduce(algorithm), 256 * KIB
-    run = traced(slow, s, nbytes, reps=3)
+    run = traced(slow, s, nbytes, reps=5)
     sound(run)
     assert run["seconds"] > 0.99 * price(s, nbytes, LINK, rule="dataflow").seconds
 

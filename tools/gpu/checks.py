@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import faults, figures, results
+from . import faults, figures, results, schedules
 from .place import Place
 
 
@@ -35,7 +35,8 @@ CHECKS = [
     Check("what is here", results.here, 60.0),
     Check("ranks start", results.start, 120.0),
     Check("ten primitives", results.primitives, 60.0),
-    Check("every schedule equals torch", results.schedules, 90.0),
+    Check("every schedule equals torch", schedules.schedules, 90.0),
+    Check("every reduction equals torch", schedules.reductions, 60.0),
     Check("a rank is killed", faults.death),
     Check("a rank raises", faults.exception),
     Check("all ranks raise", faults.exception_everywhere),
@@ -54,5 +55,6 @@ CHECKS = [
     Check("two ranks on one GPU", results.shared, 90.0, nccl=True),
     Check("what a note costs", figures.notes_cost, needs=2),
     Check("bandwidth", figures.bandwidth, 120.0, needs=2),
+    Check("traces of real runs", schedules.traces, 60.0, needs=2),
     Check("nothing is left", results.nothing_left),
 ]

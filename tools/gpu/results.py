@@ -1,24 +1,20 @@
-"""Right results: every primitive, every schedule, shared GPUs, streams, handles, graphs; and what it takes to start."""
+"""Right results: every primitive, shared GPUs, streams, handles, graphs; and what it takes to start."""
 
 from __future__ import annotations
 
-import itertools
 import os
 import time
 
 import torch
 import torch.distributed as dist
 
-from helpers.collectives import CATALOGUE, Schedule
-from helpers.ranks import execute, sharing
+from helpers.ranks import sharing
 from helpers.ranks.devices import plan
 from helpers.ranks.primitives import perform_all
 from helpers.ranks.recorded import machine, versions
 
 from .faults import healthy
 from .place import TIMEOUT, Place, nccl_files, on_gpus
-
-SIZES = (1, 97, 4096)  # elements of one part
 
 
 def here(place: Place) -> dict:
@@ -58,80 +54,6 @@ def primitives(place: Place) -> dict:
     wrong = [f"{m.name} on rank {m.rank}: {m.after}, not {m.expected}" for m in seen if not m.right]
     assert not wrong, "; ".join(wrong)
     return {"runs": len(seen)}
-
-
-def schedules(place: Place) -> dict:
-    """All of the catalogue that needs no switch: equal to torch's own collective bit for bit, where sums are exact."""
-    texts = [str(s) for s in _catalogue(place.nranks)]
-    with place.ranks(timeout=60.0) as ranks:
-        wrong = sorted({text for found in ranks.run(differences, texts) for text in found})
-    assert not wrong, "; ".join(wrong)
-    return {"schedules": len(texts), "sizes": len(SIZES)}
-
-
-def _catalogue(nranks: int) -> list[Schedule]:
-    found = []
-    for (collective, _), build in CATALOGUE.items():
-        rooted = collective in ("broadcast", "reduce", "scatter", "gather")
-        found += [
-            build(nranks=nranks, **({"root": r} if rooted else {})) for r in ({0, nranks - 1} if rooted else (0,))
-        ]
-    return [s for s in found if not s.nswitches]  # a switch is not played by sends
-
-
-def differences(texts: list[str]) -> list[str]:
-    """Inside ranks: the schedules that give this rank other bits than torch, in float32 or int64."""
-    wrong = []
-    for text, size, dtype in itertools.product(texts, SIZES, (torch.float32, torch.int64)):
-        s = Schedule.parse(text)
-        x = _numbers(s, size, dtype)
-        got, want = execute(s, x), _torchs(s, x.clone())
-        if not (got is want is None or (got is not None and want is not None and torch.equal(got, want))):
-            wrong.append(f"{s.collective} {s.algorithm}, {size} elements of {dtype}")
-    return wrong
-
-
-def _numbers(s: Schedule, size: int, dtype: torch.dtype) -> torch.Tensor:
-    """Small whole numbers, different on every rank, in the shape that this rank gives to the collective."""
-    parts = s.collective in ("reduce_scatter", "all_to_all") or (
-        s.collective == "scatter" and dist.get_rank() == s.root
-    )
-    count = size * (s.nranks if parts else 1)
-    return ((torch.arange(count) * 7 + dist.get_rank() * 5) % 17 - 8).to(dtype)
-
-
-def _torchs(s: Schedule, x: torch.Tensor) -> torch.Tensor | None:
-    """What torch's own collective gives this rank."""
-    n, at_root = s.nranks, dist.get_rank() == s.root
-    match s.collective:
-        case "all_reduce":
-            dist.all_reduce(x)
-        case "broadcast":
-            dist.broadcast(x, s.root)
-        case "reduce":
-            dist.reduce(x, s.root)
-            return x if at_root else None
-        case "all_gather":
-            parts = [torch.empty_like(x) for _ in range(n)]
-            dist.all_gather(parts, x)
-            return torch.cat(parts)
-        case "gather":
-            parts = [torch.empty_like(x) for _ in range(n)] if at_root else None
-            dist.gather(x, parts, s.root)
-            return torch.cat(parts) if at_root else None
-        case "reduce_scatter":
-            y = x.new_empty(x.numel() // n)
-            dist.reduce_scatter(y, list(x.chunk(n)))
-            return y
-        case "scatter":
-            y = x.new_empty(x.numel() // n) if at_root else torch.empty_like(x)
-            dist.scatter(y, list(x.chunk(n)) if at_root else None, s.root)
-            return y
-        case "all_to_all":
-            y = torch.empty_like(x)
-            dist.all_to_all_single(y, x)
-            return y
-    return x
 
 
 def shared(place: Place) -> dict:

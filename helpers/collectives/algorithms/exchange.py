@@ -63,7 +63,7 @@ def one_shot(nranks: int) -> Schedule:
     """Every rank reads the whole buffer of every other rank and adds it up in registers, then into its own buffer.
 
     The registers of rank r are place P + r: a place that many may add into at once, as into a switch, since the inputs must stay
-    as they are until all have read them. So no send and receive can play it: it takes loads from a peer's memory.
+    as they are until all have read them. A GPU does this by loads from its peers' memory; `execute` by messages into a buffer.
 
     Steps: 2
     Moves: P-1

@@ -3,7 +3,8 @@
 A rank sends its data up once and gets the sum down once, so neither steps nor bytes grow with P. A switch is a place beyond the
 ranks: empty before, owed nothing after; many may add into it at once, and it has a port for every peer.
 Source: NVIDIA/nccl src/device/all_reduce.h (NCCL_ALGO_NVLS), since 2.17; Graham et al., "Scalable hierarchical aggregation
-protocol (SHArP)", 2016. No send and receive can play these: they need the switch. Chapters: inside-nccl, hierarchy.
+protocol (SHArP)", 2016. These need the switch: where `execute` plays them, ranks do its work, and the times are no switch's.
+Chapters: inside-nccl, hierarchy.
 """
 
 from __future__ import annotations
