@@ -45,7 +45,7 @@ def squares(fig, size):
 
 
 def test_a_line_is_as_wide_as_the_larger_of_its_two_directions():
-    one = lines(two_nodes({"Panel": {(0, 1): 100, (1, 0): 400, (2, 3): 200}}, 2, "A finding"))
+    one = lines(two_nodes({"Panel": {(0, 1): 400, (1, 0): 100, (3, 2): 200}}, 2, "A finding"))
     assert sorted(line.width for line in one) == [5, 10]
 
 
