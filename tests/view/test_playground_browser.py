@@ -226,6 +226,11 @@ def test_steps_are_made_doubled_and_removed_and_all_of_it_undone(open_playground
         press(page, "Redo")
         assert written(page) == text
     assert page.get_by_role("button", name="Redo").is_disabled()
+    spot(page, 0).focus()
+    page.keyboard.press("Control+z")
+    assert written(page) == seen[1]
+    page.keyboard.press("Control+Shift+Z")
+    assert written(page) == seen[0]
 
 
 def test_a_schedule_typed_with_plain_arrows(open_playground):
@@ -450,6 +455,7 @@ def test_another_size_or_network_changes_the_time_only(open_playground):
     choose(page, "Network", "pcie-5")
     assert len({before, middle, figure(page, "Time")}) == 3
     assert written(page) == "\n".join(str(RING).splitlines()[1:])
+    assert page.get_by_role("button", name="Undo").is_disabled()  # the schedule is the same
 
 
 def test_a_link_brings_everything_back(open_playground):

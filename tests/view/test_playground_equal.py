@@ -97,13 +97,15 @@ def damaged(rng: random.Random, s: Schedule) -> str:
     words = text.split(" ")
     at = rng.randrange(len(words))
     wrong = ["0:0=1", "0-1", ":", "0:1⇒", "x:0→1", "0:a→1", "0:0→1→2", "0:9→1", "0:0→9", "99:0→1", "0:1⇒1", "1:0>1"]
-    kind = rng.randrange(4)
+    kind = rng.randrange(5)
     if kind == 0:
         words[at] = rng.choice(wrong)
     elif kind == 1:
         words.insert(at, words[at].split("\n")[0])  # twice in one step
     elif kind == 2:
         words.insert(at, "\n\n  ")
+    elif kind == 3:
+        words[at:at] = rng.sample(wrong, 2)  # the first of them is the one to name
     text = " ".join(words)
     return f"{str(s).splitlines()[0]}\n{text}" if rng.random() < 0.3 else text
 

@@ -40,7 +40,12 @@ export function furnish(does, { live, bar, board, details }) {
     h("div", { class: "bim-panel" }, h("p", { class: "bim-title" }, "The schedule, a line a step"), text, problem,
       h("p", { class: "bim-note" }, "chunk:sender⇒receiver is added (type =>), chunk:sender→receiver overwrites (type ->)")),
     h("div", { class: "bim-panel" }, h("p", { class: "bim-title" }, "Does it keep the promise?"), h("div", { class: "bim-judged" }, check, verdict), figures));
-  const root = h("div", { class: "bim-playground bim-widget" }, h("div", { class: "bim-body" },
+  const shortcut = (event) => { // in the text box, undoing is the box's own
+    if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z" || event.target === text) return;
+    event.preventDefault();
+    (event.shiftKey ? does.redo : does.undo)();
+  };
+  const root = h("div", { class: "bim-playground bim-widget", keydown: shortcut }, h("div", { class: "bim-body" },
     controls, stage, sentence, moves, h("div", { class: "bim-tools bim-steps" }, Object.values(tools)), bar, editor, time.node, links, details, said));
   return { root, controls, stage, memory, topology, time, adds, sentence, moves, tools, text, problem, check, verdict, figures, live: said, notice };
 }

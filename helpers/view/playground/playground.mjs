@@ -91,7 +91,7 @@ function render({ model, el }) {
       edit(emptied(reshaped(ui.s, { collective, nranks, root, ...(nchunks && { nchunks }) })), 0, `Target: ${found.title}.`);
       does.adds(byAdding(found));
     },
-    price(change) { Object.assign(ui, change); edit(ui.s, at.here()); },
+    price(change) { Object.assign(ui, change); take(ui.s, at.here()); world.share(); },
     copyLink() { history.replaceState(null, "", world.anchor()); copy(location.href, "Link", parts.notice); },
     copyPython: () => copy(cellText(ui.s, ui.nbytes, ui.link), "Python", parts.notice),
     first: () => step(() => move.to(0)), last: () => step(() => move.to(ui.s.steps.length)),
