@@ -1,9 +1,14 @@
 """Widgets without a kernel: their code and the schedules as plain scripts, and directives that put them into prose.
 
 ```{player} all_reduce ring
-:nranks: 4
+:nranks: 8
 :nbytes: 64 MiB
+:link: nvlink-4
+:gpus: 4
+:across: infiniband-ndr
+:versus: hierarchical
 ```
+Or, of a real run of the same schedule, `:recorded: trace-ring-cpu` instead of a size and links. All options: `player_spec`, `resolve`.
 
 ```{primitive} all_gather
 :nranks: 4

@@ -39,7 +39,7 @@ export function nodesLayout(s, link, width, height) {
   const size = Math.min(28, pitch - 4);
   const edge = deep / 2 - EDGE;
   const row = edge - (across ? NIC + 8 : 8) - size / 2;
-  const room = row - size / 2 + deep / 2 - 8;
+  const room = row - size / 2 + deep / 2 - 8 - size / 3; // a chunk that rides on the outermost arch stays in the picture
   const arch = (far) => Math.min(room, 12 + 0.24 * pitch * far);
   const back = row - size / 2 - arch(gpus - 1) - 6;
   const along = (i) => (i - (gpus - 1) / 2) * pitch;

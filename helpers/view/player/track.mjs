@@ -28,12 +28,11 @@ export const provenance = ({ source, date, label, machine }) =>
 
 // does: { mode, load, hold(position), drop(step) }; end: seconds at the right end of the axis. -> { nodes, redraw(wide), show }
 export function track(view, does, { name = "", end, tall }) {
-  const titled = (text) => (name ? `${name}: ${text[0].toLowerCase()}${text.slice(1)}` : text);
   const numbers = modes("What cells show", ["Slots", "Numbers"], (on) => does.mode(on ? "numbers" : "slots"));
   const loads = modes("What links show", ["Now", "So far"], does.load);
-  const memory = panel("memory", titled("Who holds what?"), numbers.node);
-  const topology = panel("topology", titled("Who sends to whom?"), loads.node);
-  const time = panel("time", titled(view.real ? "When, by the model?" : "When?"));
+  const memory = panel("memory", name ? `${name} holds` : "Who holds what?", numbers.node);
+  const topology = panel("topology", name ? `${name} sends` : "Who sends to whom?", loads.node);
+  const time = panel("time", view.real ? "When, by the model?" : name ? `${name}: when?` : "When?");
   const real = view.real && panel("time", "When, in the recorded run?");
   const panels = [memory, topology, time, real].filter(Boolean);
   let drawings = [];
