@@ -6,6 +6,7 @@ import { carried, loadText } from "../../helpers/view/player/load.mjs";
 import { layout } from "../../helpers/view/player/layout.mjs";
 import { compute } from "../../helpers/view/player/model.mjs";
 import { encode, decode, python } from "../../helpers/view/player/permalink.mjs";
+import { NIC } from "../../helpers/view/player/nodes.mjs";
 import { price } from "../../helpers/view/player/price.mjs";
 import { filled } from "../../helpers/view/player/session.mjs";
 import { parse } from "../../helpers/view/player/text.mjs";
@@ -77,6 +78,7 @@ test("every rank, NIC and path of nodes lies inside the picture", () => {
     const all = [...map.nodes, ...map.nics, ...s.steps[0].flatMap(({ src, dst }) => map.curve(src, dst))];
     assert.ok(all.every(inside), `${nranks} ranks in nodes of ${gpus}, ${width} wide`);
     assert.equal(map.nics.length, nranks);
+    map.nics.forEach((a, i) => map.nics.slice(i + 1).forEach((b) => assert.ok(Math.max(Math.abs(a.x - b.x), Math.abs(a.y - b.y)) >= NIC)));
     map.nodes.forEach((a, i) => map.nodes.slice(i + 1).forEach((b) => assert.ok(Math.max(Math.abs(a.x - b.x), Math.abs(a.y - b.y)) >= map.size)));
   }
 });
@@ -87,6 +89,7 @@ test("a rank that neither sends nor receives is idle; two things at once count o
   assert.deepEqual([0, 1, 2].map((rank) => idle(line, rank, 6)), [0, 0, 1]);
   assert.equal(idle(modelled(price(of(3, "0:0→1\n0:1→2"), 16, LINK, 1), 3), 0, 6), 0.5);
   assert.equal(idle(line, 2, 0), 0);
+  assert.equal(idle(modelled(price(of(3, "0:0→1 0:1→0\n0:1→2"), 16, LINK, 1), 3), 0, 6), 0.5);
 });
 
 const TREE = "all_reduce binomial nranks=2 nchunks=1 root=-\n0:1⇒0\n0:0→1";
@@ -105,6 +108,12 @@ test("a step is late when it took over a quarter longer than the model's", () =>
   assert.deepEqual(bars.map((bar) => bar.late), [false, true]);
   assert.deepEqual(bars[1].recv, [3, 6.8]); // the receive was posted at 0, the send at 3
   assert.ok(Math.abs(seconds - 6.8) < 1e-9);
+});
+
+test("of a late step, only what was not there by then is marked", () => {
+  const s = of(4, "0:0→1 0:2→3");
+  const real = { seconds: 9, messages: [[1, 0, 1, 0, 3 * NS, 0, 3 * NS], [1, 2, 3, 0, 9 * NS, 0, 9 * NS]] };
+  assert.deepEqual(recorded(real, price(s, 16, LINK, 1), 4).bars.map((bar) => bar.late), [false, true]);
 });
 
 test("words put the run beside the model", () => {
