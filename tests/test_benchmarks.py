@@ -8,10 +8,11 @@ import sys
 import psutil
 import pytest
 
-from benchmarks import faults, matrix, notes, peers, ranks, samples, schedules, sessions
+from benchmarks import algorithms, emulator, faults, matrix, notes, peers, ranks, samples, schedules, sessions
 from benchmarks.launchers import CELLS, OURS, PEERS, SPAWN, Launcher
 from benchmarks.notebook import MARK, CellFailed
 from helpers.collectives import CATALOGUE
+from helpers.ranks import Timing
 
 SESSION = "BYTES_IN_MOTION_TEST_SESSION"  # conftest.py sets it
 HANGING = Launcher("hangs", "", "", "import time; time.sleep(600)", "", "pass", "pass")
@@ -36,6 +37,8 @@ def test_a_median_stands_between_the_bounds_that_hold_it_in_95_cases_of_100():
         (notes.main, {"npairs": 0}, "pairs must be at least 1, got 0"),
         (notes.main, {"calls": -1}, "calls must be at least 1, got -1"),
         (faults.main, {"rounds": 0}, "rounds must be at least 1, got 0"),
+        (algorithms.main, {"collective": "all"}, "collective is one of all_reduce, .*, got 'all'"),
+        (algorithms.main, {"reps": 0}, "reps must be at least 1, got 0"),
         (faults.main, {"only": "deaths,births"}, "--only takes deaths, .*leaks, got 'births'"),
     ],
 )
@@ -224,3 +227,41 @@ def test_every_entry_is_built_proved_and_priced(capsys):
     assert head.startswith("6 ranks; seconds") and slowest.startswith("slowest: ")
     assert [tuple(row.split()[:2]) for row in rows] == list(CATALOGUE)
     assert rows[0].split()[-1] == "60"  # 2(P-1) steps of P transfers
+
+
+@pytest.mark.parametrize("collective", ["all_reduce", "all_gather", "scatter", "all_to_all"])
+def test_every_schedule_is_paired_with_torchs_own_call(collective, capsys):
+    algorithms.main(collective, begin=1024, end=4096, ranks=2, backend="gloo", reps=2)
+    first, *sizes = capsys.readouterr().out.splitlines()
+    assert first.startswith(f"{collective} on 2 ranks, gloo, CPU; torch ")
+    assert [line.split(":")[0] for line in sizes[:2]] == ["1 KiB", "4 KiB"]
+    rows = [line.split() for line in sizes[3:]]
+    names = [name for kind, name in CATALOGUE if kind == collective]
+    assert [row[0].rstrip("*") for row in rows] == names and all(len(row) == 5 for row in rows)
+    switched = {name + "*" for name in names if CATALOGUE[collective, name](nranks=2).nswitches}
+    assert {row[0] for row in rows if row[0].endswith("*")} == switched
+    assert all(float(cell.strip("()")) > 0 for row in rows for cell in row[1:])
+
+
+def test_the_emulator_is_compared_with_the_model_for_every_algorithm(monkeypatch, capsys):
+    monkeypatch.setattr(emulator, "SIZES", (1024, 4 * 2**20))
+    monkeypatch.setattr(emulator, "REPS", 1)
+    emulator.main(1, 1000)
+    head, sizes, *rows, fitted = capsys.readouterr().out.splitlines()
+    assert head.startswith("4 ranks, gloo, CPU, emulated link: 1 ms, 1 GB/s") and sizes.split() == [
+        "1",
+        "KiB",
+        "4",
+        "MiB",
+    ]
+    assert [row.split()[0] for row in rows] == ["message", "dist.all_reduce", *emulator.schedules()]
+    assert {"ring", "binomial", "double-tree"} < set(emulator.schedules()) and fitted.startswith(
+        "fit_link / set: alpha "
+    )
+
+
+def test_a_ratio_is_torchs_time_over_ours():
+    torchs, ours = Timing(min=2.0, median=3.0, reps=5), Timing(min=4.0, median=2.0, reps=5)
+    assert algorithms.ratios([{"torch": torchs, "ring": ours}], "ring") == ["1.50 (0.50)"]
+    text = algorithms.table({"": ["1 KiB"], "ring": ["1.50 (0.50)"]})
+    assert text.splitlines() == ["             1 KiB", "ring   1.50 (0.50)"]

@@ -111,8 +111,10 @@ def _bench(options: argparse.Namespace, call: Call, nranks: int, label: str, say
 
 
 def _record(names: list[str]) -> int:
-    for name in names or TRACES:
-        print(*record_traces([name]), flush=True)
+    if place := launched():
+        raise ValueError(f"record starts ranks of its own, 4 on the CPU: run it alone, this is {place}")
+    for line in record_traces(names):
+        print(line, flush=True)
     return 0
 
 

@@ -8,7 +8,7 @@ are named: `... record trace-late-emulated`) and writes them under recorded/.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -177,8 +177,8 @@ TRACES = {
 }
 
 
-def record_traces(names: Iterable[str] = ()) -> list[str]:
-    """Measure these traces (all, if none is named) and write them under recorded/; returns a line for each.
+def record_traces(names: Iterable[str] = ()) -> Iterator[str]:
+    """Measure these traces (all, if none is named) and write them under recorded/, one after another; a line for each.
 
     ValueError for a name that is not in TRACES, before anything is measured.
     """
@@ -186,7 +186,7 @@ def record_traces(names: Iterable[str] = ()) -> list[str]:
     for name in names:
         if name not in TRACES:
             raise ValueError(f"no trace {name!r}: there is {', '.join(TRACES)}")
-    return [_recorded(name, TRACES[name]) for name in names]
+    return (_recorded(name, TRACES[name]) for name in names)
 
 
 def _recorded(name: str, trace: Trace) -> str:

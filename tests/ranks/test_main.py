@@ -12,7 +12,7 @@ import torch
 
 from helpers.collectives import PRIMITIVES, primitive
 from helpers.ranks import __main__ as module
-from helpers.ranks import columns, primitives
+from helpers.ranks import columns, primitives, recorded
 from helpers.ranks.columns import ITEM, TESTED, Line, Side, measure, sizes
 from helpers.ranks.timing import Timing
 
@@ -46,6 +46,18 @@ def test_bench_prints_a_row_for_every_size():
     assert {len(row) for row in rows} == {15}
     assert shown.stdout.count("# Out of bounds values : 0 OK") == 2
     assert "# all_reduce by torch on 2 ranks, gloo, CPU" in shown.stdout
+
+
+def test_record_measures_the_named_traces_again(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(recorded, "FOLDER", tmp_path)
+    assert module.main(["record", "trace-ring-emulated"]) == 0
+    assert re.fullmatch(
+        r"trace-ring-emulated: [\d.]+ ms, 24 messages on 4 ranks, gloo, CPU, .*\n", capsys.readouterr().out
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["trace-ring-emulated.json"]
+    assert module.main(["record", "trace-ring-emulated", "ring"]) == 2, "told before anything is measured"
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("helpers.ranks: no trace 'ring': there is trace-ring-cpu, ")
 
 
 @pytest.mark.parametrize("collective", TESTED)

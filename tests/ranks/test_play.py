@@ -203,12 +203,18 @@ def test_a_switch_may_be_used_again(pools):
     assert pools[3].run(labs.differences, cases) == [[]] * 3
 
 
-def test_a_move_reads_what_the_last_step_left(pools):
-    """Rank 0 hosts the switch's only chunk. In the second step its slot is handed out and overwritten at once."""
-    s = Schedule.parse(
-        "broadcast swap nranks=2 nchunks=1 root=0 nswitches=2\n0:0→2\n0:2→3\n0:3→1 0:2→3\n0:3→2 0:2→3\n0:2→0"
-    )
-    assert pools[2].run(labs.differences, [labs.Case(str(s), (n,)) for n in (1, 2, 9)]) == [[]] * 2
+@pytest.mark.parametrize(
+    "nranks, nswitches, steps",
+    [
+        (2, 1, "0:1→2\n0:0→2 0:2→0\n0:2⇒1 0:2⇒0"),  # rank 0 hosts the switch: two moves change places
+        (2, 1, "0:0→2\n0:1→0\n0:1→2 0:2→0\n0:2⇒0\n0:0→1"),  # a message arrives where a move reads
+        (3, 0, "0:0→1 0:1→0\n0:2⇒0\n0:1⇒0\n0:0→1 0:0→2"),  # two ranks change places
+    ],
+)
+def test_a_slot_that_is_read_and_overwritten_in_one_step_is_read_first(pools, nranks, nswitches, steps):
+    s = Schedule.parse(f"all_reduce swaps nranks={nranks} nchunks=1 root=- nswitches={nswitches}\n{steps}")
+    cases = [labs.Case(str(s), (n,)) for n in (1, 9, 2**21)]
+    assert pools[nranks].run(labs.differences, cases) == [[]] * nranks
 
 
 def test_the_same_inputs_give_the_same_bits_and_another_algorithm_others(pools):
