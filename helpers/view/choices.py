@@ -27,7 +27,7 @@ SYMBOLS = (
     "star",
     "hexagon",
 )  # repeats what the colour says
-BELOW = {"orientation": "h", "x": 0, "y": -0.2, "yanchor": "top"}  # a legend that fits a phone
+BELOW = {"orientation": "h", "x": 0, "y": -0.25, "yanchor": "top"}  # a legend that fits a phone
 
 
 class Cost(NamedTuple):
@@ -37,6 +37,7 @@ class Cost(NamedTuple):
     latencies: float
     buffers: float
     switch: bool = False  # needs a switch that adds
+    place: str = "bottom center"  # of its label, seen from the point
 
 
 class Win(NamedTuple):
@@ -59,7 +60,8 @@ class Growth(NamedTuple):
 def plane(costs: Sequence[Cost], title: str) -> go.Figure:
     """Every algorithm as a point: latencies to the right, bytes upwards, both logarithmic. A line joins those that win at some size."""
     _some("a plane of costs", costs)
-    figure = go.Figure(layout=go.Layout(template=plotly_template(), title=title, showlegend=True, legend=BELOW))
+    layout = go.Layout(template=plotly_template(), title=title, showlegend=True, legend=BELOW, height=520)
+    figure = go.Figure(layout=layout)
     best = winning([cost for cost in costs if not cost.switch])
     line = {"color": colour("accent"), "dash": "dot", "width": 2}
     figure.add_trace(_costs("wins at some size", best, mode="lines", line=line, hoverinfo="skip"))
@@ -90,17 +92,15 @@ def _turns(a: Cost, b: Cost, c: Cost) -> bool:
 
 
 def _labelled(name: str, costs: Sequence[Cost], symbol: str) -> go.Scatter:
-    """Algorithms of one cost share a label; labels at one height stand above and below in turn."""
-    at = sorted({(cost.buffers, cost.latencies) for cost in costs})
-    names = {spot: ", ".join(c.name for c in costs if (c.buffers, c.latencies) == spot) for spot in at}
-    places = [
-        ("bottom center", "top center")[i % 2]
-        for _, row in groupby(at, key=lambda spot: round(spot[0], 1))
-        for i, _ in enumerate(row)
-    ]
-    spots = [Cost(names[spot], spot[1], spot[0]) for spot in at]
+    """Algorithms of one cost share a point and its label, which stands where the first of them wants it."""
+    rows = groupby(sorted(costs, key=lambda c: c[1:3]), key=lambda c: c[1:3])
+    spots = [first._replace(name=", ".join([first.name, *(c.name for c in others)])) for _, (first, *others) in rows]
     marker = {"symbol": symbol, "size": 9, "color": colour("ink"), "line": {"width": 2, "color": colour("ink")}}
-    text = {"text": [spot.name for spot in spots], "textposition": places, "textfont": {"size": 11}}
+    text = {
+        "text": [spot.name for spot in spots],
+        "textposition": [spot.place for spot in spots],
+        "textfont": {"size": 11},
+    }
     text["hovertext"] = [f"{c.name}: {c.latencies:g} latencies, {c.buffers:.4g} buffers" for c in spots]
     text["hovertemplate"] = "%{hovertext}<extra></extra>"
     return _costs(name, spots, mode="markers+text", marker=marker, cliponaxis=False, **text)
@@ -127,7 +127,7 @@ def winners(wins: Sequence[Win], title: str) -> go.Figure:
     _some("a map of winners", wins)
     rows = [str(nranks) for nranks in dict.fromkeys(win.nranks for win in wins)]
     layout = go.Layout(
-        template=plotly_template(), title=title, showlegend=True, legend=BELOW, height=140 + 20 * len(rows)
+        template=plotly_template(), title=title, showlegend=True, legend=BELOW, height=240 + 22 * len(rows)
     )
     figure = go.Figure(layout=layout)
     for i, name in enumerate(dict.fromkeys(win.name for win in wins)):

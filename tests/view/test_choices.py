@@ -45,9 +45,9 @@ def test_points_of_one_cost_share_a_label_and_a_switch_is_no_rival():
     assert "<td>both, same</td><td>12 latencies, 2 buffers</td>" in chart(figure, "plane", "a caption")["text/html"]
 
 
-def test_labels_at_one_height_take_turns():
-    row = trace(plane([Cost(name, 2 ** (i + 1), 2) for i, name in enumerate("abcd")], "A finding"), "ranks add")
-    assert row.textposition == ("bottom center", "top center", "bottom center", "top center")
+def test_a_label_stands_where_it_is_wanted():
+    row = trace(plane([Cost("a", 2, 2, place="top right"), Cost("b", 2, 2), Cost("c", 1, 9)], "A finding"), "ranks add")
+    assert (row.text, row.textposition) == (("c", "a, b"), ("bottom center", "top right"))
 
 
 def test_a_map_has_a_mark_for_every_winner_and_rows_in_the_order_given():
