@@ -119,11 +119,10 @@ def _buffers(s: Schedule, nbytes: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def _run(s: Schedule, given: torch.Tensor, out: torch.Tensor, emulated: bool, late: Late | None) -> _Run:
-    dist.barrier()
-    start = clock.start()
     watch = NetworkWatch() if emulated else StreamWatch() if given.is_cuda else HostWatch()
     stamps = Stamps(watch, late)
-    with clock.model(start):
+    dist.barrier()
+    with clock.model(clock.start()):
         began = watch.now()
         play(s, given, out, stamps.post)
         ended = watch.now()

@@ -9,6 +9,7 @@ import torch.distributed as dist
 
 from helpers.collectives import CATALOGUE, Schedule, ScheduleError, Transfer
 from helpers.ranks import RankError, Ranks, execute
+from helpers.ranks.buffers import Buffers
 
 
 @pytest.mark.parametrize("n", [2, 3, 4])
@@ -58,6 +59,19 @@ def test_a_wrong_result_would_be_seen(pools):
             labs.torch_result = original
 
     assert pools[2].run(compare) == [3, 3], "to a new tensor, to another, in place"
+
+
+@pytest.mark.parametrize("numel", [0, 1, 5, 8, 97])
+def test_chunks_are_cut_as_tensor_split_cuts(numel):
+    whole, part = torch.arange(float(numel)), torch.arange(4.0 * numel)
+    ring, scatter = CATALOGUE["all_reduce", "ring"](nranks=8), CATALOGUE["reduce_scatter", "bidirectional"](nranks=4)
+    slots = Buffers(ring, 3, whole, None).slots[3]
+    assert [slot.tolist() for slot in slots] == [piece.tolist() for piece in torch.tensor_split(whole, ring.nchunks)]
+    pieces = [p for mine in part.chunk(4) for p in torch.tensor_split(mine, scatter.nchunks // 4)] if numel else []
+    assert scatter.nchunks == 8
+    assert [slot.tolist() for slot in Buffers(scatter, 3, part, None).slots[3]][: len(pieces)] == [
+        p.tolist() for p in pieces
+    ]
 
 
 def test_both_ring_conventions_reduce_to_the_same_bits(pools):
