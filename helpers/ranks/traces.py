@@ -59,6 +59,8 @@ def traced(ranks: Ranks, schedule: Schedule, nbytes: int, reps: int = 7, late: L
 
 def _check(ranks: Ranks, s: Schedule, nbytes: int, reps: int, late: Late | None) -> None:
     check(s)
+    if ranks.nranks < 2:
+        raise ValueError(f"messages need two ranks or more, these are {ranks.label}")
     if s.nranks != ranks.nranks:
         raise ScheduleError(f"this schedule is for {s.nranks} ranks, these are {ranks.nranks}")
     if s.nswitches:
