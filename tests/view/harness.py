@@ -21,6 +21,7 @@ const BytesInMotion = { define: (kind, widget) => { BytesInMotion.widget = widge
 function makeModel(state) {
   const hearers = {};
   const model = {
+    open: 0, // questions without an answer yet
     get: (key) => state[key],
     set(key, value) { if (state[key] === value) return; state[key] = value; (hearers["change:" + key] ?? []).forEach((f) => f()); },
     on: (event, f) => { (hearers[event] ??= []).push(f); },
@@ -35,7 +36,8 @@ function makeModel(state) {
       const { schedule: text, before, after, factor, promise } = spec;
       const own = text ? { text, before, after, factor, promise } : found(spec);
       const trace = own && { ...own, ...(spec.rival && { versus: found(spec.rival) }) };
-      setTimeout(() => model.set("trace", trace ?? { error: "no such schedule" }), 5);
+      model.open += 1;
+      setTimeout(() => { model.open -= 1; model.set("trace", trace ?? { error: "no such schedule" }); }, 5);
     },
   };
   return model;
@@ -70,6 +72,11 @@ window.models = [...document.querySelectorAll(".bim-mount")].map((el) => {{
   return model;
 }});
 </script></body></html>"""
+
+
+def answered(page) -> None:
+    """Wait until every player has the answer to what it asked last."""
+    page.wait_for_function("models.every((model) => !model.open)")
 
 
 def write(path: Path, specs: list[dict], **options: object) -> str:

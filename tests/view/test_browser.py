@@ -168,7 +168,7 @@ def test_every_control_of_the_sentence(open_player):
         ("Algorithm", "flat"),
     ]:
         choose(name, option)
-        page.wait_for_timeout(50)
+        harness.answered(page)
         seen.add(page.locator(".bim-panel-time").inner_html())
         assert page.evaluate("document.activeElement.getAttribute('aria-label')") == name  # focus stays
     assert len(seen) == 5
@@ -186,11 +186,11 @@ def test_every_schedule_of_the_catalogue_plays(open_player):
     for collective, algorithm in CATALOGUE:
         for nranks in (2, 16):
             page.get_by_role("combobox", name="Collective").select_option(collective)
-            page.wait_for_timeout(15)
+            harness.answered(page)
             page.get_by_role("combobox", name="Algorithm").select_option(algorithm)
-            page.wait_for_timeout(15)
+            harness.answered(page)
             page.get_by_role("combobox", name="Number of ranks").select_option(str(nranks))
-            page.wait_for_timeout(30)
+            harness.answered(page)
             switches = CATALOGUE[collective, algorithm](nranks=nranks).nswitches
             assert page.locator(".bim-topology .bim-badge").count() == nranks + switches
             press(page, "Last step")

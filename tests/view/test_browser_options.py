@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import harness
 import pytest
 from playwright.sync_api import Page, expect
 from test_browser import AXE, figure, lead, open_player, position, press, said, tick
@@ -26,7 +27,7 @@ def spec(what: str, nranks: int = 4, **options: object) -> dict:
 
 def choose(page: Page, name: str, option: str) -> None:
     page.get_by_role("combobox", name=name, exact=True).select_option(label=option)
-    page.wait_for_timeout(40)
+    harness.answered(page)
 
 
 def offers(page: Page, name: str) -> list[str]:
@@ -48,7 +49,7 @@ def reopened(page: Page) -> None:
     page.goto("about:blank")
     page.goto(link)
     page.locator(".bim-sentence strong").wait_for()
-    page.wait_for_timeout(60)
+    harness.answered(page)
 
 
 def rows(page: Page, summary: str) -> list[list[list[str]]]:
