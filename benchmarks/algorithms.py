@@ -13,7 +13,8 @@ segments, at most 1 MiB each, of which one travels while the other is added. So 
 one after another in pairs, be it for 64 MiB or for 4 bytes: 12 at P = 4. A binomial tree passes 2 ceil(log2 P) messages in a row,
 4 at P = 4, and recursive doubling 2. Where a message costs the same however short it is, fewer of them win; NCCL and MPI choose by
 size for that reason. In large buffers bytes decide: both rings move 2(P-1)/P of the buffer, and Gloo's adds while it sends, which
-a schedule played step by step does not. The tree moves the whole buffer in every step, and loses.
+a schedule played step by step does not. The tree moves the whole buffer in every step, and loses. Beside its messages, every step
+of `execute` pays for torch's checks in batch_isend_irecv and for a note of what it waits for: about as much again as bare sends cost.
 An algorithm marked * needs a switch, which ranks play here: its numbers are right, its times are no switch's.
 """
 
