@@ -10,7 +10,7 @@ in place where torch works in place. By default on all GPUs, or on 4 ranks on th
 Why a tree in Python can beat Gloo's C++ at small sizes: Gloo chooses nothing. Whatever the size, its all_reduce is one ring
 (pytorch/gloo, gloo/allreduce.cc: UNSPECIFIED and RING are the same case), and every rank's share of the buffer is cut into at least two
 segments, at most 1 MiB each, of which one travels while the other is added. So with P ranks each sends at least 4(P-1) messages,
-one after another in pairs, be it for 64 MiB or for 4 bytes: 12 at P = 4. A binomial tree passes 2 ceil(log2 P) messages in a row,
+one after another in pairs, and no fewer for 1 KiB: 12 at P = 4. A binomial tree passes 2 ceil(log2 P) messages in a row,
 4 at P = 4, and recursive doubling 2. Where a message costs the same however short it is, fewer of them win; NCCL and MPI choose by
 size for that reason. In large buffers bytes decide: both rings move 2(P-1)/P of the buffer, and Gloo's adds while it sends, which
 a schedule played step by step does not. The tree moves the whole buffer in every step, and loses. Beside its messages, every step

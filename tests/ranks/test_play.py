@@ -21,7 +21,7 @@ def test_the_whole_catalogue_equals_torch_bit_for_bit_to_a_new_tensor_to_another
 
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_every_dtype_and_reduction_that_torch_has(pools, n):
-    cases = labs.typed(n, thin=n < 4)
+    cases = labs.typed(n, thin=n != 3)
     assert {(case.op, case.dtype) for case in cases} == {(op, dtype) for op in labs.DTYPES for dtype in labs.DTYPES[op]}
     assert pools[n].run(labs.differences, cases) == [[]] * n
 
