@@ -24,7 +24,7 @@ def reduce_scatter(nranks: int) -> Schedule:
     Steps: P-1
     Moves: (P-1)/P
     Bottleneck: none: every rank does the same
-    Used by: TPU tori (JAX Pallas)
+    Used by: JAX Pallas, as an example for TPUs
     Chapter: ring
     """
     return _both_ways(ring.reduce_scatter(nranks)).named("reduce_scatter", "bidirectional")
@@ -37,7 +37,7 @@ def all_gather(nranks: int) -> Schedule:
     Steps: P-1
     Moves: (P-1)/P
     Bottleneck: none: every rank does the same
-    Used by: TPU tori (JAX Pallas)
+    Used by: TPUs, with whole chunks in half the steps (How to Scale Your Model)
     Chapter: ring
     """
     return _both_ways(ring.all_gather(nranks)).named("all_gather", "bidirectional")
@@ -50,7 +50,7 @@ def all_reduce(nranks: int) -> Schedule:
     Steps: 2(P-1)
     Moves: 2(P-1)/P
     Bottleneck: none: every rank does the same
-    Used by: TPU tori (JAX Pallas)
+    Used by: TPUs, with whole chunks in half the steps (How to Scale Your Model)
     Chapter: ring
     """
     return _both_ways(ring.all_reduce(nranks)).named("all_reduce", "bidirectional")

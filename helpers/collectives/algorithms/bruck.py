@@ -30,7 +30,7 @@ def all_gather(nranks: int) -> Schedule:
     Steps: ⌈log2 P⌉
     Moves: (P-1)/P
     Bottleneck: none: every rank does the same
-    Used by: MPICH for short messages; not NCCL
+    Used by: MPICH for short messages where P is no power of two; not NCCL
     Chapter: halving-doubling
     """
     return _gathered(nranks).named("all_gather", "bruck")

@@ -50,7 +50,7 @@ def all_reduce(nranks: int) -> Schedule:
     Steps: 2⌊log2 P⌋+2min(1,P-2^⌊log2 P⌋)
     Moves: 2-2/2^⌊log2 P⌋+min(1,P-2^⌊log2 P⌋)
     Bottleneck: with a fold, the partners of the ranks that fold; else none
-    Used by: MPICH for long messages, Gloo's older API; not NCCL
+    Used by: MPICH for all but the shortest messages, Gloo's older API; not NCCL
     Chapter: halving-doubling
     """
     core = _core(nranks)
@@ -66,7 +66,7 @@ def doubled_all_reduce(nranks: int) -> Schedule:
     Steps: ⌊log2 P⌋+2min(1,P-2^⌊log2 P⌋)
     Moves: ⌊log2 P⌋+min(1,P-2^⌊log2 P⌋)
     Bottleneck: with a fold, the partners of the ranks that fold; else none
-    Used by: MPICH for short messages; not NCCL
+    Used by: MPICH for the shortest messages; not NCCL
     Chapter: halving-doubling
     """
     core = _core(nranks)
@@ -103,7 +103,7 @@ def all_gather(nranks: int) -> Schedule:
     Steps: ⌊log2 P⌋+2min(1,P-2^⌊log2 P⌋)
     Moves: (2^⌊log2 P⌋-1+folded(P)+(P-1)min(1,P-2^⌊log2 P⌋))/P
     Bottleneck: with a fold, the partners of the ranks that fold; else none
-    Used by: MPICH for short messages; not NCCL
+    Used by: MPICH for short messages where P is a power of two; not NCCL
     Chapter: halving-doubling
     """
     core, charge = _core(nranks), _in_charge(nranks)

@@ -67,7 +67,7 @@ def reduce_scatter(nranks: int, gpus: int | None = None) -> Schedule:
     Steps: (G-1)+(P/G-1)
     Moves: (P-1)/P
     Bottleneck: the NICs: each rank sends (P/G-1)/P of the buffer across
-    Used by: jobs with a process group inside the node and one across
+    Used by: NCCL's symmetric kernels (flat along rails), jobs with a process group inside the node and one across
     Chapter: hierarchy
     """
     nodes = _nodes(nranks, gpus)
@@ -82,7 +82,7 @@ def all_gather(nranks: int, gpus: int | None = None) -> Schedule:
     Steps: (G-1)+(P/G-1)
     Moves: (P-1)/P
     Bottleneck: the NICs: each rank sends (P/G-1)/P of the buffer across
-    Used by: jobs with a process group inside the node and one across
+    Used by: NCCL's symmetric kernels (with a multicast inside), jobs with a process group inside the node and one across
     Chapter: hierarchy
     """
     nodes = _nodes(nranks, gpus)
