@@ -17,7 +17,7 @@ import torch.distributed as dist
 from helpers.collectives import Schedule
 from helpers.facts import Link
 from helpers.facts.fit import fit
-from helpers.units import KIB, MIB, Bandwidth
+from helpers.units import KIB, MIB, Bandwidth, nbytes_text, seconds_text
 
 from . import inside
 from .nic import aside
@@ -26,6 +26,7 @@ from .pool import Ranks
 from .ports import clock
 
 PING_PONG_SIZES = tuple(KIB * 4**k for k in range(8))  # 1 KiB to 16 MiB
+TRIES = 3
 
 
 class Timing(NamedTuple):
@@ -136,8 +137,15 @@ def fit_link(ranks: Ranks, busy: bool = False, sizes: Sequence[int] = PING_PONG_
     """In the notebook: alpha and bandwidth of these ranks, fitted to measured messages: what a lab predicts with.
 
     busy: measured while every rank sends at once; on a machine with fewer cores than ranks that is another link.
+    Times that fall as messages grow are another program's doing: then all are measured again. RuntimeError when that goes on.
     """
-    seconds = ranks.run(messages, list(sizes), busy)[0]
-    alpha, beta = fit(sizes, seconds)
     how = "all ranks sending at once" if busy else "ping-pong"
-    return Link(max(alpha, 0.0), Bandwidth(1 / beta, "one way", "GPU", "fitted"), f"{ranks.label}, {how}")
+    for _ in range(TRIES):
+        seconds = ranks.run(messages, list(sizes), busy)[0]
+        alpha, beta = fit(sizes, seconds)
+        if beta > 0:
+            return Link(max(alpha, 0.0), Bandwidth(1 / beta, "one way", "GPU", "fitted"), f"{ranks.label}, {how}")
+    times = ", ".join(f"{nbytes_text(n)} {seconds_text(t)}" for n, t in zip(sizes, seconds, strict=True))
+    raise RuntimeError(
+        f"no link can be fitted: more bytes took less time, {TRIES} times in a row, at last {times}. Is the machine busy?"
+    )

@@ -95,3 +95,25 @@ def test_ping_pong_carries_the_ball(two):
         return ball.tolist()
 
     assert two.run(f) == [[0] * 4] * 2
+
+
+class Told:
+    """Stands in for ranks: hands out what messages took, one series after another."""
+
+    label = "told"
+
+    def __init__(self, *series):
+        self.series = iter(series)
+
+    def run(self, fn, *args):
+        return [next(self.series)]
+
+
+def test_times_that_fall_are_measured_again():
+    sizes = [2**10, 2**20, 2**24]
+    rising, falling = [1e-3, 2e-3, 20e-3], [9e-3, 2e-3, 1e-3]
+    assert fit_link(Told(falling, falling, rising), sizes=sizes) == fit_link(Told(rising), sizes=sizes)
+    with pytest.raises(
+        RuntimeError, match=r"more bytes took less time, 3 times in a row, at last 1 KiB 9 ms, .* busy\?"
+    ):
+        fit_link(Told(falling, falling, falling), sizes=sizes)
