@@ -14,9 +14,7 @@ import torch.distributed as dist
 def double_tree(size):
     """The parents in both trees, -1 at a root. The second is the first mirrored, or for an odd size shifted by one rank."""
     first, second = [-1], [-1] * size
-    for rank in range(
-        1, size
-    ):  # the lowest set bit is cleared and the next one set; beyond the last rank, only cleared
+    for rank in range(1, size):  # clear the lowest set bit and set the next; beyond the last rank, only clear
         up = (rank ^ (bit := rank & -rank)) | 2 * bit
         first.append(up if up < size else rank ^ bit)
     turned = [(rank + 1) % size if size % 2 else size - 1 - rank for rank in range(size)]
