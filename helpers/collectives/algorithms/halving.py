@@ -84,7 +84,7 @@ def reduce_scatter(nranks: int) -> Schedule:
     Steps: ⌊log2 P⌋+2min(1,P-2^⌊log2 P⌋)
     Moves: min(1,P-2^⌊log2 P⌋)+(2^⌊log2 P⌋-1+folded(P))/P
     Bottleneck: with a fold, the partners of the ranks that fold; else none
-    Used by: MPICH for short messages; not NCCL
+    Used by: MPICH for short messages, Gloo's older API; not NCCL
     Chapter: halving-doubling
     """
     core, charge = _core(nranks), _in_charge(nranks)
