@@ -34,8 +34,8 @@ class Links(HTMLParser):
 
     def leads_to(self, fragment: str) -> bool:
         """Is there such an id, or, for a permalink of a widget, so many widgets of its kind?"""
-        kind, n = (re.match(r"(\w+)-(\d+)--", fragment) or [None, None, 0])[1:]
-        return fragment in self.ids or self.mounts[kind] > int(n)
+        permalink = re.match(r"(\w+)-(\d+)--", fragment)
+        return fragment in self.ids or bool(permalink and self.mounts[permalink[1]] > int(permalink[2]))
 
     def handle_data(self, data):
         if self._script and data.strip():
