@@ -20,6 +20,8 @@ KINDS = {
     "measurement": {"line": {"width": 2}, "marker": {"symbol": "circle", "size": 8}},
     "recorded": {"line": {"width": 2}, "marker": {"symbol": "circle-dot", "size": 8}},
 }
+MOST = 6  # more labels than six run into each other on a phone
+BETWEEN = (1, 2, 5), (1, 3)  # where ticks stand within a power of ten
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ def time_against_size(curves: Sequence[Curve], title: str) -> go.Figure:
     figure.update_xaxes(
         type="log", title="message size", **_ticks([n for c in curves for n in c.nbytes], 4, nbytes_text)
     )
-    figure.update_yaxes(type="log", title="time", **_ticks([t for c in curves for t in c.seconds], 10, seconds_text))
+    figure.update_yaxes(type="log", title="time", **_decades([t for c in curves for t in c.seconds]))
     return figure
 
 
@@ -88,5 +90,19 @@ def _ticks(values: Sequence[float], base: int, text) -> dict:
     """Ticks at powers of `base` across the data, spelled with their unit."""
     low, high = (math.log(f(values), base) for f in (min, max))
     at = [base**k for k in range(math.floor(low + 1e-9), math.ceil(high - 1e-9) + 1)]
-    step = math.ceil(len(at) / 6)  # more labels than six run into each other on a phone
+    return _spelled(at, text)
+
+
+def _decades(seconds: Sequence[float]) -> dict:
+    """Ticks at powers of ten; where fewer than three of them lie inside the data, between these too, as close as six ticks allow."""
+    low, high = min(seconds), max(seconds)
+    powers = [10.0**k for k in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)]
+    if sum(low <= power <= high for power in powers) >= 3:
+        return _ticks(seconds, 10, seconds_text)
+    finer = ([m * power for power in powers for m in parts if low / 2 <= m * power <= 2 * high] for parts in BETWEEN)
+    return _spelled(next((at for at in finer if len(at) <= MOST), powers), seconds_text)
+
+
+def _spelled(at: Sequence[float], text) -> dict:
+    step = math.ceil(len(at) / MOST)
     return {"tickvals": at[::step], "ticktext": [text(v) for v in at[::step]]}

@@ -36,6 +36,15 @@ def test_ticks_carry_units():
     assert {"10 µs", "1 ms"} <= set(figure.layout.yaxis.ticktext)
 
 
+def test_times_within_a_decade_or_two_have_ticks_between_the_powers():
+    narrow = Curve("ring", "measurement", [2**10, 2**20], [1.2e-3, 45e-3])
+    axis = time_against_size([narrow], "A finding").layout.yaxis
+    assert list(axis.ticktext) == ["1 ms", "2 ms", "5 ms", "10 ms", "20 ms", "50 ms"]
+    assert axis.tickvals == pytest.approx([1e-3, 2e-3, 5e-3, 10e-3, 20e-3, 50e-3])
+    flat = Curve("ring", "measurement", [2**10], [3e-3])
+    assert list(time_against_size([flat], "A finding").layout.yaxis.ticktext) == ["2 ms", "5 ms"]
+
+
 def test_its_table_has_sizes_and_times():
     html = chart(time_against_size([curve()], "A finding"), "mine", "a caption")["text/html"]
     assert "<td>ring, prediction</td><td>1 KiB</td><td>11 µs</td>" in html
