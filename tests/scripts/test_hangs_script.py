@@ -1,24 +1,16 @@
 """scripts/hangs.py on real ranks: sound it ends well; broken, torch's own words are what the chapter says they are."""
 
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from torchrun import torchrun
 
-ROOT = Path(__file__).parents[2]
 FAULTS = ("order", "shape", "die")
 LAST = 3
 
 
 def run(*options, nranks=4):
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(nranks)]
-    env = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "CUDA_VISIBLE_DEVICES": ""}
-    return subprocess.run(
-        [*command, "scripts/hangs.py", *options], cwd=ROOT, env=env, capture_output=True, text=True, timeout=120
-    )
+    return torchrun("hangs.py", nranks, *options)
 
 
 def steps(done, number):

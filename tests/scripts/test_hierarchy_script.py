@@ -1,21 +1,11 @@
 """scripts/hierarchy.py on real ranks: one machine plays two nodes, and the sums are torch's, bit by bit."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
-
-ROOT = Path(__file__).parents[2]
+from torchrun import torchrun
 
 
 def run(nranks, *options):
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(nranks)]
-    env = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "CUDA_VISIBLE_DEVICES": ""}
-    return subprocess.run(
-        [*command, "scripts/hierarchy.py", *options], cwd=ROOT, env=env, capture_output=True, text=True, timeout=120
-    )
+    return torchrun("hierarchy.py", nranks, *options)
 
 
 @pytest.mark.parametrize(("nranks", "options", "nodes"), [(4, ("--gpus", "2"), "2 x 2"), (3, (), "1 x 3")])

@@ -1,13 +1,11 @@
 """scripts/latency-bandwidth.py on real ranks: what it prints is the line through what it measured, and one rank is told why not."""
 
-import os
 import re
 import runpy
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from torchrun import torchrun
 
 from helpers.facts.fit import fit
 
@@ -16,17 +14,7 @@ SCRIPT = ROOT / "scripts" / "latency-bandwidth.py"
 
 
 def run(nranks):
-    command = [
-        sys.executable,
-        "-m",
-        "torch.distributed.run",
-        "--standalone",
-        "--nproc-per-node",
-        str(nranks),
-        str(SCRIPT),
-    ]
-    env = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "CUDA_VISIBLE_DEVICES": ""}
-    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
+    return torchrun("latency-bandwidth.py", nranks)
 
 
 @pytest.mark.parametrize("nranks", [2, 3])

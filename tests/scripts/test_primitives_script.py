@@ -1,26 +1,17 @@
 """scripts/primitives.py on real ranks: what it prints is what the promises say."""
 
-import os
 import re
-import subprocess
-import sys
 from ast import literal_eval
-from pathlib import Path
 
 import pytest
+from torchrun import torchrun
 
 from helpers.collectives import outcome
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("nranks", [1, 3])
 def test_every_primitive_ends_as_promised(nranks):
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(nranks)]
-    env = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "CUDA_VISIBLE_DEVICES": ""}
-    done = subprocess.run(
-        [*command, "scripts/primitives.py"], cwd=ROOT, env=env, capture_output=True, text=True, timeout=120
-    )
+    done = torchrun("primitives.py", nranks)
     assert done.returncode == 0, done.stderr[-2000:]
     blocks = re.split(r"^(?=\w)", done.stdout, flags=re.M)[1:]
     told = {

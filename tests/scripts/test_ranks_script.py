@@ -1,14 +1,10 @@
 """scripts/ranks.py on real ranks: who is who, which half sums to what, and a late rank that a barrier takes off the bill."""
 
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from torchrun import torchrun
 
-ROOT = Path(__file__).parents[2]
 LINE = re.compile(
     r"rank (\d+) of (\d+), local rank (\d+), cpu: its half sums to (\d+);"
     r" all_reduce ([\d.]+) ms, after a barrier ([\d.]+) ms"
@@ -16,11 +12,7 @@ LINE = re.compile(
 
 
 def run(nranks):
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(nranks)]
-    env = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "CUDA_VISIBLE_DEVICES": ""}
-    return subprocess.run(
-        [*command, "scripts/ranks.py"], cwd=ROOT, env=env, capture_output=True, text=True, timeout=120
-    )
+    return torchrun("ranks.py", nranks)
 
 
 @pytest.mark.parametrize("nranks", [1, 3, 4])

@@ -1,12 +1,10 @@
 """What a reader takes home: each script is one plain torchrun file, short, without `helpers`, and runs."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from torchrun import torchrun
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = sorted((ROOT / "scripts").glob("*.py"))
@@ -23,17 +21,7 @@ def test_is_plain_and_short(script):
 
 @pytest.mark.parametrize("nranks", [1, 3, 4])
 def test_ring_is_bit_equal_on_real_ranks(nranks):
-    command = [
-        sys.executable,
-        "-m",
-        "torch.distributed.run",
-        "--standalone",
-        "--nproc-per-node",
-        str(nranks),
-        "scripts/ring.py",
-    ]
-    env = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
-    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
+    done = torchrun("ring.py", nranks)
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.count("equal bit by bit") == 4
     assert "16777216 B" in done.stdout

@@ -1,12 +1,10 @@
 """scripts/trees.py: its trees are the catalogue's, and on real ranks its sums are torch's."""
 
-import os
 import runpy
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from torchrun import torchrun
 
 from helpers.collectives import double_tree
 
@@ -21,11 +19,7 @@ def test_its_trees_are_nccls():
 
 @pytest.mark.parametrize("nranks", [1, 4, 5])
 def test_the_trees_are_bit_equal_on_real_ranks(nranks):
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(nranks)]
-    env = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "CUDA_VISIBLE_DEVICES": ""}
-    done = subprocess.run(
-        [*command, "scripts/trees.py"], cwd=ROOT, env=env, capture_output=True, text=True, timeout=120
-    )
+    done = torchrun("trees.py", nranks)
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.count("equal bit by bit") == 4
     assert "16777216 B" in done.stdout
