@@ -22,31 +22,16 @@ DOUBLED = Schedule("all_reduce", "mine", 4, 4, (*RING(4).steps[:3], RING(4).step
 
 
 @pytest.fixture
-def open_player(browser, tmp_path):
+def open_player(open_alone, tmp_path):
     """open_player(spec, ..., theme=, width=, motion=) -> a page whose clock only `tick` moves; errors and requests fail the test."""
-    contexts, troubles = [], []
 
     def open_(*specs, theme="light", width=1280, motion="no-preference", live=False, clock="manual", hash_=""):
         address = harness.write(tmp_path / "player.html", list(specs), theme=theme, live=live)
-        context = browser.new_context(viewport={"width": width, "height": 900}, reduced_motion=motion)
-        context.grant_permissions(["clipboard-read", "clipboard-write"])
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(10_000)
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
-        page.on(
-            "request",
-            lambda request: None if request.url.startswith(("file:", "data:")) else troubles.append(request.url),
-        )
-        page.goto(f"{address}?{clock}{hash_}")
+        page = open_alone(f"{address}?{clock}{hash_}", width, motion)
         page.locator(".bim-sentence").first.wait_for()
         return page
 
-    yield open_
-    for context in contexts:
-        context.close()
-    assert troubles == []
+    return open_
 
 
 def tick(page: Page, ms: float, nth: int = 0) -> None:

@@ -18,29 +18,16 @@ BROADCAST = playground_spec(empty("broadcast", 4))
 
 
 @pytest.fixture
-def open_playground(browser, tmp_path):
+def open_playground(open_alone, tmp_path):
     """open_playground(spec, ..., theme=, width=, motion=, live=) -> a page whose clock only `tick` moves; errors fail the test."""
-    contexts, troubles = [], []
 
     def open_(*specs, theme="light", width=1280, motion="no-preference", live=False, clock="manual", hash_=""):
         traits = {"catalogue": catalogue(), "links": links(), "playground": known(), "live": live}
-        address = widget_harness.write(
-            tmp_path / "playground.html", "playground", [traits | {"spec": spec} for spec in specs], theme
-        )
-        contexts.append(browser.new_context(viewport={"width": width, "height": 900}, reduced_motion=motion))
-        contexts[-1].grant_permissions(["clipboard-read", "clipboard-write"])
-        page = contexts[-1].new_page()
-        page.set_default_timeout(10_000)
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
-        page.on("request", lambda r: None if r.url.startswith(("file:", "data:")) else troubles.append(r.url))
-        page.goto(f"{address}?{clock}{hash_}")
-        return page
+        states = [traits | {"spec": spec} for spec in specs]
+        address = widget_harness.write(tmp_path / "playground.html", "playground", states, theme)
+        return open_alone(f"{address}?{clock}{hash_}", width, motion)
 
-    yield open_
-    for context in contexts:
-        context.close()
-    assert troubles == []
+    return open_
 
 
 def tick(page: Page, ms: float = 450) -> None:
