@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 
 HEADS = ("Algorithm", "Steps", "Moves", "At {} ranks", "Bottleneck", "Used by")
 NAMES = re.compile("|".join(map(re.escape, sorted(USERS, key=len, reverse=True))))
+BREAKS = {",": ",\N{ZERO WIDTH SPACE}", "+": "\N{ZERO WIDTH SPACE}+"}  # where a form may go on in the next line
 FIELDS = ("collective", "algorithm", "link", "nranks", "root", "nchunks", "nbytes")
 
 
@@ -76,11 +77,17 @@ def counted(collective: str, algorithm: str, nranks: int) -> tuple[str, ...]:
 
 
 def written(form: str) -> str:
-    """A closed form for readers: a real minus, log2 with its index, and room round the terms of the outermost sum."""
+    """A closed form for readers: a real minus, log2 with its index, room round the terms of the outermost sum.
+
+    It may break after a comma and before an inner plus, and never inside a logarithm.
+    """
     depth, text = 0, ""
-    for sign in form.replace("log2", "log₂").replace("-", "−"):
+    for sign in form.replace("log2 ", "log₂\N{NO-BREAK SPACE}").replace("log2", "log₂").replace("-", "−"):
         depth += (sign in "(⌈⌊") - (sign in ")⌉⌋")
-        text += f" {sign} " if sign in "+−" and not depth else sign
+        if sign in "+−" and not depth:
+            text += f" {sign} "
+        else:
+            text += BREAKS.get(sign, sign)
     return text
 
 

@@ -49,9 +49,10 @@ def test_a_name_leads_to_its_schedule(site, open_page):
     ("form", "text"),
     [
         ("2(P-1)/P", "2(P−1)/P"),
-        ("2⌈log2 P⌉", "2⌈log₂ P⌉"),
+        ("2⌈log2 P⌉", "2⌈log₂\N{NO-BREAK SPACE}P⌉"),
+        ("min(1,(P+1)/2)", "min(1,\N{ZERO WIDTH SPACE}(P\N{ZERO WIDTH SPACE}+1)/2)"),
         ("P+S-2", "P + S − 2"),
-        ("2-2/2^⌊log2 P⌋", "2 − 2/2^⌊log₂ P⌋"),
+        ("2-2/2^⌊log2 P⌋", "2 − 2/2^⌊log₂\N{NO-BREAK SPACE}P⌋"),
     ],
 )
 def test_forms_are_written_for_readers(form, text):
