@@ -1,0 +1,5 @@
+"""What fills a GPU, on paper: traces, closed forms, the allocator's model, the roofline. No torch."""
+
+from helpers.memory.trace import CLASSES, SOURCES, Block, Event, Peak, Trace, TraceError
+
+__all__ = ["CLASSES", "SOURCES", "Block", "Event", "Peak", "Trace", "TraceError"]
