@@ -9,11 +9,13 @@ from difflib import get_close_matches
 
 from helpers.facts.fact import Fact, build_facts, build_sources, read
 from helpers.facts.link import Link, build_links
+from helpers.facts.model import Model, build_models
 
 SOURCES = build_sources(read("sources"))
 USERS = build_sources(read("users"))
 FACTS: dict[str, Fact] = build_facts(read("accelerators") | read("links") | read("software"), SOURCES)
 LINKS: dict[str, Link] = build_links(read("networks"), FACTS)
+MODELS: dict[str, Model] = build_models(read("models"), SOURCES)
 
 
 def lookup(key: str) -> Fact:
