@@ -8,6 +8,7 @@ from helpers.view.nodes_figure import two_nodes
 from helpers.view.player import Player, player
 from helpers.view.playground import Playground, playground
 from helpers.view.primitive import PrimitiveWidget, primitive
+from helpers.view.roofline_figure import Spot, roofline
 from helpers.view.show import show
 from helpers.view.stages import stages
 from helpers.view.tree_figure import two_trees
@@ -22,6 +23,7 @@ __all__ = [
     "Playground",
     "PrimitiveWidget",
     "Span",
+    "Spot",
     "Watch",
     "Win",
     "keep",
@@ -31,6 +33,7 @@ __all__ = [
     "player",
     "playground",
     "primitive",
+    "roofline",
     "show",
     "stages",
     "time_against_size",
