@@ -1,5 +1,6 @@
 """How much arithmetic an operation does for each byte it moves, and what a machine can make of that."""
 
+from helpers.memory.roofline.models import decoding, prefill
 from helpers.memory.roofline.operations import (
     attention,
     decode_attention,
@@ -19,9 +20,11 @@ __all__ = [
     "Work",
     "attention",
     "decode_attention",
+    "decoding",
     "elementwise",
     "gemm",
     "gemv",
     "layer_norm",
+    "prefill",
     "softmax",
 ]
