@@ -7,7 +7,7 @@ from color import VISION, ciede2000, contrast, seen_difference
 
 from helpers.view.tokens import THEMES, colour, css, plotly_template, rank_colour, tokens
 
-MEMORY = ("parameters", "gradients", "optimizer", "activations", "communication", "temporary")
+MEMORY = ("parameters", "gradients", "optimizer", "input", "cache", "activations", "communication", "temporary")
 
 
 # Three pairs of the test data that Sharma, Wu and Dalal published with the formula.
