@@ -1,0 +1,145 @@
+"""A training step under ZeRO: hooks that gather before use and reduce after it. Chapter: too-big.
+
+Rajbhandari et al. 2020 (arXiv 1910.02054). Stage 1 shares out the optimizer's state, 2 the gradients too, 3 the parameters too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+from torch import nn
+
+from .adam import Adam
+from .group import Group
+from .unit import Seen, Unit
+
+
+class Zero:
+    """A model whose states are shared out among ranks, and its optimizer. Train as usual: loss.backward(), step(), zero_grad().
+
+    stage: 1, 2 or 3. units: the modules whose parameters travel together (default: what the model's ModuleLists and
+    Sequentials hold); parameters outside them are one more unit, here from the forward's start to its own reduction.
+    group: Group() inside a rank (the default), Paper(n) on the meta device, Alone(). prefetch: ask for the next unit while
+    this one computes. seen: see Unit. ValueError for a stage or a model that cannot be shared out.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        stage: int,
+        units: Iterable[nn.Module] | None = None,
+        group=None,
+        lr: float = 1e-3,
+        prefetch: bool = False,
+        seen: Seen = lambda tensor, cls: None,
+    ):
+        if stage not in (1, 2, 3):
+            raise ValueError(f"ZeRO has stages 1, 2 and 3, got {stage!r}")
+        frozen = [name for name, p in model.named_parameters() if not p.requires_grad]
+        if frozen or not any(True for _ in model.parameters()):
+            raise ValueError(
+                f"every parameter is trained here; frozen: {', '.join(frozen) or 'the model has none at all'}"
+            )
+        self.model, self.stage, self.prefetch = model, stage, prefetch
+        modules = list(blocks(model) if units is None else units)
+        group = group or Group()
+        self.units = [Unit(*named, stage, group, seen) for named in self._split(modules)]
+        self.adams = [Adam(unit.share, lr) for unit in self.units]
+        for adam in self.adams:
+            for tensor in adam.state:
+                seen(tensor, "optimizer")
+        self._watch(modules)
+
+    def _split(self, modules: list[nn.Module]) -> list[tuple[str, list[nn.Parameter]]]:
+        """(name, parameters) of every unit, each parameter once; the rest of the model last."""
+        names, taken, found = {m: name for name, m in self.model.named_modules()}, set(), []
+        for module in [*modules, self.model]:
+            params = [p for p in module.parameters() if p not in taken]
+            taken.update(params)
+            found.append((names[module], params))
+        return [named for named in found if named[1]]
+
+    def _watch(self, modules: list[nn.Module]) -> None:
+        units = {unit.name: unit for unit in self.units}
+        names = {m: name for name, m in self.model.named_modules()}
+        chain = [units[names[m]] for m in modules if names[m] in units]
+        for module in modules:
+            if unit := units.get(names[module]):
+                at = chain.index(unit)
+                self._hook(module, unit, chain[at + 1 : at + 2], chain[max(0, at - 1) : at])
+        if rest := units.get(""):
+            self.model.register_forward_pre_hook(lambda *_: rest.gather())
+        for unit in self.units:
+            for p in unit.params:
+                p.register_post_accumulate_grad_hook(lambda _, unit=unit: self._arrived(unit))
+
+    def _hook(self, module: nn.Module, unit: Unit, after: list[Unit], before: list[Unit]) -> None:
+        """Gather before forward and before backward, free after forward; `after` and `before` come next in each direction."""
+
+        def enter(*_: object) -> None:
+            unit.gather()
+            for one in after if self.prefetch and not unit.backward else ():
+                one.ask()
+
+        def turn(_: torch.Tensor) -> None:
+            unit.gather()
+            unit.backward = True
+            for one in before if self.prefetch else ():
+                one.ask()
+
+        def leave(_module: nn.Module, _inputs: object, output: object) -> None:
+            for tensor in output if isinstance(output, tuple) else (output,):
+                if isinstance(tensor, torch.Tensor) and tensor.requires_grad:
+                    tensor.register_hook(turn)
+            if not unit.backward:  # a checkpoint's second forward leaves it where the backward needs it
+                unit.free()
+
+        module.register_forward_pre_hook(enter)
+        module.register_forward_hook(leave)
+
+    def _arrived(self, unit: Unit) -> None:
+        if unit.arrived() and self.stage > 1:
+            unit.reduce()
+
+    def reduce(self) -> None:
+        """Every gradient is at its owner when this returns: stages 2 and 3 did that in backward. RuntimeError naming a unit without."""
+        late = [unit.name or "the rest" for unit in self.units if not unit.ready]
+        if late:
+            raise RuntimeError(f"backward has not reached every parameter of {', '.join(late)}")
+        if self.stage == 1:
+            for unit in self.units:
+                unit.reduce()
+
+    def step(self) -> None:
+        """Reduce what is left to reduce, and update every share."""
+        self.reduce()
+        for unit, adam in zip(self.units, self.adams, strict=True):
+            unit.update(adam.step)
+
+    def zero_grad(self) -> None:
+        """Forget the gradients; their buffers stay."""
+        for unit in self.units:
+            unit.grads.zero_()
+
+    def held(self) -> dict[str, list[torch.Tensor]]:
+        """What this rank keeps between steps, by class of helpers.memory.trace."""
+        return {
+            "parameter": [unit.share if self.stage == 3 else unit.whole for unit in self.units],
+            "gradient": [unit.grads for unit in self.units],
+            "optimizer": [tensor for adam in self.adams for tensor in adam.state],
+        }
+
+    def nbytes(self) -> dict[str, int]:
+        """Bytes of what is held, by class."""
+        return {cls: sum(t.numel() * t.element_size() for t in tensors) for cls, tensors in self.held().items()}
+
+
+def blocks(model: nn.Module) -> list[nn.Module]:
+    """The outermost members of ModuleLists and Sequentials that have parameters: a transformer's layers, an MLP's linear maps."""
+    found: list[nn.Module] = []
+    for module in model.modules():
+        if isinstance(module, nn.Sequential | nn.ModuleList):
+            inside = {m for one in found for m in one.modules()}
+            found += [m for m in module if m not in inside and any(True for _ in m.parameters())]
+    return found
