@@ -1,5 +1,6 @@
 """What fills a GPU, on paper: traces, closed forms, the allocator's model, the roofline. No torch."""
 
+from helpers.memory.packed import pack, unpack
 from helpers.memory.trace import CLASSES, SOURCES, Block, Event, Peak, Trace, TraceError
 
-__all__ = ["CLASSES", "SOURCES", "Block", "Event", "Peak", "Trace", "TraceError"]
+__all__ = ["CLASSES", "SOURCES", "Block", "Event", "Peak", "Trace", "TraceError", "pack", "unpack"]
