@@ -1,0 +1,18 @@
+"""Memory on paper: every formula is the sum of a list of tensors that a reader can open."""
+
+from helpers.memory.closed_form.activations import activations
+from helpers.memory.closed_form.article import article_block
+from helpers.memory.closed_form.states import padded, per_parameter, states
+from helpers.memory.closed_form.terms import FormError, Operator, Term, Terms
+
+__all__ = [
+    "FormError",
+    "Operator",
+    "Term",
+    "Terms",
+    "activations",
+    "article_block",
+    "padded",
+    "per_parameter",
+    "states",
+]

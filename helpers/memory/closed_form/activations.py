@@ -1,0 +1,89 @@
+"""What the forward pass keeps for backward: the blocks' lists, added up, and the two ends of the model.
+
+Chapters: training-memory, too-big; the memory calculator.
+"""
+
+from __future__ import annotations
+
+from helpers.facts import MODELS, Model
+from helpers.memory.closed_form.blocks import block, norm
+from helpers.memory.closed_form.kept import WIDTHS, Kept, kept, operators, sizes
+from helpers.memory.closed_form.spelled import ratios, spell
+from helpers.memory.closed_form.terms import FormError, Term, Terms, one_of, whole
+
+CHECKPOINTS = ("none", "selective", "full")
+INPUT = kept("checkpoint", "the block's input, the residual stream", "b s h", "stream")
+HEAD = kept("head", "its input", "b s h")
+LOSS = kept("cross entropy", "the log of the softmax, in fp32", "b s V", "fp32", "tensor", source="torch-cross-entropy")
+
+
+def known(model: Model | str) -> Model:
+    """A model of helpers.facts.MODELS by its name, or a Model as it is. FormError naming those there are."""
+    if isinstance(model, Model):
+        return model
+    if model not in MODELS:
+        raise FormError(f"model must be one of {', '.join(MODELS)}, got {model!r}")
+    return MODELS[model]
+
+
+def kept_by_block(
+    model: Model, attention: str = "flash", checkpoint: str = "none", dropout: float = 0.0
+) -> tuple[Kept, ...]:
+    """What one block keeps until its backward. Full checkpointing: its input. Selective: all but attention's core."""
+    one_of(CHECKPOINTS, checkpoint=checkpoint)
+    if checkpoint == "full":
+        return (INPUT,)
+    items = block(model, attention, dropout)
+    return tuple(item for item in items if not (checkpoint == "selective" and item.core))
+
+
+def ends(model: Model) -> dict[str, tuple[Kept, ...]]:
+    """What is kept after the last block. The embedding keeps only the tokens, which are the input."""
+    return {"final norm": norm(model, "final norm"), "head": (HEAD,), "loss": (LOSS,)}
+
+
+def check_split(model: Model, seq: int, tensor: int, sequence: bool) -> None:
+    """FormError unless the heads, the MLP and (with sequence parallelism) the tokens can be shared by `tensor` ranks."""
+    whole(tensor=tensor)
+    one_of((False, True), sequence=sequence)
+    parts = {"heads": model.heads, "kv_heads": model.kv_heads, "ffn": model.ffn} | ({"seq": seq} if sequence else {})
+    for name, value in parts.items():
+        if value % tensor:
+            raise FormError(f"tensor={tensor} ranks cannot share {name}={value} of {model.name} evenly")
+
+
+def activations(
+    model: Model | str,
+    batch: int = 1,
+    seq: int | None = None,
+    precision: str = "bf16",
+    attention: str = "flash",
+    checkpoint: str = "none",
+    dropout: float = 0.0,
+    tensor: int = 1,
+    sequence: bool = False,
+    layers: int | None = None,
+) -> Terms:
+    """Bytes kept after forward on one of `tensor` ranks: the blocks, the final norm, the head and the loss.
+
+    seq: tokens of a sequence, the model's context unless told. attention "math" writes the scores out, "flash" does not.
+    layers: how many blocks stand here (all of them). FormError for what the model or the split cannot be.
+    """
+    model = known(model)
+    seq = model.context if seq is None else seq
+    layers = model.layers if layers is None else layers
+    whole(batch=batch, seq=seq, layers=layers)
+    one_of(tuple(WIDTHS), precision=precision)
+    check_split(model, seq, tensor, sequence)
+    items = kept_by_block(model, attention, checkpoint, dropout)
+    values, how = sizes(model, batch, seq), (precision, tensor, sequence)
+    name = "block inputs" if checkpoint == "full" else "blocks"
+    per_layer = spell(items, ratios(model), precision, tensor, sequence)
+    blocks = Term(name, "activation", f"L b s h ({per_layer})", operators(items, values, *how), layers, "korthikanti")
+    others = (_end(name, kept, values, how) for name, kept in ends(model).items())
+    return Terms(f"Activations of {model.name}, batch {batch}, {seq:,} tokens, {precision}", (blocks, *others))
+
+
+def _end(name: str, items: tuple[Kept, ...], values: dict[str, int], how: tuple[str, int, bool]) -> Term:
+    listed = operators(items, values, *how)
+    return Term(name, "activation", listed[0].formula, listed, 1, items[0].source)

@@ -1,0 +1,89 @@
+"""Which tensor of a block is kept for backward, as data: the shape in symbols, the bytes of an element, and what splits it.
+
+One list, three uses: Python adds it up, the calculator on the page adds the same list up, and a reader opens it.
+Chapters: training-memory, too-big.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from helpers.facts import Model
+from helpers.memory.closed_form.terms import Operator, shared
+
+# b sequences, s tokens each, h the residual stream's width, a heads and k key/value heads of d, f the MLP's width, V the vocabulary,
+# E experts of which a token visits x.
+SYMBOLS = ("b", "s", "h", "a", "k", "d", "f", "V", "E", "x")
+
+# Bytes of an element by what it is: the residual stream, what a matrix multiplication reads, and what never changes its type.
+FIXED = {"fp32": 4, "mask": 1, "index": 8}
+WIDTHS = {
+    "fp32": {"stream": 4, "compute": 4, **FIXED},
+    "bf16": {"stream": 2, "compute": 2, **FIXED},
+    "bf16-fp32grads": {"stream": 2, "compute": 2, **FIXED},
+    "autocast": {"stream": 4, "compute": 2, **FIXED},
+}
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One tensor. role: a key of WIDTHS; split: "tensor" (divided under tensor parallelism), "sequence" (with sequence parallelism too).
+
+    core: part of attention's core, which selective recomputation throws away.
+    """
+
+    name: str
+    keeps: str
+    shape: tuple[str, ...]
+    role: str = "compute"
+    split: str = "sequence"
+    core: bool = False
+    source: str = "korthikanti"
+
+
+def kept(name: str, keeps: str, shape: str, role: str = "compute", split: str = "sequence", **more: object) -> Kept:
+    """A Kept whose shape is written "b s h"."""
+    return Kept(name, keeps, tuple(shape.split()), role, split, **more)
+
+
+def sizes(model: Model, batch: int, seq: int) -> dict[str, int]:
+    """What the symbols stand for."""
+    return {
+        "b": batch,
+        "s": seq,
+        "h": model.hidden,
+        "a": model.heads,
+        "k": model.kv_heads,
+        "d": model.head_dim,
+        "f": model.ffn,
+        "V": model.vocab,
+        "E": model.experts,
+        "x": model.active,
+    }
+
+
+def numel(shape: Iterable[str], values: Mapping[str, int]) -> int:
+    """Elements of a tensor of that shape."""
+    product = 1
+    for symbol in shape:
+        product *= values[symbol]
+    return product
+
+
+def divided(split: str, tensor: int, sequence: bool) -> int:
+    """Among how many ranks a tensor of that kind is split."""
+    return tensor if split == "tensor" or (split == "sequence" and sequence) else 1
+
+
+def operators(
+    items: Iterable[Kept], values: Mapping[str, int], precision: str, tensor: int = 1, sequence: bool = False
+) -> tuple[Operator, ...]:
+    """The list in bytes, on one of `tensor` ranks."""
+    return tuple(_operator(item, values, precision, divided(item.split, tensor, sequence)) for item in items)
+
+
+def _operator(item: Kept, values: Mapping[str, int], precision: str, over: int) -> Operator:
+    width = WIDTHS[precision][item.role]
+    nbytes = width * shared(numel(item.shape, values), over)
+    return Operator(item.name, item.keeps, item.shape, width, over, nbytes, item.source)
