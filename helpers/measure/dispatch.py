@@ -1,0 +1,118 @@
+"""Every operator that torch runs, seen below autograd: the tensors that it makes are the allocations.
+
+Chapters: training-memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from .ledger import Ledger, storages
+
+PLAIN, ALIAS, RESIZE, COMMUNICATE = range(4)
+SENDS = {"c10d", "_c10d_functional", "_c10d_functional_autograd", "c10d_functional", "symm_mem"}
+FIRST_SEEN = {
+    "aten::lift_fresh",
+    "aten::lift",
+    "aten::lift_fresh_copy",
+}  # torch.tensor(...) is seen here for the first time
+
+
+def kind_of(func: torch._ops.OpOverload) -> int:
+    """How an operator makes storages: by its outputs, not at all (views, in place), by resizing, or for a collective."""
+    schema = func._schema
+    if func.namespace in SENDS:
+        return COMMUNICATE
+    if schema.name in FIRST_SEEN:
+        return PLAIN
+    writes_out = any(argument.is_out for argument in schema.arguments)
+    if writes_out or "resize" in schema.name or schema.name.startswith("aten::set"):
+        return RESIZE
+    return ALIAS if all(one.alias_info is not None for one in schema.returns) else PLAIN
+
+
+class Dispatch(TorchDispatchMode):
+    """before: called ahead of every operator with nothing, or None."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__()
+        self.ledger = ledger
+        self.before: Callable[[], None] | None = None
+        self._kinds: dict[torch._ops.OpOverload, int] = {}
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        """Run the operator, then enter what it made. Subclasses such as DTensor run first and come back as plain tensors."""
+        if types and any(hasattr(one, "__tensor_flatten__") for one in types):
+            return NotImplemented
+        if self.before is not None:
+            self.before()
+        kind = self._kinds.get(func)
+        if kind is None:
+            kind = self._kinds[func] = kind_of(func)
+        if kind == ALIAS:
+            return func(*args, **kwargs) if kwargs else func(*args)
+        if kind != PLAIN:
+            return self._unusual(kind, func, args, kwargs or {})
+        out = func(*args, **kwargs) if kwargs else func(*args)
+        self._enter(out, func)
+        return out
+
+    def _enter(self, out: object, func: torch._ops.OpOverload) -> None:
+        if type(out) is torch.Tensor:
+            storage = out.untyped_storage() if out.layout is torch.strided else None
+            if storage is not None and id(storage) not in self.ledger.held:
+                self.ledger.enter(storage, "temporary", func._schema.name)
+        elif isinstance(out, tuple | list):
+            for one in out:
+                self._enter(one, func)
+        elif isinstance(out, torch.Tensor):
+            for storage in storages(out):
+                if self.ledger.find(storage) is None:
+                    self.ledger.enter(storage, "temporary", func._schema.name)
+
+    def _unusual(self, kind: int, func: torch._ops.OpOverload, args: tuple, kwargs: dict) -> object:
+        given = [one for tensor in tensors((args, kwargs)) for one in storages(tensor)]
+        before = [one.nbytes() for one in given]
+        out = func(*args, **kwargs)
+        for storage, nbytes in zip(given, before, strict=True):
+            self.ledger.resize(storage, nbytes, func._schema.name)
+        self._enter(out, func)
+        if kind == COMMUNICATE:
+            for storage in (*given, *(one for tensor in tensors(out) for one in storages(tensor))):
+                held = self.ledger.find(storage)
+                if held is not None and held.cls == "temporary":
+                    self.ledger.relabel(held, "communication")
+        return out
+
+
+def tensors(value: object) -> Iterator[torch.Tensor]:
+    """The tensors in nested tuples, lists and dicts."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, tuple | list):
+        for one in value:
+            yield from tensors(one)
+    elif isinstance(value, dict):
+        yield from tensors(tuple(value.values()))
+
+
+@contextmanager
+def resizing(ledger: Ledger) -> Iterator[None]:
+    """Storages are also resized by a method that no dispatcher sees: FSDP frees and refills its parameters so."""
+    plain = torch.UntypedStorage.resize_
+
+    def resize_(storage: torch.UntypedStorage, size: int) -> torch.UntypedStorage:
+        before = storage.nbytes()
+        out = plain(storage, size)
+        ledger.resize(storage, before, "resize_")
+        return out
+
+    torch.UntypedStorage.resize_ = resize_
+    try:
+        yield
+    finally:
+        torch.UntypedStorage.resize_ = plain

@@ -1,0 +1,149 @@
+"""The tracker's book: which storages are alive, as what, and every event since the start.
+
+A storage is known by a weak reference, so the book keeps nothing alive; the reference's callback is the free.
+Chapters: training-memory.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator
+from time import perf_counter
+
+import torch
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
+from helpers.memory import CLASSES, Event
+
+from .place import Place
+
+KEPT_FOR_BACKWARD = "activation"
+UNCLAIMED = ("temporary", "communication")  # classes that saving for backward overrides
+
+
+class TrackError(RuntimeError):
+    """The tracker was asked for something it cannot do: a second tracker inside the first, an unknown class."""
+
+
+class Held(weakref.ref):
+    """A storage that is known: the weak reference itself, and what the book says about it.
+
+    key: id of the storage. block: the event's block, -1 while there are 0 bytes. saves: how often autograd has packed it.
+    """
+
+    __slots__ = ("block", "cls", "key", "nbytes", "op", "saves")
+
+
+def storages(tensor: torch.Tensor) -> Iterator[torch.UntypedStorage]:
+    """The storages that hold a tensor's values: one, or those of the tensors inside a subclass such as DTensor."""
+    if is_traceable_wrapper_subclass(tensor):
+        for name in tensor.__tensor_flatten__()[0]:
+            yield from storages(getattr(tensor, name))
+    elif tensor.layout is torch.strided:
+        yield tensor.untyped_storage()
+
+
+class Ledger:
+    """What is alive and what has happened. devices: types that count; place says which module and phase it is now."""
+
+    def __init__(
+        self, place: Place, devices: frozenset[str], timed: bool, on_event: Callable[[Event], None] | None
+    ) -> None:
+        self.place, self.devices, self.timed, self.on_event = place, devices, timed, on_event
+        self.events: list[Event] = []
+        self.held: dict[int, Held] = {}
+        self.open = True
+        self._blocks = 0
+        self._start = perf_counter()
+
+    def find(self, storage: torch.UntypedStorage) -> Held | None:
+        """What the book says about a storage, or None."""
+        return self.held.get(id(storage))
+
+    def enter(
+        self, storage: torch.UntypedStorage, cls: str, op: str, module: str | None = None, *, empty: bool = False
+    ) -> None:
+        """A storage that was not known. Nothing happens on other devices, or for 0 bytes unless `empty` ones are kept, too."""
+        nbytes = storage.nbytes()
+        if not (nbytes or empty) or storage.device.type not in self.devices:
+            return
+        held = Held(storage, self._freed)
+        held.key, held.cls, held.op, held.saves, held.nbytes, held.block = id(storage), cls, op, 0, nbytes, -1
+        self.held[held.key] = held
+        if nbytes:
+            self._alloc(held, module)
+
+    def relabel(self, held: Held, cls: str, module: str | None = None) -> None:
+        """The storage is now seen as `cls`. A class that it has already is no event."""
+        if held.cls != cls:
+            held.cls = cls
+            if held.nbytes:
+                self._emit("class", held, module)
+
+    def claim(self, tensor: torch.Tensor, cls: str, op: str, module: str | None = None) -> None:
+        """The tensor's storages are `cls`, known or not."""
+        for storage in storages(tensor):
+            held = self.find(storage)
+            if held is None:
+                self.enter(storage, cls, op, module, empty=True)
+            else:
+                self.relabel(held, cls, module)
+
+    def resize(self, storage: torch.UntypedStorage, before: int, op: str) -> None:
+        """The storage had `before` bytes. As an allocator sees it: the new block is made, then the old one is freed."""
+        held, nbytes = self.find(storage), storage.nbytes()
+        if nbytes == before:
+            return
+        if held is None:
+            if before == 0:
+                self.enter(storage, "temporary", op)
+            return
+        old = held.block, held.nbytes
+        held.nbytes = nbytes
+        if nbytes:
+            self._alloc(held)
+        if old[1]:
+            held.block, new, held.nbytes, nbytes = old[0], held.block, old[1], held.nbytes
+            self._emit("free", held)
+            held.block, held.nbytes = new, nbytes
+
+    def mark(self, name: str) -> None:
+        """A moment with a name."""
+        module, phase = self.place.now()
+        self._append(Event("mark", -1, 0, "temporary", module, phase, name, self._seconds()))
+
+    def close(self) -> None:
+        """No event after this one; the weak references are dropped, and their callbacks with them."""
+        self.open = False
+        self.held.clear()
+
+    def _alloc(self, held: Held, module: str | None = None) -> None:
+        held.block = self._blocks
+        self._blocks += 1
+        self._emit("alloc", held, module)
+
+    def _freed(self, held: Held) -> None:
+        if self.open:
+            del self.held[held.key]
+            if held.nbytes:
+                self._emit("free", held)
+
+    def _emit(self, kind: str, held: Held, module: str | None = None) -> None:
+        here, phase = self.place.now()
+        where = here if module is None else module
+        self._append(Event(kind, held.block, held.nbytes, held.cls, where, phase, held.op, self._seconds()))
+
+    def _append(self, event: Event) -> None:
+        self.events.append(event)
+        if self.on_event is not None:
+            self.on_event(event)
+
+    def _seconds(self) -> float:
+        return perf_counter() - self._start if self.timed else 0.0
+
+
+def known_class(cls: str) -> str:
+    """`cls`. TrackError if there is no such class."""
+    if cls not in CLASSES:
+        raise TrackError(f"a class is one of {', '.join(CLASSES)}, got {cls!r}")
+    return cls
