@@ -1,0 +1,175 @@
+"""A trace through the model of the allocator: allocated and reserved after every event. Chapters: allocator, too-big."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from helpers.memory.allocator.caching import Action, Allocator
+from helpers.memory.allocator.errors import OutOfMemory
+from helpers.memory.allocator.rules import Rules, page_of
+from helpers.memory.allocator.state import Segment, segments
+from helpers.memory.trace import Trace, TraceError
+
+EMPTY_CACHE = "empty_cache"  # a mark of this name empties the cache
+
+
+class Fragmentation(NamedTuple):
+    """Where the bytes are that no tensor asked for, at one moment. All in bytes, but `share`.
+
+    requested: of the tensors. allocated: of the blocks that hold them. reserved: of the segments.
+    rounding: allocated - requested, inside blocks. cached: reserved - allocated, in free blocks. largest: the largest free block.
+    stuck: free bytes in segments that hold a tensor, which empty_cache cannot give back (torch's inactive_split_bytes); for expandable
+    segments, those outside of whole free pages. share: the part of `cached` outside of the largest free block, 0 to 1.
+    """
+
+    requested: int
+    allocated: int
+    reserved: int
+    rounding: int
+    cached: int
+    largest: int
+    stuck: int
+    share: float
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A trace as the model of the allocator saw it. allocated, reserved: int64 [events], bytes after each event, as torch counts them.
+
+    actions: all it did, in order. device_calls: cudaMallocs, or maps of pages. oom: the error that ended it, or None.
+    """
+
+    trace: Trace
+    rules: Rules
+    allocated: np.ndarray
+    reserved: np.ndarray
+    actions: tuple[Action, ...]
+    device_calls: int
+    retries: int
+    oom: OutOfMemory | None = None
+
+    def __len__(self) -> int:
+        """Events that were replayed: all of the trace's, or those up to the one that found no memory."""
+        return len(self.allocated)
+
+    @property
+    def peak_allocated(self) -> int:
+        """The most bytes in blocks that hold a tensor: what torch.cuda.max_memory_allocated() would say."""
+        return int(self.allocated.max(initial=0))
+
+    @property
+    def peak_reserved(self) -> int:
+        """The most bytes in segments: what torch.cuda.max_memory_reserved() would say."""
+        return int(self.reserved.max(initial=0))
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [action.event for action in self.actions]
+
+    def during(self, index: int) -> tuple[Action, ...]:
+        """What the allocator did at event `index`; mostly one action, none where a block only changed its class."""
+        self._refuse(index)
+        return self.actions[bisect_right(self._starts, index - 1) : bisect_right(self._starts, index)]
+
+    def segments(self, index: int = -1) -> list[Segment]:
+        """Segments and their blocks after event `index` (-1: the last), by address. IndexError outside the replay."""
+        index = self._refuse(index)
+        classes = {e.block: e.cls for e in self.trace.events[: index + 1] if e.kind in ("alloc", "class")}
+        return segments(self.actions[: bisect_right(self._starts, index)], classes)
+
+    def measure(self, index: int = -1) -> Fragmentation:
+        """Fragmentation after event `index`."""
+        index = self._refuse(index)
+        found = self.segments(index)
+        allocated, reserved = int(self.allocated[index]), int(self.reserved[index])
+        blocks = [block for segment in found for block in segment.blocks]
+        requested = sum(block.requested for block in blocks)
+        largest = max((block.size for block in blocks if block.state == "inactive"), default=0)
+        cached = reserved - allocated
+        share = 1 - largest / cached if cached else 0.0
+        return Fragmentation(
+            requested, allocated, reserved, allocated - requested, cached, largest, sum(map(_stuck, found)), share
+        )
+
+    @property
+    def fragmentation(self) -> Fragmentation:
+        """Fragmentation at the first moment with the most bytes reserved; at the end where it ran out of memory."""
+        return self.measure(len(self) - 1 if self.oom else int(self.reserved.argmax()))
+
+    def _refuse(self, index: int) -> int:
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"the replay has events 0 to {len(self) - 1}, got {index}")
+        return index % len(self)
+
+
+def _stuck(segment: Segment) -> int:
+    """Free bytes of a segment that empty_cache cannot give back."""
+    if not segment.expandable:
+        return segment.free if segment.allocated else 0
+    page, stuck = page_of(segment.pool), 0
+    for block in segment.blocks:
+        if block.state == "inactive":
+            begin, end = block.address - segment.address, block.address - segment.address + block.size
+            stuck += block.size - max(0, end // page * page - -(-begin // page) * page)
+    return stuck
+
+
+def replay(
+    trace: Trace,
+    expandable: bool = False,
+    limit: int | None = None,
+    *,
+    addresses: Sequence[int] = (),
+    raises: bool = True,
+    **settings: object,
+) -> Replay:
+    """The trace through the model of the allocator. A mark named "empty_cache" empties the cache.
+
+    limit: bytes that the device can give, None for enough. settings: of `Rules` (allowed, max_split_size, ...).
+    addresses: where the segments stood, in order of their making, e.g. from a snapshot; else one behind the other.
+    OutOfMemory where no memory is found, with the replay up to there as its `.replay`; raises=False returns that replay instead.
+    TraceError if the trace frees what is not alive.
+    """
+    allocator = Allocator(Rules(expandable=expandable, limit=limit, **settings), addresses)
+    curves, oom = _run(allocator, trace)
+    made = Replay(
+        trace,
+        allocator.rules,
+        *np.array(curves, dtype=np.int64).reshape(-1, 2).T,
+        tuple(allocator.actions),
+        allocator.device_calls,
+        allocator.retries,
+        oom,
+    )
+    if oom and raises:
+        oom.replay = made
+        raise oom
+    return made
+
+
+def _run(allocator: Allocator, trace: Trace) -> tuple[list[tuple[int, int]], OutOfMemory | None]:
+    """(allocated, reserved) after every event, and the error that ended it, if one did."""
+    curves, alive = [], set()
+    for index, event in enumerate(trace.events):
+        allocator.event = index
+        try:
+            if event.kind == "alloc":
+                alive.add(event.block)
+                allocator.malloc(event.block, event.nbytes)
+            elif event.kind == "free":
+                if event.block not in alive:
+                    raise TraceError(f"block {event.block} is not alive: {event}")
+                alive.remove(event.block)
+                allocator.free(event.block)
+            elif event.kind == "mark" and event.op == EMPTY_CACHE:
+                allocator.empty_cache()
+        except OutOfMemory as error:
+            return [*curves, (allocator.allocated, allocator.reserved)], error
+        curves.append((allocator.allocated, allocator.reserved))
+    return curves, None
