@@ -2,6 +2,7 @@
 
 from helpers.memory.closed_form.activations import activations
 from helpers.memory.closed_form.article import article_block
+from helpers.memory.closed_form.cache import inference, kv_cache, per_token
 from helpers.memory.closed_form.states import padded, per_parameter, states
 from helpers.memory.closed_form.terms import FormError, Operator, Term, Terms
 
@@ -12,7 +13,10 @@ __all__ = [
     "Terms",
     "activations",
     "article_block",
+    "inference",
+    "kv_cache",
     "padded",
     "per_parameter",
+    "per_token",
     "states",
 ]
