@@ -1,0 +1,54 @@
+"""scripts/roofline.py: its ridge is its rate over its bandwidth, its counts are the course's, and bad sizes are refused."""
+
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from helpers.memory.roofline import attention, elementwise, gemm, gemv, softmax
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "roofline.py"
+
+
+def run(*arguments):
+    command = [sys.executable, str(SCRIPT), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_it_prints_a_roof_and_what_stands_under_it():
+    done = run("--size", "128")
+    assert done.returncode == 0, done.stderr[-2000:]
+    head = re.match(
+        r"\w+ torch.float32: ([\d.]+) GFLOP/s, ([\d.]+) GB/s both ways, ridge ([\d.]+) FLOP/B\n", done.stdout
+    )
+    assert float(head[3]) == pytest.approx(float(head[1]) / float(head[2]), abs=0.02 + 0.1 / float(head[2]))
+    rows = re.findall(r"^ +([a-z ]+): +([\d.]+) FLOP/B +([\d.]+) GFLOP/s, +(\d+)% of its roof$", done.stdout, re.M)
+    assert [row[0] for row in rows] == ["matmul", "matrix times vector", "add", "softmax", "attention"]
+    assert all(float(flops) > 0 for _, _, flops, _ in rows)
+
+
+def test_its_counts_are_the_course_s_own():
+    n, wide = 256, 32 * 256**2
+    counted = {
+        name: (flops, moved)
+        for name, _, flops, moved in runpy.run_path(str(SCRIPT))["operations"](n, torch.float32, "cpu")
+    }
+    want = {
+        "matmul": gemm(n, n, n, 4),
+        "matrix times vector": gemv(1, 32 * n, n, 4),
+        "add": elementwise(wide, 4, inputs=2),
+        "softmax": softmax(32 * n, n, 4),
+        "attention": attention(1, n // 64, n, 64, 4, fused=True),
+    }
+    assert counted.pop("copy") == (0, 2 * wide * 4)
+    assert counted == {name: (work.flops, work.nbytes) for name, work in want.items()}
+
+
+@pytest.mark.parametrize("size", ["0", "100", "-64"])
+def test_a_size_that_does_not_fit_is_refused(size):
+    done = run("--size", size)
+    assert done.returncode == 2 and f"--size is a positive multiple of 64, got {size}" in done.stderr
