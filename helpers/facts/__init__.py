@@ -1,17 +1,21 @@
 """What somebody published: accelerators, links, networks and measured tables, each with unit, direction and source."""
 
-from helpers.facts.book import FACTS, LINKS, MODELS, SOURCES, USERS, lookup
+from helpers.facts.accelerator import DTYPES, Accelerator
+from helpers.facts.book import ACCELERATORS, FACTS, LINKS, MODELS, SOURCES, USERS, lookup
 from helpers.facts.fact import Fact, FactError, Source
 from helpers.facts.link import Link
 from helpers.facts.model import Latent, Model
 from helpers.facts.tables import Table, public, public_names
 
 __all__ = [
+    "ACCELERATORS",
+    "DTYPES",
     "FACTS",
     "LINKS",
     "MODELS",
     "SOURCES",
     "USERS",
+    "Accelerator",
     "Fact",
     "FactError",
     "Latent",

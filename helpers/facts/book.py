@@ -7,14 +7,19 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from helpers.facts.fact import Fact, build_facts, build_sources, read
+from helpers.facts.accelerator import Accelerator, build_accelerators
+from helpers.facts.fact import Fact, build_facts, build_sources, read, spread
 from helpers.facts.link import Link, build_links
 from helpers.facts.model import Model, build_models
 
 SOURCES = build_sources(read("sources"))
 USERS = build_sources(read("users"))
-FACTS: dict[str, Fact] = build_facts(read("accelerators") | read("links") | read("software"), SOURCES)
+CHIPS, CAPABILITIES = read("chips"), read("capabilities")
+FACTS: dict[str, Fact] = build_facts(
+    read("accelerators") | read("links") | read("software") | spread(CHIPS) | spread(CAPABILITIES, "cc-"), SOURCES
+)
 LINKS: dict[str, Link] = build_links(read("networks"), FACTS)
+ACCELERATORS: dict[str, Accelerator] = build_accelerators(CHIPS, FACTS)
 MODELS: dict[str, Model] = build_models(read("models"), SOURCES)
 
 

@@ -25,6 +25,18 @@ OTHERS = {
     "µs": 1e-6,
     "minutes": 60,
     "GT/s": 1e9,
+    "GHz": 1e9,
+    "TFLOP/s": 1e12,
+    "TOP/s": 1e12,  # of integers
+    "B/clock": 1,
+    "cycles": 1,
+    "SMs": 1,
+    "CUs": 1,
+    "FP32 lanes": 1,
+    "banks": 1,
+    "threads": 1,
+    "warps": 1,
+    "blocks": 1,
     "links": 1,
     "lanes": 1,
     "NICs": 1,
@@ -91,7 +103,7 @@ class Fact:
 
     @property
     def quantity(self) -> Bandwidth | float:
-        """A Bandwidth where it is one; else the number in bytes, seconds, transfers per second, or a count."""
+        """A Bandwidth where it is one; else the number in bytes, seconds, transfers, clocks or FLOP per second, or a count."""
         if self.unit in BANDWIDTHS:
             return self._bandwidth()
         return self.value / 1e6 if self.unit == "µs" else self.value * OTHERS[self.unit]  # 3.4 / 1e6 rounds to 3.4e-6
@@ -130,6 +142,22 @@ def build_facts(table: Mapping[str, Mapping], sources: Mapping[str, Source]) -> 
         if entry.get("source") not in sources:
             raise FactError(f"{key}: a fact needs a source listed in sources.toml, got {entry.get('source')!r}")
         facts[key] = _build(Fact, key, {**entry, "key": key, "source": sources[entry["source"]]})
+    return facts
+
+
+def spread(groups: Mapping[str, Mapping], prefix: str = "") -> dict[str, dict]:
+    """Facts that share a source, one table a group: {"A100": {"source": ..., "facts": {"sms": {...}}}} -> {"A100.sms": {...}}.
+
+    A fact takes source, where and scope of its group where it names none; it is a "spec" about the "GPU" unless it or the group
+    says otherwise. FactError for a group without a source, or a fact that is no table.
+    """
+    facts = {}
+    for group, shared in groups.items():
+        named = {part: shared[part] for part in ("source", "where", "scope") if part in shared}
+        for name, entry in shared.get("facts", {}).items():
+            if not isinstance(entry, Mapping):
+                raise FactError(f"{prefix}{group}.{name}: a fact is a table with value, unit and source, got {entry!r}")
+            facts[f"{prefix}{group}.{name}"] = {"kind": "spec", "scope": "GPU", **named, **entry}
     return facts
 
 
