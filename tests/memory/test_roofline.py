@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers.facts import ACCELERATORS, FactError
 from helpers.memory.roofline import (
     Roof,
     RooflineError,
@@ -108,6 +109,17 @@ def test_a_roof_has_its_ridge_and_two_sides():
     assert A100.seconds(gemm(4096, 4096, 4096)) == pytest.approx(2 * 4096**3 / 312e12)
     naive = attention(1, 32, 4096, 128)
     assert A100.seconds(naive) > A100.seconds(naive.fused())
+
+
+def test_every_accelerator_has_its_roofs():
+    for name, chip in ACCELERATORS.items():
+        for dtype in chip.flops:
+            assert Roof.of(name, dtype).ridge == pytest.approx(chip.ridge(dtype))
+    assert Roof.of("A100", "bf16").ridge == pytest.approx(A100.ridge)
+    with pytest.raises(RooflineError, match="no accelerator 'A1000'"):
+        Roof.of("A1000", "bf16")
+    with pytest.raises(FactError, match="fp8"):
+        Roof.of("A100", "fp8")
 
 
 def test_passes_are_timed_one_by_one():

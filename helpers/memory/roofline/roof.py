@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from helpers.facts import ACCELERATORS
 from helpers.memory.roofline.work import Pass, RooflineError, Work
 from helpers.units import Bandwidth
 
@@ -27,6 +28,17 @@ class Roof:
             raise RooflineError(f"{self.name}: a memory's bandwidth counts both ways, got {self.bandwidth}")
         if not (self.flops > 0 and self.rate > 0):
             raise RooflineError(f"{self.name}: a roof has positive rates, got {self.flops!r} and {self.bandwidth!r}")
+
+    @classmethod
+    def of(cls, name: str, dtype: str) -> Roof:
+        """An accelerator of helpers.facts by its datasheet: dense peak for that type, bandwidth of its HBM (or GDDR).
+
+        RooflineError for one that is not there, FactError for a type that its vendor publishes no peak for.
+        """
+        if name not in ACCELERATORS:
+            raise RooflineError(f"no accelerator {name!r}; there are {', '.join(ACCELERATORS)}")
+        chip = ACCELERATORS[name]
+        return cls(f"{name}, {dtype}", chip.peak(dtype).quantity, chip.hbm.quantity)
 
     @property
     def rate(self) -> float:
