@@ -1,0 +1,97 @@
+"""Reads a snapshot: a file of _dump_snapshot, or what torch returned. Chapter: allocator.
+
+Such files are pickles, and a pickle can run anything. These are read by an unpickler that knows dicts, lists, tuples, texts and numbers,
+and refuses everything else before it is made.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from helpers.memory.allocator.state import Segment
+from helpers.memory.snapshot.history import MARKS, History, segment_of
+from helpers.memory.trace import Trace
+
+
+class SnapshotError(ValueError):
+    """Not a memory snapshot, or a file that asks for more than data."""
+
+
+class _Plain(pickle.Unpickler):
+    """Data only: a pickle that names a class or a function is refused."""
+
+    def find_class(self, module: str, name: str) -> None:
+        raise SnapshotError(f"a memory snapshot holds data only; this file asks for {module}.{name}")
+
+    def persistent_load(self, pid: object) -> None:
+        raise SnapshotError(f"a memory snapshot holds data only; this file asks for an object outside of it: {pid!r}")
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A snapshot as torch wrote it. segments_: dicts of every device; device_traces: per device the history, empty where none was kept."""
+
+    segments_: Sequence[Mapping]
+    device_traces: Sequence[Sequence[Mapping]] = ()
+
+    def entries(self, device: int = 0) -> Sequence[Mapping]:
+        """The history of one device, oldest first."""
+        return self.device_traces[device] if device < len(self.device_traces) else ()
+
+    def _of(self, device: int) -> list[Mapping]:
+        return [segment for segment in self.segments_ if segment.get("device", 0) == device]
+
+    def segments(self, device: int = 0) -> list[Segment]:
+        """The segments of one device at the moment of the snapshot, by address."""
+        return sorted(map(segment_of, self._of(device)), key=lambda segment: segment.address)
+
+    def addresses(self, device: int = 0) -> list[int]:
+        """Where cudaMalloc put the segments, in order: for `replay(..., addresses=)`, so that ties fall as they fell there."""
+        return [entry["addr"] for entry in self.entries(device) if entry["action"] == "segment_alloc"]
+
+    def trace(self, device: int = 0, emptied: bool = False) -> Trace:
+        """The history as a trace; what was alive before it began comes first. A snapshot knows no classes: all is "temporary".
+
+        emptied: with a mark "empty_cache" where segments went back, by empty_cache() or before a second try: what a replay needs.
+
+        SnapshotError where no history was kept (torch.cuda.memory._record_memory_history() was not on).
+        """
+        if not self.entries(device):
+            raise SnapshotError(f"the snapshot has no history of device {device}: only its segments can be read")
+        return History(self._of(device), self.entries(device)).trace(device, emptied)
+
+
+def read(source: str | Path | bytes | Mapping | Sequence) -> Snapshot:
+    """A snapshot from a file of _dump_snapshot, its bytes, the dict of _snapshot(), or the list of memory_snapshot().
+
+    SnapshotError for what is none, and for a pickle that names anything but data.
+    """
+    if isinstance(source, (str, Path)):
+        source = Path(source).read_bytes()
+    if isinstance(source, bytes):
+        source = _load(source)
+    data = {"segments": source} if isinstance(source, (list, tuple)) else source
+    if not isinstance(data, Mapping) or "segments" not in data:
+        raise SnapshotError("a snapshot is a dict with 'segments' (and 'device_traces'), or a list of segments")
+    made = Snapshot(tuple(data["segments"]), tuple(data.get("device_traces", ())))
+    try:
+        for segment in made.segments_:
+            segment_of(segment)
+        for entry in (entry for trace in made.device_traces for entry in trace):
+            _ = entry["size"], entry["action"] in MARKS or entry["addr"]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise SnapshotError(f"not a memory snapshot of torch: {error!r}") from None
+    return made
+
+
+def _load(data: bytes) -> object:
+    try:
+        return _Plain(io.BytesIO(data)).load()
+    except SnapshotError:
+        raise
+    except Exception as error:  # a broken pickle raises nearly anything
+        raise SnapshotError(f"not a pickle: {error!r}") from None

@@ -1,0 +1,220 @@
+"""Snapshots of torch are read as data, become traces and segments, and are compared with the model block by block."""
+
+import os
+import pickle
+
+import pytest
+
+from helpers.memory import Event
+from helpers.memory.allocator import program, replay
+from helpers.memory.snapshot import SnapshotError, compare, read, snapshot_of
+from helpers.units import MIB
+
+PROGRAM = (
+    "a = 6 MiB; b = 3 MiB; del a; c = 4 MiB; d = 100 KiB; e = 30 MiB; del b, c; empty_cache(); f = 22 MiB; g = 700"
+)
+
+# Fields, words and layout as torch 2.13 writes them; a history that began while block 7f..0000 was alive.
+A = 0x7F5E_2A00_0000
+FRAMES = [
+    {"filename": "/site/torch/nn/modules/linear.py", "line": 134, "name": "forward"},
+    {"filename": "/home/reader/train.py", "line": 12, "name": "step"},
+]
+REAL = {
+    "segments": [
+        {
+            "device": 0,
+            "address": A,
+            "total_size": 2097152,
+            "allocated_size": 1536,
+            "active_size": 3584,
+            "requested_size": 3100,
+            "stream": 0,
+            "segment_type": "small",
+            "segment_pool_id": (0, 0),
+            "is_expandable": False,
+            "frames": [],
+            "blocks": [
+                {"address": A, "size": 512, "requested_size": 100, "state": "active_allocated", "frames": []},
+                {
+                    "address": A + 512,
+                    "size": 1024,
+                    "requested_size": 1000,
+                    "state": "active_allocated",
+                    "frames": FRAMES,
+                },
+                {
+                    "address": A + 1536,
+                    "size": 2048,
+                    "requested_size": 2000,
+                    "state": "active_pending_free",
+                    "frames": [],
+                },
+                {"address": A + 3584, "size": 2093568, "requested_size": 0, "state": "inactive", "frames": []},
+            ],
+        },
+        {
+            "device": 1,
+            "address": A,
+            "total_size": 20971520,
+            "allocated_size": 0,
+            "active_size": 0,
+            "requested_size": 0,
+            "stream": 0,
+            "segment_type": "large",
+            "segment_pool_id": (0, 0),
+            "is_expandable": False,
+            "frames": [],
+            "blocks": [{"size": 20971520, "requested_size": 0, "state": "inactive", "frames": []}],
+        },
+    ],
+    "device_traces": [
+        [
+            {
+                "action": "free_completed",
+                "addr": A + 4096,
+                "size": 300,
+                "stream": 0,
+                "time_us": 1_000_000,
+                "frames": [],
+            },
+            {"action": "alloc", "addr": A + 512, "size": 1000, "stream": 0, "time_us": 1_000_250, "frames": FRAMES},
+            {"action": "segment_alloc", "addr": A + (4 << 20), "size": 20971520, "stream": 0, "time_us": 1_000_300},
+            {"action": "oom", "device_free": 5, "size": 1 << 40, "stream": 0, "time_us": 1_000_400, "frames": []},
+            {"action": "segment_free", "addr": A + (4 << 20), "size": 20971520, "stream": 0, "time_us": 1_000_500},
+            {
+                "action": "alloc",
+                "addr": A + 1536,
+                "size": 2000,
+                "stream": 0,
+                "time_us": 1_000_600,
+                "frames": FRAMES[:1],
+            },
+            {"action": "free_requested", "addr": A + 1536, "size": 2000, "stream": 0, "time_us": 1_000_700},
+            {"action": "snapshot", "addr": 0, "size": 3584, "stream": 0, "time_us": 1_000_800},
+        ],
+        [],
+    ],
+    "allocator_settings": {"PYTORCH_CUDA_ALLOC_CONF": "", "roundup_power2_divisions": {"1": 0}},
+}
+
+
+def test_a_snapshot_as_torch_writes_it_becomes_a_trace():
+    trace = read(pickle.dumps(REAL)).trace()
+    assert [(e.kind, e.block, e.nbytes, e.op) for e in trace.events] == [
+        ("alloc", 0, 300, ""),  # freed in the history: it was there before
+        ("alloc", 1, 100, ""),  # alive at the end and never made in it: the same
+        ("free", 0, 300, ""),
+        ("alloc", 2, 1000, "step train.py:12"),
+        ("mark", -1, 0, "out of memory"),
+        ("alloc", 3, 2000, "forward linear.py:134"),
+        ("mark", -1, 0, "snapshot"),
+    ]
+    assert [e.seconds for e in trace.events[2:4]] == [0.0, 0.00025]
+    assert trace.samples == ((3, 1100, 23068672), (4, 1100, 2097152))
+    assert trace.source == "measured (CUDA allocator)"
+    assert int(trace.total[-1]) == 3100
+
+
+def test_its_segments_have_their_blocks_and_states():
+    snapshot = read(REAL)
+    (segment,) = snapshot.segments(0)
+    assert [(b.size, b.state, b.requested) for b in segment.blocks[1:]] == [
+        (1024, "active_allocated", 1000),
+        (2048, "active_pending_free", 2000),
+        (2093568, "inactive", 0),
+    ]
+    assert (segment.size, segment.pool, segment.allocated, segment.free) == (2097152, "small", 3584, 2093568)
+    assert snapshot.segments(1)[0].blocks[0].address == A  # an older torch gave blocks no address
+    assert snapshot.addresses(0) == [A + (4 << 20)]
+
+
+def test_a_list_of_segments_is_a_snapshot_without_history():
+    snapshot = read(REAL["segments"])
+    assert len(snapshot.segments(0)) == 1
+    with pytest.raises(SnapshotError, match="no history of device 0"):
+        snapshot.trace()
+
+
+class Command:
+    def __reduce__(self):
+        return os.system, ("touch /tmp/never",)
+
+
+@pytest.mark.parametrize("planted", [Command(), os.path.join, {"segments": [Command()]}, ValueError], ids=str)
+def test_a_pickle_that_names_anything_but_data_is_refused(planted):
+    with pytest.raises(SnapshotError, match="data only"):
+        read(pickle.dumps(planted))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [b"", b"no pickle", {"blocks": []}, {"segments": [{}]}, {"segments": [], "device_traces": [[{"size": 1}]]}, 7],
+)
+def test_what_is_no_snapshot_is_refused(wrong):
+    with pytest.raises(SnapshotError):
+        read(wrong)
+
+
+@pytest.mark.parametrize("expandable", [False, True])
+def test_the_model_written_as_a_snapshot_and_read_again_is_equal_block_by_block(tmp_path, expandable):
+    made = replay(program(PROGRAM), expandable)
+    path = tmp_path / "snapshot.pickle"
+    path.write_bytes(pickle.dumps(snapshot_of(made)))
+    snapshot = read(path)
+    found = compare(made, snapshot)
+    assert bool(found)
+    assert found.equal == found.blocks == sum(len(s.blocks) for s in made.segments())
+    assert found.reserved == (made.reserved[-1], made.reserved[-1])
+    again = replay(snapshot.trace(emptied=True), expandable, addresses=snapshot.addresses())
+    assert compare(again, snapshot)
+    assert [a[1:5] for a in again.actions] == [
+        a._replace(address=b.address)[1:5] for a, b in zip(made.actions, again.actions, strict=True)
+    ]
+
+
+def test_the_history_keeps_every_tensor_and_every_time():
+    trace = program(PROGRAM)
+    timed = type(trace)(
+        tuple(e._replace(seconds=i / 1000) for i, e in enumerate(trace.events)), trace.source, trace.about
+    )
+    read_again = read(snapshot_of(replay(timed))).trace()
+    kept = [e for e in timed.events if e.kind != "mark"]
+    assert [(e.kind, e.nbytes, e.seconds) for e in read_again.events] == [(e.kind, e.nbytes, e.seconds) for e in kept]
+    assert [e.op for e in read_again.events][:2] == ["a model.py:0", "b model.py:0"]
+
+
+def test_a_replay_that_went_another_way_is_told_segment_by_segment():
+    right = snapshot_of(replay(program("a = 12 MiB; b = 3 MiB; del b; c = 512")))
+    other = replay(program("a = 12 MiB; b = 3 MiB; c = 512"))
+    found = compare(other, read(right))
+    assert not found
+    assert (found.blocks, found.equal) == (5, 3)
+    assert found.allocated == (15 * MIB + 512, 12 * MIB + 512)
+    assert found.differences == (
+        f"only in the model: large segment of {20 * MIB} bytes: {3 * MIB} -{17 * MIB}",
+        f"only in the snapshot: large segment of {20 * MIB} bytes: -{20 * MIB}",
+    )
+    assert str(found) == "model of the allocator against a snapshot: 3 of 5 blocks equal, 2 segments differ"
+
+
+def test_the_moment_without_memory_is_in_the_written_history():
+    made = replay(program("a = 30 MiB; b = 30 MiB"), limit=40 * MIB, raises=False)
+    history = read(snapshot_of(made)).entries()
+    assert [(e["action"], e.get("device_free")) for e in history[-1:]] == [("oom", 10 * MIB)]
+    assert read(snapshot_of(made)).trace().events[-1] == Event("mark", -1, 0, "temporary", op="out of memory")
+
+
+@pytest.mark.gpus(1)
+def test_the_model_equals_the_real_allocator_block_by_block():
+    torch = pytest.importorskip("torch")
+    torch.cuda.empty_cache()
+    torch.cuda.memory._record_memory_history()
+    try:
+        keep = [torch.empty(n, dtype=torch.uint8, device="cuda") for n in (100, 3 * MIB, 12 * MIB, 700 * 1024)]
+        del keep[1]
+        keep.append(torch.empty(5 * MIB, dtype=torch.uint8, device="cuda"))
+        snapshot = read(torch.cuda.memory._snapshot())
+    finally:
+        torch.cuda.memory._record_memory_history(None)
+    assert compare(replay(snapshot.trace(emptied=True), addresses=snapshot.addresses()), snapshot)
