@@ -1,6 +1,32 @@
 """Watching memory for real: the tracker, the prediction without the memory, the ladder of bandwidths."""
 
+from .caches import Cache, caches
+from .ladder import Ladder, Rung, ladder
 from .ledger import TrackError
+from .rates import Rate, gemm_rate, machine_roof
+from .steps import Step
 from .tracker import Watch, track
+from .transfers import Pairs, Transfer, pairs, transfers
+from .under_roof import Placed, Places, place
 
-__all__ = ["TrackError", "Watch", "track"]
+__all__ = [
+    "Cache",
+    "Ladder",
+    "Pairs",
+    "Placed",
+    "Places",
+    "Rate",
+    "Rung",
+    "Step",
+    "TrackError",
+    "Transfer",
+    "Watch",
+    "caches",
+    "gemm_rate",
+    "ladder",
+    "machine_roof",
+    "pairs",
+    "place",
+    "track",
+    "transfers",
+]

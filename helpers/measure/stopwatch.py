@@ -1,0 +1,105 @@
+"""The least time that a call takes, on the CPU or on a GPU, and nothing of what surrounds it. Chapters: memory-hierarchy, roofline.
+
+Noise only ever adds, so the least of many repeats is the call's own time. On a GPU the calls are captured in a CUDA graph, so that
+neither Python nor the launches from the host stand between them, and events on the stream measure them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import torch
+
+from helpers.ranks.gpus import find_gpus
+
+REPEATS = 3  # at the very least
+
+
+def at(device: str | torch.device) -> torch.device:
+    """The device to measure on. ValueError for one that is neither the CPU nor a CUDA GPU, RuntimeError where no GPU is usable."""
+    try:
+        found = torch.device(device)
+    except (RuntimeError, TypeError):
+        raise ValueError(f'device is "cpu", "cuda" or "cuda:1" and the like, got {device!r}') from None
+    if found.type not in ("cpu", "cuda"):
+        raise ValueError(f'device is "cpu", "cuda" or "cuda:1" and the like, got {device!r}')
+    if found.type == "cuda":
+        needs_gpus(max(1, (found.index or 0) + 1), f"device {device}")
+    return found
+
+
+def needs_gpus(count: int, what: str) -> None:
+    """RuntimeError, with the reason where it is known, unless so many GPUs are usable."""
+    usable = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if usable < count:
+        reason = find_gpus().trouble or f"this machine has {usable or 'none'}"
+        raise RuntimeError(f"{what} needs {'a GPU' if count == 1 else f'{count} GPUs'}: {reason}")
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """torch on so many CPU threads inside the block, as many as before after it. ValueError for less than 1."""
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise ValueError(f"threads is a whole number of 1 or more, got {count!r}")
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def best(call: Callable[[], object], device: torch.device, seconds: float = 0.1) -> float:
+    """Seconds of one call, the least of as many repeats as fit into `seconds` (at least 3), after one that warms up."""
+    if not seconds > 0:
+        raise ValueError(f"seconds is the time to spend on repeats and positive, got {seconds!r}")
+    return _best_on_gpu(call, device, seconds) if device.type == "cuda" else _best_on_cpu(call, seconds)
+
+
+def _best_on_cpu(call: Callable[[], object], seconds: float) -> float:
+    call()
+    least, repeats, end = float("inf"), 0, time.perf_counter() + seconds
+    while repeats < REPEATS or time.perf_counter() < end:
+        start = time.perf_counter()
+        call()
+        least = min(least, time.perf_counter() - start)
+        repeats += 1
+    return least
+
+
+def _best_on_gpu(call: Callable[[], object], device: torch.device, seconds: float) -> float:
+    """Calls in a row inside one CUDA graph, as many as take about a millisecond; events before and after the whole graph."""
+    with torch.cuda.device(device):
+        one = _replayed(call, 1)
+        count = max(1, min(1000, round(1e-3 / max(one(), 1e-6))))
+        many = _replayed(call, count)
+        least, repeats, end = many(), 1, time.perf_counter() + seconds
+        while repeats < REPEATS or time.perf_counter() < end:
+            least, repeats = min(least, many()), repeats + 1
+        return least / count
+
+
+def _replayed(call: Callable[[], object], count: int) -> Callable[[], float]:
+    """A function that plays `count` calls, captured once, and returns the seconds between its two events."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        call()  # before the capture: libraries set themselves up at the first call
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(count):
+            call()
+    start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+
+    def play() -> float:
+        start.record()
+        graph.replay()
+        stop.record()
+        stop.synchronize()
+        return start.elapsed_time(stop) / 1e3  # milliseconds
+
+    play()
+    return play

@@ -1,0 +1,93 @@
+"""Where real operations lie under the roof: each counted, timed, and set against what the machine could do. Chapters: roofline,
+memory-hierarchy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+
+from helpers.memory.roofline import Roof
+
+from .operations import GROUPS, Case, On
+from .rates import floating, machine_roof
+from .stopwatch import at, best, threads
+
+SIDE = {"cpu": 4096, "cuda": 16384}
+DTYPE = {"cpu": torch.float32, "cuda": torch.bfloat16}
+
+
+class Placed(NamedTuple):
+    """One operation, measured. flops, read, written: as counted; intensity: FLOP per byte; attained: FLOP/s; seconds: the least.
+
+    share: of what the roof allows at that intensity; above 1 where the caches gave what the count charges to memory.
+    """
+
+    op: str
+    group: str
+    flops: float
+    read: float
+    written: float
+    intensity: float
+    seconds: float
+    attained: float
+    share: float
+
+    def __str__(self) -> str:
+        return f"{self.op:>28}  {self.intensity:8.3g} FLOP/B  {self.attained / 1e9:8.3g} GFLOP/s  {self.share:5.0%} of the roof"
+
+    __repr__ = __str__
+
+
+class Places(tuple):
+    """Rows of Placed that print as a table."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self))
+
+    __repr__ = __str__
+
+
+def place(
+    *groups: str,
+    device: str | torch.device = "cpu",
+    dtype: torch.dtype | None = None,
+    roof: Roof | None = None,
+    n: int | None = None,
+    seconds: float = 0.15,
+    nthreads: int = 1,
+) -> Places:
+    """Measure the operations of these groups (all unless told: gemm, decode, rows, attention, fusion, tiling) and place them.
+
+    dtype: float32 on the CPU and bfloat16 on a GPU unless told; roof: this machine's, measured now, unless told; n: side of the
+    matrices, a multiple of 64 (4096 on the CPU, 16384 on a GPU: no cache holds them); seconds: to spend on the repeats of each.
+    ValueError for an unknown group, dtype or n; RuntimeError where there is no such GPU.
+    """
+    device = at(device)
+    on = On(device, dtype or DTYPE[device.type], SIDE[device.type] if n is None else n)
+    _refuse(groups, on)
+    roof = roof or machine_roof(device, on.dtype, nthreads=nthreads)
+    with threads(nthreads), torch.no_grad():
+        cases = (case for group in groups or GROUPS for case in GROUPS[group](on))
+        return Places(placed(case, best(case.call, device, seconds), roof) for case in cases)
+
+
+def placed(case: Case, seconds: float, roof: Roof) -> Placed:
+    """A case that took so many seconds, under that roof."""
+    work, attained = case.work, case.work.flops / seconds
+    share = attained / roof.attainable(work.intensity)
+    counted = (float(work.flops), float(work.read), float(work.written), float(work.intensity))
+    return Placed(case.op, case.group, *counted, seconds, attained, share)
+
+
+def _refuse(groups: Sequence[str], on: On) -> None:
+    unknown = [group for group in groups if group not in GROUPS]
+    if unknown:
+        raise ValueError(f"groups are {', '.join(GROUPS)}, got {unknown[0]!r}")
+    if isinstance(on.n, bool) or not isinstance(on.n, int) or on.n < 64 or on.n % 64:
+        raise ValueError(f"n is the side of the matrices, a multiple of 64, got {on.n!r}")
+    floating(on.dtype)
