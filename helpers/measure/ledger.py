@@ -29,16 +29,18 @@ class Held(weakref.ref):
     """A storage that is known: the weak reference itself, and what the book says about it.
 
     key: id of the storage. block: the event's block, -1 while there are 0 bytes. saves: how often autograd has packed it.
+    by_hand: its class was registered, and saving it for backward does not change it (ZeRO-3's gathered weights).
     """
 
-    __slots__ = ("block", "cls", "key", "nbytes", "op", "saves")
+    __slots__ = ("block", "by_hand", "cls", "key", "nbytes", "op", "saves")
 
 
 def storages(tensor: torch.Tensor) -> Iterator[torch.UntypedStorage]:
     """The storages that hold a tensor's values: one, or those of the tensors inside a subclass such as DTensor."""
     if is_traceable_wrapper_subclass(tensor):
-        for name in tensor.__tensor_flatten__()[0]:
-            yield from storages(getattr(tensor, name))
+        for inner in (getattr(tensor, name) for name in tensor.__tensor_flatten__()[0]):
+            if isinstance(inner, torch.Tensor):  # DTensor flattens into its mesh, too
+                yield from storages(inner)
     elif tensor.layout is torch.strided:
         yield tensor.untyped_storage()
 
@@ -69,6 +71,7 @@ class Ledger:
             return
         held = Held(storage, self._freed)
         held.key, held.cls, held.op, held.saves, held.nbytes, held.block = id(storage), cls, op, 0, nbytes, -1
+        held.by_hand = False
         self.held[held.key] = held
         if nbytes:
             self._alloc(held, module)
@@ -80,7 +83,7 @@ class Ledger:
             if held.nbytes:
                 self._emit("class", held, module)
 
-    def claim(self, tensor: torch.Tensor, cls: str, op: str, module: str | None = None) -> None:
+    def claim(self, tensor: torch.Tensor, cls: str, op: str, module: str | None = None, by_hand: bool = False) -> None:
         """The tensor's storages are `cls`, known or not."""
         for storage in storages(tensor):
             held = self.find(storage)
@@ -88,6 +91,8 @@ class Ledger:
                 self.enter(storage, cls, op, module, empty=True)
             else:
                 self.relabel(held, cls, module)
+            if by_hand and (held := self.find(storage)):
+                held.by_hand = True
 
     def resize(self, storage: torch.UntypedStorage, before: int, op: str) -> None:
         """The storage had `before` bytes. As an allocator sees it: the new block is made, then the old one is freed."""

@@ -59,7 +59,7 @@ class Watch:
         """Give a tensor, or every tensor in a module or a nest of lists and dicts, a class by hand. TrackError: no such class."""
         known_class(cls)
         for name, tensor in _named(what):
-            self._ledger.claim(tensor, cls, name, self._ledger.place.owner(tensor))
+            self._ledger.claim(tensor, cls, name, self._ledger.place.owner(tensor), by_hand=True)
 
     def label(self, **about: object) -> None:
         """Say more about the trace: label="Llama-2-7B, batch 1", seed=0, ..."""

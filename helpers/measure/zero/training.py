@@ -21,7 +21,7 @@ class Zero:
     stage: 1, 2 or 3. units: the modules whose parameters travel together (default: what the model's ModuleLists and
     Sequentials hold); parameters outside them are one more unit, here from the forward's start to its own reduction.
     group: Group() inside a rank (the default), Paper(n) on the meta device, Alone(). prefetch: ask for the next unit while
-    this one computes. seen: see Unit. ValueError for a stage or a model that cannot be shared out.
+    this one computes. ValueError for a stage or a model that cannot be shared out.
     """
 
     def __init__(
@@ -32,7 +32,6 @@ class Zero:
         group=None,
         lr: float = 1e-3,
         prefetch: bool = False,
-        seen: Seen = lambda tensor, cls: None,
     ):
         if stage not in (1, 2, 3):
             raise ValueError(f"ZeRO has stages 1, 2 and 3, got {stage!r}")
@@ -44,12 +43,16 @@ class Zero:
         self.model, self.stage, self.prefetch = model, stage, prefetch
         modules = list(blocks(model) if units is None else units)
         group = group or Group()
-        self.units = [Unit(*named, stage, group, seen) for named in self._split(modules)]
+        self.units = [Unit(*named, stage, group) for named in self._split(modules)]
         self.adams = [Adam(unit.share, lr) for unit in self.units]
-        for adam in self.adams:
+        self._watch(modules)
+
+    def tell(self, seen: Seen) -> None:
+        """Tell who watches the memory what each buffer is for: seen(tensor, class), for example the `register` of a tracker."""
+        for unit, adam in zip(self.units, self.adams, strict=True):
+            unit.tell(seen)
             for tensor in adam.state:
                 seen(tensor, "optimizer")
-        self._watch(modules)
 
     def _split(self, modules: list[nn.Module]) -> list[tuple[str, list[nn.Parameter]]]:
         """(name, parameters) of every unit, each parameter once; the rest of the model last."""
@@ -72,7 +75,7 @@ class Zero:
             self.model.register_forward_pre_hook(lambda *_: rest.gather())
         for unit in self.units:
             for p in unit.params:
-                p.register_post_accumulate_grad_hook(lambda _, unit=unit: self._arrived(unit))
+                p.register_post_accumulate_grad_hook(lambda p, unit=unit: self._arrived(unit, p))
 
     def _hook(self, module: nn.Module, unit: Unit, after: list[Unit], before: list[Unit]) -> None:
         """Gather before forward and before backward, free after forward; `after` and `before` come next in each direction."""
@@ -98,8 +101,8 @@ class Zero:
         module.register_forward_pre_hook(enter)
         module.register_forward_hook(leave)
 
-    def _arrived(self, unit: Unit) -> None:
-        if unit.arrived() and self.stage > 1:
+    def _arrived(self, unit: Unit, parameter: nn.Parameter) -> None:
+        if unit.arrived(parameter) and self.stage > 1:
             unit.reduce()
 
     def reduce(self) -> None:

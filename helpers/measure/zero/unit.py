@@ -13,26 +13,22 @@ class Unit:
     """What is gathered, reduced and freed together.
 
     params: all of one dtype and device; their data become views of `whole`. stage 1: whole parameters and whole gradients stay;
-    2: whole parameters and this rank's share of the gradients; 3: shares only. seen(tensor, class) tells who watches what a
-    buffer is for.
+    2: whole parameters and this rank's share of the gradients; 3: shares only.
     """
 
-    def __init__(self, name: str, params: list[torch.nn.Parameter], stage: int, group, seen: Seen):
-        self.name, self.params, self.stage, self.group, self.seen = name, params, stage, group, seen
+    def __init__(self, name: str, params: list[torch.nn.Parameter], stage: int, group):
+        self.name, self.params, self.stage, self.group = name, params, stage, group
         self.count = sum(p.numel() for p in params)
         self.numel = -(-self.count // group.nranks) * group.nranks  # padded
         self.whole = params[0].new_zeros(self.numel)
-        seen(self.whole, "communication" if stage == 3 else "parameter")
         self._move_in()
         mine = self._mine(self.whole)
         self.share = mine.clone() if stage == 3 else mine
-        if stage == 3:
-            seen(self.share, "parameter")
         self.grads = torch.zeros_like(self.whole if stage == 1 else self.share)
-        seen(self.grads, "gradient")
         if stage == 1:
             for p, piece in zip(params, self._pieces(self.grads), strict=True):
                 p.grad = piece
+        self.seen: Seen = lambda tensor, cls: None
         self.handle, self.here = None, True
         self.backward, self.waiting, self.ready = False, len(params), False
         self.free()
@@ -59,12 +55,18 @@ class Unit:
         """This rank's share of the gradients."""
         return self._mine(self.grads) if self.stage == 1 else self.grads
 
+    def tell(self, seen: Seen) -> None:
+        """Tell who watches what every buffer is for, those of now and those to come."""
+        self.seen = seen
+        seen(self.whole, "communication" if self.stage == 3 else "parameter")
+        seen(self.share, "parameter")
+        seen(self.grads, "gradient")
+
     def ask(self) -> None:
         """Begin to gather the whole parameters, where they are not here or on their way."""
         if self.here or self.handle is not None:
             return
         self.whole.untyped_storage().resize_(self.numel * self.whole.element_size())
-        self.seen(self.whole, "communication")
         self.handle = self.group.all_gather(self.whole, self.share)
 
     def gather(self) -> None:
@@ -80,8 +82,9 @@ class Unit:
             self.whole.untyped_storage().resize_(0)
             self.here = False
 
-    def arrived(self) -> bool:
+    def arrived(self, parameter: torch.nn.Parameter) -> bool:
         """One more parameter has its gradient; True when all have."""
+        self.seen(parameter.grad, "gradient")
         self.waiting -= 1
         if self.waiting == 0:
             self.waiting, self.ready = len(self.params), True

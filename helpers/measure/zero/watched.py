@@ -1,0 +1,120 @@
+"""One rank's training steps under the tracker, shared out by hand or by torch's own DDP and FSDP2. Chapter: too-big."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import FSDPModule, fully_shard
+from torch.nn.parallel import DistributedDataParallel
+
+from helpers.measure.tracker import Watch, track
+from helpers.memory import Trace
+
+from .training import Zero, blocks
+
+WAYS = ("ddp", "zero-1", "zero-2", "zero-3", "fsdp2-keep", "fsdp2")
+WARM = 2  # steps of DDP that nobody looks at: it makes its buckets anew in between
+Loss = Callable[..., torch.Tensor]
+
+
+def watched(
+    way: str, build: Callable[[], nn.Module], inputs: object, loss: Loss, steps: int = 2, prefetch: bool = False
+) -> Trace:
+    """Inside a rank: train `steps` steps and watch them. The trace has the marks "after forward", "after backward", "after step".
+
+    way: "ddp" (torch's), "zero-1", "zero-2", "zero-3" (ours), "fsdp2" or "fsdp2-keep" (torch's, the latter keeps what it has
+    gathered until backward). build() makes the same model on every rank; loss(model, inputs) is a scalar. Gradients are dropped
+    after each step. ValueError for another way.
+    """
+    if way not in WAYS:
+        raise ValueError(f"a way to share out is one of {', '.join(WAYS)}, got {way!r}")
+    if way.startswith("zero"):
+        return _zero(int(way[-1]), build(), inputs, loss, steps, prefetch)
+    model = build()
+    if way == "ddp":
+        return _ddp(model, inputs, loss, steps)
+    return _fsdp2(model, inputs, loss, steps, reshard=way == "fsdp2")
+
+
+def _zero(stage: int, model: nn.Module, inputs: object, loss: Loss, steps: int, prefetch: bool) -> Trace:
+    zero = Zero(model, stage, prefetch=prefetch)
+    with track(model, inputs=inputs) as watch:
+        zero.tell(watch.register)
+        _steps(watch, lambda: loss(model, inputs), zero, steps)
+    return _named(watch, f"zero-{stage}")
+
+
+def _ddp(model: nn.Module, inputs: object, loss: Loss, steps: int) -> Trace:
+    """Its buckets are made with it, so it is made while we look; it makes them anew before its second step."""
+    optimizer = torch.optim.AdamW(model.parameters(), foreach=False)
+    with track(model, optimizer, inputs) as watch:
+        ddp = DistributedDataParallel(model)
+        for _ in range(WARM):
+            loss(ddp, inputs).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        dist.barrier()
+        time.sleep(0.02)  # Gloo's threads give back what they sent as soon as Python lets them
+        before = len(watch.trace)
+        _steps(watch, lambda: loss(ddp, inputs), optimizer, steps)
+    return _named(watch, "ddp").between(before, len(watch.trace))
+
+
+def _fsdp2(model: nn.Module, inputs: object, loss: Loss, steps: int, reshard: bool) -> Trace:
+    """It makes its buffers in its first step, which nobody watches."""
+    mesh = init_device_mesh(next(model.parameters()).device.type, (dist.get_world_size(),))
+    for block in blocks(model):
+        fully_shard(block, mesh=mesh, reshard_after_forward=reshard)
+    fully_shard(model, mesh=mesh, reshard_after_forward=reshard)
+    optimizer = torch.optim.AdamW(model.parameters(), foreach=False)
+    loss(model, inputs).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    with track(model, optimizer, inputs) as watch:
+        watch.register(list(unsharded(model)), "communication")
+        _steps(watch, lambda: loss(model, inputs), optimizer, steps)
+    return _named(watch, "fsdp2" if reshard else "fsdp2-keep")
+
+
+def unsharded(model: nn.Module) -> Iterator[torch.Tensor]:
+    """The buffers of FSDP2 that hold whole parameters, after its first forward. It has no public name for them."""
+    for module in model.modules():
+        if isinstance(module, FSDPModule) and (group := module._get_fsdp_state()._fsdp_param_group):
+            for param in group.fsdp_params:
+                yield from param.all_gather_outputs
+
+
+def _steps(watch: Watch, loss: Callable[[], torch.Tensor], optimizer: Zero | torch.optim.Optimizer, steps: int) -> None:
+    watch.mark("start")
+    for _ in range(steps):
+        with watch.phase("forward"):
+            value = loss()
+        watch.mark("after forward")
+        with watch.phase("backward"):
+            value.backward()
+        del value
+        watch.register([p.grad for p in watch_params(optimizer) if p.grad is not None], "gradient")
+        watch.mark("after backward")
+        with watch.phase("step"):
+            optimizer.step()
+        watch.mark("after step")
+        optimizer.zero_grad()
+    watch.mark("end")
+
+
+def watch_params(optimizer: Zero | torch.optim.Optimizer) -> list[nn.Parameter]:
+    """The parameters that it updates. FSDP2 sets their gradients past every hook."""
+    if isinstance(optimizer, Zero):
+        return list(optimizer.model.parameters())
+    return [p for group in optimizer.param_groups for p in group["params"]]
+
+
+def _named(watch: Watch, way: str) -> Trace:
+    rank, nranks = dist.get_rank(), dist.get_world_size()
+    watch.label(label=f"{way}, rank {rank} of {nranks}", rank=rank, nranks=nranks, way=way)
+    return watch.trace
