@@ -1,7 +1,7 @@
 """What somebody published: accelerators, links, networks and measured tables, each with unit, direction and source."""
 
 from helpers.facts.accelerator import DTYPES, Accelerator
-from helpers.facts.book import ACCELERATORS, FACTS, LINKS, MODELS, SOURCES, USERS, lookup
+from helpers.facts.book import ACCELERATORS, FACTS, LINKS, MODELS, PAPERS, SOURCES, USERS, lookup
 from helpers.facts.fact import Fact, FactError, Source
 from helpers.facts.link import Link
 from helpers.facts.model import Latent, Model
@@ -13,6 +13,7 @@ __all__ = [
     "FACTS",
     "LINKS",
     "MODELS",
+    "PAPERS",
     "SOURCES",
     "USERS",
     "Accelerator",

@@ -14,6 +14,7 @@ from helpers.facts.model import Model, build_models
 
 SOURCES = build_sources(read("sources"))
 USERS = build_sources(read("users"))
+PAPERS = build_sources(read("papers"))
 CHIPS, CAPABILITIES = read("chips"), read("capabilities")
 FACTS: dict[str, Fact] = build_facts(
     read("accelerators") | read("links") | read("software") | spread(CHIPS) | spread(CAPABILITIES, "cc-"), SOURCES

@@ -13,6 +13,7 @@ from helpers.memory.closed_form.terms import FormError, Term, Terms, one_of, who
 
 CHECKPOINTS = ("none", "selective", "full")
 INPUT = kept("checkpoint", "the block's input, the residual stream", "b s h", "stream")
+TURNS = ("cosine", "sine")
 HEAD = kept("head", "its input", "b s h")
 LOSS = kept("cross entropy", "the log of the softmax, in fp32", "b s V", "fp32", "tensor", source="torch-cross-entropy")
 
@@ -37,8 +38,18 @@ def kept_by_block(
     return tuple(item for item in items if not (checkpoint == "selective" and item.core))
 
 
+def start(model: Model, dropout: float = 0.0) -> tuple[Kept, ...]:
+    """What is kept once before the blocks. The tokens themselves are the input."""
+    if model.positions == "rotary":
+        return tuple(
+            kept("rotary positions", f"the {name} of every angle", "s d/2", source="llama-2") for name in TURNS
+        )
+    mask = (kept("embedding dropout", "its mask", "b s h", "mask"),) if dropout else ()
+    return (kept("positions", "which they are", "s", "index", source="gpt-2"), *mask)
+
+
 def ends(model: Model) -> dict[str, tuple[Kept, ...]]:
-    """What is kept after the last block. The embedding keeps only the tokens, which are the input."""
+    """What is kept after the last block."""
     return {"final norm": norm(model, "final norm"), "head": (HEAD,), "loss": (LOSS,)}
 
 
@@ -80,10 +91,12 @@ def activations(
     name = "block inputs" if checkpoint == "full" else "blocks"
     per_layer = spell(items, ratios(model), precision, tensor, sequence)
     blocks = Term(name, "activation", f"L b s h ({per_layer})", operators(items, values, *how), layers, "korthikanti")
-    others = (_end(name, kept, values, how) for name, kept in ends(model).items())
+    around = {"positions": start(model, dropout), **ends(model)}
+    others = (_around(name, listed, values, how) for name, listed in around.items())
     return Terms(f"Activations of {model.name}, batch {batch}, {seq:,} tokens, {precision}", (blocks, *others))
 
 
-def _end(name: str, items: tuple[Kept, ...], values: dict[str, int], how: tuple[str, int, bool]) -> Term:
+def _around(name: str, items: tuple[Kept, ...], values: dict[str, int], how: tuple[str, int, bool]) -> Term:
+    """A term of its own, named by its largest tensor."""
     listed = operators(items, values, *how)
-    return Term(name, "activation", listed[0].formula, listed, 1, items[0].source)
+    return Term(name, "activation", max(listed, key=lambda one: one.nbytes).formula, listed, 1, items[-1].source)

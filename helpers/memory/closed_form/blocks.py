@@ -6,6 +6,8 @@ Chapters: training-memory, too-big.
 
 from __future__ import annotations
 
+from functools import partial
+
 from helpers.facts import Model
 from helpers.memory.closed_form.kept import Kept, kept
 from helpers.memory.closed_form.terms import FormError, one_of
@@ -31,7 +33,7 @@ def block(model: Model, attention: str = "flash", dropout: float = 0.0) -> tuple
     if model.latent:
         raise FormError(f"{model.name}: what latent attention keeps in training is not listed here, only its cache is")
     mask = (kept("dropout", "its mask", "b s h", "mask"),) if dropout else ()
-    first = (*norm(model, "norm 1"), *_attention(attention, dropout), *mask)
+    first = (*norm(model, "norm 1"), *_attention(model, attention, dropout), *mask)
     return (*first, *norm(model, "norm 2"), *_mlp(model), *mask)
 
 
@@ -42,12 +44,14 @@ def norm(model: Model, name: str) -> tuple[Kept, ...]:
     return (kept(name, "its input, the residual stream", "b s h", "stream"), *statistics)
 
 
-def _attention(attention: str, dropout: float) -> tuple[Kept, ...]:
+def _attention(model: Model, attention: str, dropout: float) -> tuple[Kept, ...]:
+    """Written out ("math"), shared keys and values are repeated for every head; flash reads them where they are."""
+    heads = "b s a d" if attention == "math" else "b s k d"
     qkv = (
         kept("q, k, v projections", "their input", "b s h"),
         kept("attention", "queries", "b s a d", split="tensor"),
-        kept("attention", "keys", "b s k d", split="tensor"),
-        kept("attention", "values", "b s k d", split="tensor"),
+        kept("attention", "keys", heads, split="tensor"),
+        kept("attention", "values", heads, split="tensor"),
     )
     out = kept("output projection", "its input, what attention gives", "b s a d", split="tensor")
     if attention == "flash":
@@ -74,13 +78,22 @@ SWIGLU = (
     kept("gate times up", "the up projection", "b s f", split="tensor", source="llama-2"),
     kept("down projection", "its input", "b s f", split="tensor", source="llama-2"),
 )
-# Every token's row is copied once for each expert that it visits.
+# Every token's row is copied once for each expert that it visits, and so is every answer.
+mixture = partial(kept, source="mixtral")
 EXPERTS = (
-    kept("router", "its input", "b s h", source="mixtral"),
-    kept("router", "the softmax over the experts", "b s E", "fp32", source="mixtral"),
-    kept("gate and up projections", "their input, a row for each visit", "b s x h", source="mixtral"),
-    kept("SiLU", "its input, the gate", "b s x f", split="tensor", source="mixtral"),
-    kept("gate times up", "SiLU of the gate", "b s x f", split="tensor", source="mixtral"),
-    kept("gate times up", "the up projection", "b s x f", split="tensor", source="mixtral"),
-    kept("down projection", "its input", "b s x f", split="tensor", source="mixtral"),
+    mixture("router", "its input", "b s h"),
+    mixture("router", "the softmax over the experts", "b s E", "fp32"),
+    mixture("router", "the chosen experts", "b s x", "index"),
+    mixture("router", "their weights", "b s x", "fp32"),
+    mixture("router", "the sum of their weights", "b s", "fp32"),
+    mixture("dispatch", "the visits, sorted by expert", "b s x", "index"),
+    mixture("dispatch", "whose token each visit is", "b s x", "index"),
+    mixture("gate and up projections", "their input, a row for each visit", "b s x h"),
+    mixture("SiLU", "its input, the gate", "b s x f", split="tensor"),
+    mixture("gate times up", "SiLU of the gate", "b s x f", split="tensor"),
+    mixture("gate times up", "the up projection", "b s x f", split="tensor"),
+    mixture("down projection", "its input", "b s x f", split="tensor"),
+    mixture("combine", "the answers, a row for each visit", "b s x h"),
+    mixture("combine", "the weight of each visit", "b s x"),
+    mixture("combine", "the weighted answers, a row for each visit", "b s x h"),
 )

@@ -14,7 +14,6 @@ from helpers.memory.closed_form.terms import Operator, shared
 
 # b sequences, s tokens each, h the residual stream's width, a heads and k key/value heads of d, f the MLP's width, V the vocabulary,
 # E experts of which a token visits x.
-SYMBOLS = ("b", "s", "h", "a", "k", "d", "f", "V", "E", "x")
 
 # Bytes of an element by what it is: the residual stream, what a matrix multiplication reads, and what never changes its type.
 FIXED = {"fp32": 4, "mask": 1, "index": 8}
@@ -56,6 +55,7 @@ def sizes(model: Model, batch: int, seq: int) -> dict[str, int]:
         "a": model.heads,
         "k": model.kv_heads,
         "d": model.head_dim,
+        "d/2": model.head_dim // 2,
         "f": model.ffn,
         "V": model.vocab,
         "E": model.experts,

@@ -9,9 +9,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 
-from helpers.facts import SOURCES
+from helpers.facts import PAPERS, SOURCES
 from helpers.memory.trace import CLASSES
 from helpers.units import nbytes_text
+
+SAYS = {**SOURCES, **PAPERS}  # who says so
 
 
 class FormError(ValueError):
@@ -22,7 +24,7 @@ class FormError(ValueError):
 class Operator:
     """One tensor that is kept. name: the operator that keeps it; keeps: which tensor, in words; shape: its sides as symbols.
 
-    width: bytes of an element; over: among how many ranks it is split; nbytes: its bytes on this rank. source: a key of SOURCES.
+    width: bytes of an element; over: among how many ranks it is split; nbytes: its bytes on this rank. source: a key of SAYS.
     """
 
     name: str
@@ -51,7 +53,7 @@ class Term:
     source: str = ""
 
     def __post_init__(self):
-        if self.cls not in CLASSES or self.source not in {"", *SOURCES}:
+        if self.cls not in CLASSES or self.source not in {"", *SAYS}:
             raise FormError(
                 f"{self.name}: a term has a class of a trace and a known source, got {self.cls}, {self.source}"
             )
@@ -124,7 +126,7 @@ class Terms:
 
 
 def _title(source: str) -> str:
-    return SOURCES[source].title if source else ""
+    return SAYS[source].title if source else ""
 
 
 def html_table(caption: str, head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
