@@ -44,6 +44,11 @@ class Dispatch(TorchDispatchMode):
         self.before: Callable[[], None] | None = None
         self._kinds: dict[torch._ops.OpOverload, int] = {}
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """False: the wrapper that torch adds otherwise imports its compiler at the first operator, whose frames then keep tensors."""
+        return False
+
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         """Run the operator, then enter what it made. Subclasses such as DTensor run first and come back as plain tensors."""
         if types and any(hasattr(one, "__tensor_flatten__") for one in types):

@@ -7,7 +7,7 @@ Chapters: training-memory.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from time import perf_counter
 
 import torch
@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from helpers.memory import CLASSES, Event
 
-from .place import Place
+from .where import Place
 
 KEPT_FOR_BACKWARD = "activation"
 UNCLAIMED = ("temporary", "communication")  # classes that saving for backward overrides
@@ -29,24 +29,26 @@ class Held(weakref.ref):
     """A storage that is known: the weak reference itself, and what the book says about it.
 
     key: id of the storage. block: the event's block, -1 while there are 0 bytes. saves: how often autograd has packed it.
-    by_hand: its class was registered, and saving it for backward does not change it (ZeRO-3's gathered weights).
+    by_hand: somebody registered its class, and saving it for backward does not change it (ZeRO-3's gathered weights).
     """
 
     __slots__ = ("block", "by_hand", "cls", "key", "nbytes", "op", "saves")
 
 
-def storages(tensor: torch.Tensor) -> Iterator[torch.UntypedStorage]:
+def storages(tensor: torch.Tensor) -> list[torch.UntypedStorage]:
     """The storages that hold a tensor's values: one, or those of the tensors inside a subclass such as DTensor."""
-    if is_traceable_wrapper_subclass(tensor):
-        for inner in (getattr(tensor, name) for name in tensor.__tensor_flatten__()[0]):
-            if isinstance(inner, torch.Tensor):  # DTensor flattens into its mesh, too
-                yield from storages(inner)
-    elif tensor.layout is torch.strided:
-        yield tensor.untyped_storage()
+    if type(tensor) is torch.Tensor or not is_traceable_wrapper_subclass(tensor):
+        return [tensor.untyped_storage()] if tensor.layout is torch.strided else []
+    inside = [getattr(tensor, name) for name in tensor.__tensor_flatten__()[0]]
+    # DTensor flattens into its mesh, too, which is no tensor.
+    return [storage for one in inside if isinstance(one, torch.Tensor) for storage in storages(one)]
 
 
 class Ledger:
-    """What is alive and what has happened. devices: types that count; place says which module and phase it is now."""
+    """What is alive and what has happened. devices: types that count; place says which module and phase it is now.
+
+    `enter` and what it calls run once per operator, beside kernels that leave no cache warm: they are written out for speed.
+    """
 
     def __init__(
         self, place: Place, devices: frozenset[str], timed: bool, on_event: Callable[[Event], None] | None
@@ -69,12 +71,13 @@ class Ledger:
         nbytes = storage.nbytes()
         if not (nbytes or empty) or storage.device.type not in self.devices:
             return
-        held = Held(storage, self._freed)
-        held.key, held.cls, held.op, held.saves, held.nbytes, held.block = id(storage), cls, op, 0, nbytes, -1
-        held.by_hand = False
-        self.held[held.key] = held
+        key = id(storage)
+        held = self.held[key] = Held(storage, self._freed)
+        held.key, held.cls, held.op, held.saves, held.nbytes, held.by_hand = key, cls, op, 0, nbytes, False
         if nbytes:
-            self._alloc(held, module)
+            held.block = self._blocks
+            self._blocks += 1
+            self._emit("alloc", held, module)
 
     def relabel(self, held: Held, cls: str, module: str | None = None) -> None:
         """The storage is now seen as `cls`. A class that it has already is no event."""
@@ -84,48 +87,44 @@ class Ledger:
                 self._emit("class", held, module)
 
     def claim(self, tensor: torch.Tensor, cls: str, op: str, module: str | None = None, by_hand: bool = False) -> None:
-        """The tensor's storages are `cls`, known or not."""
+        """The tensor's storages are `cls`, known or not. by_hand: and stay so when autograd saves them."""
         for storage in storages(tensor):
             held = self.find(storage)
             if held is None:
                 self.enter(storage, cls, op, module, empty=True)
+                held = self.find(storage)
             else:
                 self.relabel(held, cls, module)
-            if by_hand and (held := self.find(storage)):
-                held.by_hand = True
+            if held is not None:
+                held.by_hand = held.by_hand or by_hand
 
     def resize(self, storage: torch.UntypedStorage, before: int, op: str) -> None:
         """The storage had `before` bytes. As an allocator sees it: the new block is made, then the old one is freed."""
         held, nbytes = self.find(storage), storage.nbytes()
-        if nbytes == before:
+        if held is None and before == 0:
+            self.enter(storage, "temporary", op)
+        if held is None or nbytes == before:
             return
-        if held is None:
-            if before == 0:
-                self.enter(storage, "temporary", op)
-            return
-        old = held.block, held.nbytes
-        held.nbytes = nbytes
+        old = held.block
         if nbytes:
-            self._alloc(held)
-        if old[1]:
-            held.block, new, held.nbytes, nbytes = old[0], held.block, old[1], held.nbytes
+            held.block, held.nbytes = self._blocks, nbytes
+            self._blocks += 1
+            self._emit("alloc", held)
+        if before:
+            new, held.block, held.nbytes = held.block, old, before
             self._emit("free", held)
             held.block, held.nbytes = new, nbytes
 
     def mark(self, name: str) -> None:
         """A moment with a name."""
         module, phase = self.place.now()
-        self._append(Event("mark", -1, 0, "temporary", module, phase, name, self._seconds()))
+        seconds = perf_counter() - self._start if self.timed else 0.0
+        self._append(Event("mark", -1, 0, "temporary", module, phase, name, seconds))
 
     def close(self) -> None:
         """No event after this one; the weak references are dropped, and their callbacks with them."""
         self.open = False
         self.held.clear()
-
-    def _alloc(self, held: Held, module: str | None = None) -> None:
-        held.block = self._blocks
-        self._blocks += 1
-        self._emit("alloc", held, module)
 
     def _freed(self, held: Held) -> None:
         if self.open:
@@ -135,16 +134,14 @@ class Ledger:
 
     def _emit(self, kind: str, held: Held, module: str | None = None) -> None:
         here, phase = self.place.now()
+        seconds = perf_counter() - self._start if self.timed else 0.0
         where = here if module is None else module
-        self._append(Event(kind, held.block, held.nbytes, held.cls, where, phase, held.op, self._seconds()))
+        self._append(Event(kind, held.block, held.nbytes, held.cls, where, phase, held.op, seconds))
 
     def _append(self, event: Event) -> None:
         self.events.append(event)
         if self.on_event is not None:
             self.on_event(event)
-
-    def _seconds(self) -> float:
-        return perf_counter() - self._start if self.timed else 0.0
 
 
 def known_class(cls: str) -> str:

@@ -12,16 +12,18 @@ import torch
 from torch.autograd.graph import saved_tensors_hooks
 
 from .ledger import KEPT_FOR_BACKWARD, UNCLAIMED, Held, Ledger, storages
-from .place import NO_BACKWARD, graph_task
+from .where import NO_BACKWARD, graph_task
 
 
 class Kept:
     """A packed tensor. When autograd drops it and the storage lives on, the storage is an activation no longer."""
 
-    __slots__ = ("held", "ledger", "tensor")
+    __slots__ = ("held", "ledger", "tensor", "version")
 
     def __init__(self, tensor: torch.Tensor, held: list[Held], ledger: Ledger) -> None:
-        self.tensor, self.held, self.ledger = tensor, held, ledger
+        # Detached: a node that kept its own output with its history would keep itself alive for ever.
+        self.tensor = tensor.detach() if tensor.requires_grad else tensor
+        self.version, self.held, self.ledger = tensor._version, held, ledger
         for one in held:
             one.saves += 1
 
@@ -32,6 +34,16 @@ class Kept:
             if not one.saves and self.ledger.open and one() is not None and one.cls == KEPT_FOR_BACKWARD:
                 self.ledger.relabel(one, "temporary")
 
+    def unpacked(self) -> torch.Tensor:
+        """The tensor. RuntimeError if it was written to since: autograd leaves that check to whoever packs."""
+        if self.tensor._version != self.version:
+            raise RuntimeError(
+                "one of the variables needed for gradient computation has been modified by an inplace operation: "
+                f"[{self.tensor.type()} {list(self.tensor.shape)}] is at version {self.tensor._version}; "
+                f"expected version {self.version} instead."
+            )
+        return self.tensor
+
 
 class Saving:
     """The pair of hooks that autograd calls for every tensor it saves."""
@@ -39,21 +51,17 @@ class Saving:
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
 
-    def pack(self, tensor: torch.Tensor) -> torch.Tensor | Kept:
+    def pack(self, tensor: torch.Tensor) -> Kept:
         """Parameters, inputs and the like stay what they are; everything else is an activation from now on."""
-        held = self._keep(tensor)
-        return Kept(tensor, held, self.ledger) if held else tensor
-
-    @staticmethod
-    def unpack(packed: torch.Tensor | Kept) -> torch.Tensor:
-        """What was packed; also after the tracker has gone, for a graph may outlive it."""
-        return packed.tensor if type(packed) is Kept else packed
+        return Kept(tensor, self._keep(tensor) if self.ledger.open else [], self.ledger)
 
     def _keep(self, tensor: torch.Tensor) -> list[Held]:
-        found = (self.ledger.find(storage) for storage in storages(tensor))
-        kept = [one for one in found if one is not None and (one.cls in UNCLAIMED or one.cls == KEPT_FOR_BACKWARD)]
-        for one in kept:
-            self.ledger.relabel(one, KEPT_FOR_BACKWARD)
+        kept = []
+        for storage in storages(tensor):
+            held = self.ledger.held.get(id(storage))
+            if held is not None and (held.cls == KEPT_FOR_BACKWARD or held.cls in UNCLAIMED) and not held.by_hand:
+                self.ledger.relabel(held, KEPT_FOR_BACKWARD)
+                kept.append(held)
         return kept
 
     def watched(self, pack: Callable[[torch.Tensor], object]) -> Callable[[torch.Tensor], object]:
@@ -80,7 +88,7 @@ def saving(ledger: Ledger) -> Iterator[None]:
     def enter(hooks: saved_tensors_hooks) -> None:
         torch._C._autograd._push_saved_tensors_default_hooks(ours.watched(hooks.pack_hook), hooks.unpack_hook)
 
-    with saved_tensors_hooks(ours.pack, ours.unpack):
+    with saved_tensors_hooks(ours.pack, Kept.unpacked):
         saved_tensors_hooks.__enter__ = enter
         try:
             yield

@@ -23,9 +23,9 @@ from helpers.memory import Event, Trace
 from .dispatch import Dispatch, resizing, tensors
 from .ledger import Ledger, TrackError, known_class
 from .optimizers import following, states
-from .place import Place
 from .samples import CudaSamples
 from .saved import saving
+from .where import Place
 
 SOURCE = {"cuda": "tracked (CUDA tensors)", "cpu": "tracked (CPU tensors)", "meta": "predicted (meta)"}
 _active: list[Watch] = []
@@ -56,7 +56,8 @@ class Watch:
             self._samples.take(len(self._ledger.events))
 
     def register(self, what: object, cls: str) -> None:
-        """Give a tensor, or every tensor in a module or a nest of lists and dicts, a class by hand. TrackError: no such class."""
+        """Give a tensor, or every tensor in a module or a nest of lists and dicts, a class by hand; saving it for backward does
+        not change it. TrackError: no such class."""
         known_class(cls)
         for name, tensor in _named(what):
             self._ledger.claim(tensor, cls, name, self._ledger.place.owner(tensor), by_hand=True)

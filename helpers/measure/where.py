@@ -25,7 +25,10 @@ class Place:
 
     def __init__(self, model: nn.Module) -> None:
         self.names = {id(module): name for name, module in model.named_modules()}
-        self.owners = {id(p): name for name, module in model.named_modules() for p in _own(module)}
+        owned = ((p, name) for name, module in model.named_modules() for p in module.parameters(recurse=False))
+        self.owners: dict[int, str] = {}
+        for parameter, name in owned:
+            self.owners.setdefault(id(parameter), name)
         self.stack: list[str] = []
         self.named: list[str] = []
         self.after = ""
@@ -38,21 +41,17 @@ class Place:
         return self.owners.get(id(parameter))
 
     def now(self) -> tuple[str, str]:
-        """(module, phase)."""
-        task = graph_task()
-        if task == NO_BACKWARD:
-            module = self.stack[-1] if self.stack else ""
-        else:
-            self.after = ""
-            module = self.stack[-1] if self.stack else self._backward_of()
-        return module, self.named[-1] if self.named else self._phase(task)
-
-    def _phase(self, task: int) -> str:
-        if self._step == task and not self.stack:
-            return "step"
+        """(module, phase). It runs once per event."""
+        task, stack = graph_task(), self.stack
         if task != NO_BACKWARD:
-            return "backward"
-        return "forward" if self.stack else self.after
+            self.after = ""
+            phase = "step" if task == self._step and not stack else "backward"
+            module = stack[-1] if stack else self._backward_of()
+        elif stack:
+            module, phase = stack[-1], "forward"
+        else:
+            module, phase = "", "step" if task == self._step else self.after
+        return module, self.named[-1] if self.named else phase
 
     def _backward_of(self) -> str:
         """The module whose node runs; between two nodes (where the first one's tensors are freed) still the first one's."""
@@ -102,7 +101,3 @@ class Place:
         finally:
             self.named.pop()
             self.after = ""
-
-
-def _own(module: nn.Module) -> Iterator[torch.Tensor]:
-    yield from module.parameters(recurse=False)
