@@ -36,7 +36,7 @@ def kind_of(func: torch._ops.OpOverload) -> int:
 
 
 class Dispatch(TorchDispatchMode):
-    """before: called ahead of every operator with nothing, or None."""
+    """before: called ahead of every operator that makes a storage, or None."""
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__()
@@ -53,13 +53,13 @@ class Dispatch(TorchDispatchMode):
         """Run the operator, then enter what it made. Subclasses such as DTensor run first and come back as plain tensors."""
         if types and any(hasattr(one, "__tensor_flatten__") for one in types):
             return NotImplemented
-        if self.before is not None:
-            self.before()
         kind = self._kinds.get(func)
         if kind is None:
             kind = self._kinds[func] = kind_of(func)
         if kind == ALIAS:
             return func(*args, **kwargs) if kwargs else func(*args)
+        if self.before is not None:
+            self.before()
         if kind != PLAIN:
             return self._unusual(kind, func, args, kwargs or {})
         out = func(*args, **kwargs) if kwargs else func(*args)

@@ -73,7 +73,15 @@ class Ledger:
             return
         key = id(storage)
         held = self.held[key] = Held(storage, self._freed)
-        held.key, held.cls, held.op, held.saves, held.nbytes, held.by_hand = key, cls, op, 0, nbytes, False
+        held.key, held.cls, held.op, held.saves, held.nbytes, held.by_hand, held.block = (
+            key,
+            cls,
+            op,
+            0,
+            nbytes,
+            False,
+            -1,
+        )
         if nbytes:
             held.block = self._blocks
             self._blocks += 1

@@ -26,7 +26,7 @@ def states(optimizer: Optimizer) -> Iterator[tuple[torch.Tensor, str, torch.Tens
 
 
 class Follower:
-    """One optimizer's hooks. While it steps, the state that it made last is looked at ahead of every operator."""
+    """One optimizer's hooks. While it steps, the state that it made last is looked at ahead of every allocation."""
 
     def __init__(self, model: nn.Module, ledger: Ledger, dispatch: Dispatch) -> None:
         self.ledger, self.dispatch = ledger, dispatch

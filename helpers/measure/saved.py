@@ -68,13 +68,14 @@ class Saving:
         """Somebody else's pack hook, seen: what it hands back is kept, and so is what a recomputation packs during backward."""
 
         def packing(tensor: torch.Tensor) -> object:
+            recomputing = graph_task() != NO_BACKWARD
+            if recomputing and self.ledger.open:
+                self._keep(tensor)  # before, for the last one's hook ends the recomputation by an exception
             packed = pack(tensor)
-            if self.ledger.open:
-                inside = packed if isinstance(packed, tuple | list) else (packed,)
-                kept = [tensor] if graph_task() != NO_BACKWARD else inside
-                for one in kept:
-                    if isinstance(one, torch.Tensor):
-                        self._keep(one)
+            if not recomputing and self.ledger.open:
+                for inside in packed if isinstance(packed, tuple | list) else (packed,):
+                    if isinstance(inside, torch.Tensor):
+                        self._keep(inside)
             return packed
 
         return packing
