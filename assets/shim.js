@@ -4,6 +4,7 @@ const BytesInMotion = (() => {
   const scripts = new Map();
   const widgets = new Map();
   const tables = new Map(); // "collective/algorithm" -> {"P" or "P.n": trace}, n: chunks, slices or GPUs per node
+  const memories = new Map(); // name of a recorded trace of memory -> the traces
   const index = {};
   const NEAR = "300px"; // how far below the window a mount is readied
 
@@ -43,10 +44,17 @@ const BytesInMotion = (() => {
 
   // Of a widget that shows no schedule: nothing. With a second algorithm beside it, that one's trace under "versus".
   async function traceOf(spec) {
+    if (spec.trace) return spec.trace; // small enough to travel inside its spec
+    if (spec.show) return remembered(spec.show);
     if (!spec.schedule && !spec.collective) return undefined;
     const { schedule: text, before, after, factor, promise } = spec; // not in the catalogue: it travels inside its spec
     const [own, versus] = await Promise.all([text ? { text, before, after, factor, promise } : lookUp(spec), spec.rival && lookUp(spec.rival)]);
     return own.error || !versus ? own : versus.error ? versus : { ...own, versus };
+  }
+
+  async function remembered(name) {
+    await load(`memory/${name}.js`);
+    return memories.get(name);
   }
 
   async function lookUp({ collective, algorithm, nranks, nchunks, slices, gpus }) {
@@ -104,6 +112,7 @@ const BytesInMotion = (() => {
     load,
     define: (kind, widget) => widgets.set(kind, widget),
     schedules: (collective, algorithm, traces) => tables.set(`${collective}/${algorithm}`, traces),
+    memory: (name, traces) => memories.set(name, traces),
     catalogue: (value) => { index.catalogue = value; },
     links: (value) => { index.links = value; },
     primitives: (value) => { index.primitives = value; },

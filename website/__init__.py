@@ -2,7 +2,20 @@
 
 from sphinx.application import Sphinx
 
-PARTS = ("theme", "cards", "katex", "roles", "lab", "widgets", "playground", "algorithms", "hierarchy_table", "charts")
+PARTS = (
+    "theme",
+    "cards",
+    "katex",
+    "roles",
+    "lab",
+    "widgets",
+    "playground",
+    "memory",
+    "segments",
+    "algorithms",
+    "hierarchy_table",
+    "charts",
+)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -21,7 +21,9 @@ STYLES_FOR = {
     'class="sd-': ("sphinx-design.min.css",),
     'data-kind="player"': ("widgets/language.css", "widgets/player.css"),
     'data-kind="playground"': ("widgets/language.css", "widgets/player.css", "widgets/playground.css"),
+    'data-kind="memory"': ("widgets/language.css", "widgets/memory.css"),
     'data-kind="primitive"': ("widgets/language.css", "widgets/primitive.css"),
+    'data-kind="segments"': ("widgets/language.css", "widgets/player.css", "widgets/segments.css"),
 }
 SCRIPTS_FOR = {'class="sd-tab-set': ("design-tabs.js",)}
 

@@ -37,7 +37,7 @@ from website.scripts import call, write
 log = logging.getLogger(__name__)
 
 VIEW = Path(helpers.view.__file__).parent
-WIDGETS = ("player", "primitive", "playground")
+WIDGETS = ("player", "primitive", "playground", "memory", "segments")
 
 
 class WidgetDirective(SphinxDirective):

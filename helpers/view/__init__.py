@@ -4,11 +4,13 @@ from helpers.view.choices import Cost, Growth, Win, over_ranks, plane, winners
 from helpers.view.figures import Curve, time_against_size
 from helpers.view.keep import keep
 from helpers.view.lanes import Span, lanes
+from helpers.view.memory import Memory, memory
 from helpers.view.nodes_figure import two_nodes
 from helpers.view.player import Player, player
 from helpers.view.playground import Playground, playground
 from helpers.view.primitive import PrimitiveWidget, primitive
 from helpers.view.roofline_figure import Spot, roofline
+from helpers.view.segments import SegmentsWidget, segments
 from helpers.view.show import show
 from helpers.view.stages import stages
 from helpers.view.tree_figure import two_trees
@@ -19,21 +21,25 @@ __all__ = [
     "Cost",
     "Curve",
     "Growth",
+    "Memory",
     "Player",
     "Playground",
     "PrimitiveWidget",
+    "SegmentsWidget",
     "Span",
     "Spot",
     "Watch",
     "Win",
     "keep",
     "lanes",
+    "memory",
     "over_ranks",
     "plane",
     "player",
     "playground",
     "primitive",
     "roofline",
+    "segments",
     "show",
     "stages",
     "time_against_size",

@@ -1,0 +1,29 @@
+// The state as a link and as Python. A link holds letters, digits, points and hyphens only.
+const WORDS = ["show", "axis", "list"];
+const NUMBERS = ["rank", "part", "at"];
+
+// state: { show: name of a recorded trace, axis, list, rank, part, at }
+export function encodeMemory(state, index) {
+  const fields = [...WORDS, ...NUMBERS].filter((name) => state[name] != null && state[name] !== "");
+  return [`#memory-${index}`, ...fields.map((name) => `${name}-${state[name]}`)].join("--");
+}
+
+// The fields of a link made for this widget, or null when it is about something else or broken.
+export function decodeMemory(hash, index) {
+  const [head, ...parts] = hash.split("--");
+  if (head !== `#memory-${index}`) return null;
+  const state = {};
+  for (const part of parts) {
+    const [, name, text] = /^(\w+)-([\w.-]+)$/.exec(part) ?? [];
+    if (!WORDS.includes(name) && !(NUMBERS.includes(name) && /^\d+$/.test(text))) return null;
+    state[name] = WORDS.includes(name) ? text : Number(text);
+  }
+  return state;
+}
+
+// A cell that shows the same.
+export function pythonOf({ show, axis, rank, at, limit }) {
+  const options = [show ? `"${show}"` : "trace", limit ? `limit=${limit}` : "", axis === "seconds" ? 'axis="seconds"' : "", rank ? `rank=${rank}` : "", `at=${at}`];
+  const note = show ? "" : "\n# trace: what helpers.measure.track or predict_step gave\n";
+  return `from helpers.view import memory\n${note}\nmemory(${options.filter(Boolean).join(", ")})`;
+}

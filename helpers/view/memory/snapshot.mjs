@@ -1,0 +1,80 @@
+// PyTorch's memory snapshot as traces, one per GPU that kept a history: what helpers.memory.snapshot makes of it.
+import { append, emptyTrace } from "./store.mjs";
+import { unpickle } from "./unpickle.mjs";
+
+const TOLD = { oom: "out of memory", snapshot: "snapshot" };
+const GROWS = { segment_alloc: 1, segment_map: 1, segment_free: -1, segment_unmap: -1 };
+const TEMPORARY = 7;
+const freed = (action) => action === "free_completed" || action === "free";
+
+// The line of the reader's own program: the first .py frame outside of torch, else the first frame.
+function whereOf(frames = []) {
+  const frame = frames.find(({ filename }) => filename.endsWith(".py") && !filename.includes("/torch/")) ?? frames[0];
+  return frame ? `${frame.name} ${frame.filename.split("/").at(-1)}:${frame.line}` : "";
+}
+
+// [address, bytes] of what was alive before the history: freed in it without an alloc, or still alive and never made in it.
+function before(segments, entries) {
+  const [found, made] = [[], new Set()];
+  for (const { action, addr, size } of entries) {
+    if (action === "alloc") made.add(addr);
+    else if (freed(action)) {
+      if (!made.has(addr)) found.push([addr, size]);
+      made.delete(addr);
+    }
+  }
+  for (const { address, blocks } of segments) {
+    let at = address;
+    for (const block of blocks) {
+      const place = block.address ?? at;
+      if (block.state !== "inactive" && !made.has(place)) found.push([place, block.requested_size ?? block.size]);
+      at += block.size;
+    }
+  }
+  return found;
+}
+
+export function history(segments, entries, device) {
+  const t = emptyTrace({ source: "measured (CUDA allocator)", about: { label: `snapshot, GPU ${device}`, classes: false } });
+  const here = new Map(); // address -> [block, the line that made it]
+  const start = entries[0].time_us ?? 0;
+  const micros = ({ time_us }) => (time_us === undefined ? 0 : time_us - start);
+  let reserved = segments.reduce((sum, { total_size }) => sum + total_size, 0);
+  for (const { action, size } of entries) reserved -= (GROWS[action] ?? 0) * size;
+  function alloc(entry) {
+    const op = whereOf(entry.frames);
+    here.set(entry.addr, [t.ids.length, op]);
+    append(t, 0, t.ids.length, entry.size, TEMPORARY, "", "", op, micros(entry));
+  }
+  for (const [addr, size] of before(segments, entries)) alloc({ addr, size });
+  for (const entry of entries) {
+    const { action, addr, size } = entry;
+    if (action === "alloc") alloc(entry);
+    else if (freed(action)) {
+      const [block, op] = here.get(addr);
+      here.delete(addr);
+      append(t, 1, block, 0, TEMPORARY, "", "", op, micros(entry));
+    } else if (TOLD[action]) append(t, 3, -1, 0, TEMPORARY, "", "", TOLD[action], micros(entry));
+    else if (GROWS[action]) {
+      reserved += GROWS[action] * size;
+      t.samples.push([Math.max(0, t.n - 1), t.total[t.n - 1] ?? 0, reserved]);
+    }
+  }
+  return t;
+}
+
+const isRow = (value) => value !== null && typeof value === "object";
+
+// A pickle's bytes -> traces. An Error says why it is none.
+export function openSnapshot(bytes) {
+  const data = unpickle(bytes);
+  if (!isRow(data) || !Array.isArray(data.segments)) throw new Error("a snapshot is a dict with “segments” and “device_traces”, and this is none");
+  const traces = (data.device_traces ?? []).flatMap((entries, device) => {
+    if (!entries.length) return [];
+    const segments = data.segments.filter((segment) => (segment.device ?? 0) === device);
+    if (![...entries, ...segments].every(isRow)) throw new Error("a snapshot's entries are dicts");
+    return [history(segments, entries, device)];
+  });
+  if (!traces.length) throw new Error("this snapshot has no history: torch.cuda.memory._record_memory_history() was not on");
+  return traces;
+}
