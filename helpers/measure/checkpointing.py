@@ -1,0 +1,79 @@
+"""Activation checkpointing: what is thrown away in forward and computed again in backward.
+
+"full": every block keeps its input only. "selective": attention's core is computed again (Korthikanti et al. 2022, section 5), all else
+is kept; flash attention already does that inside its kernel. "matmuls": torch's policy, which keeps what matrix multiplications
+gave and computes the rest again. Chapters: training-memory, too-big.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
+
+import torch
+from torch import nn
+from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
+
+CHECKPOINTS = ("none", "selective", "matmuls", "full")
+aten = torch.ops.aten
+# What torchtitan's and torch's own examples list: expensive to compute again for their bytes.
+COSTLY = {
+    aten.mm.default,
+    aten.addmm.default,
+    aten.bmm.default,
+    aten._scaled_dot_product_flash_attention.default,
+    aten._scaled_dot_product_efficient_attention.default,
+}
+
+
+def recompute(around: Callable[[], AbstractContextManager] = nullcontext, policy: Callable | None = None) -> Callable:
+    """torch's checkpoint, to be called with (function, *args). around: a context for the second time; policy: what is kept after all."""
+
+    def contexts() -> tuple[AbstractContextManager, AbstractContextManager]:
+        first, second = create_selective_checkpoint_contexts(policy) if policy else (nullcontext(), nullcontext())
+        return first, _both(around(), second)
+
+    return partial(checkpoint, use_reentrant=False, context_fn=contexts)
+
+
+def apply(model: nn.Module, kind: str, around: Callable[[], AbstractContextManager] = nullcontext) -> nn.Module:
+    """Make the model compute again in backward, in place. ValueError for an unknown kind, or where there is nothing to wrap.
+
+    "full" and "matmuls" wrap the members of every outermost nn.ModuleList; "selective" every module that has a `core`.
+    around: a context for what is computed again (autocast).
+    """
+    if kind not in CHECKPOINTS:
+        raise ValueError(f"checkpoint is one of {', '.join(CHECKPOINTS)}, got {kind!r}")
+    if kind == "none":
+        return model
+    wrapped = _cores(model) if kind == "selective" else blocks(model)
+    if not wrapped:
+        wants = "modules with a method core(q, k, v)" if kind == "selective" else "blocks in an nn.ModuleList"
+        raise ValueError(f"checkpoint={kind!r} wants {wants}, and {type(model).__name__} has none")
+    again = recompute(around, _policy if kind == "matmuls" else None)
+    for module in wrapped:
+        name = "core" if kind == "selective" else "forward"
+        setattr(module, name, partial(again, getattr(module, name)))
+    return model
+
+
+@contextmanager
+def _both(outer: AbstractContextManager, inner: AbstractContextManager) -> Iterator[None]:
+    with outer, inner:
+        yield
+
+
+def blocks(model: nn.Module) -> list[nn.Module]:
+    """The members of the outermost ModuleLists: a transformer's layers, but not the experts inside them."""
+    if isinstance(model, nn.ModuleList):
+        return list(model)
+    return [block for child in model.children() for block in blocks(child)]
+
+
+def _cores(model: nn.Module) -> list[nn.Module]:
+    return [module for module in model.modules() if callable(getattr(module, "core", None))]
+
+
+def _policy(_context: object, op: object, *_args: object, **_options: object) -> CheckpointPolicy:
+    return CheckpointPolicy.MUST_SAVE if op in COSTLY else CheckpointPolicy.PREFER_RECOMPUTE

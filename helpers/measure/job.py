@@ -1,0 +1,114 @@
+"""One training step on the meta device, in parts: what is asked for (Setup), and forward, backward and update (Job).
+
+Sharding is a Job of its own: it replaces the model, the optimizers or a part. Chapters: too-big.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from helpers.facts import Model
+
+from . import checkpointing, models
+from . import precision as types
+from .tracker import Watch
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What is asked for, checked: predict_step's arguments. model: a Model, or an nn.Module with `inputs` and `loss`."""
+
+    model: Model | nn.Module
+    batch: int
+    seq: int
+    optimizer: str
+    precision: str
+    checkpoint: str
+    attention: str = "flash"
+    dropout: float = 0.0
+    chunks: int = 1
+    loss: Callable[[Tensor], Tensor] | None = None
+    inputs: object = None
+
+    @property
+    def label(self) -> str:
+        """One line that says what was predicted."""
+        what = type(self.model).__name__
+        if isinstance(self.model, Model):
+            what = f"{self.model.name}, batch {self.batch}, {self.seq:,} tokens"
+        again = "" if self.checkpoint == "none" else f", {self.checkpoint} checkpointing"
+        return f"{what}, {self.precision}, {self.optimizer}{again}"
+
+    def build(self) -> nn.Module:
+        """The model on meta, in its type, with its checkpointing; a given module is copied first."""
+        dtype = types.PRECISIONS[self.precision]
+        if isinstance(self.model, Model):
+            built = models.build(self.model, attention=self.attention, dropout=self.dropout, dtype=dtype)
+            built.chunks, built.again = self.chunks, checkpointing.recompute(self.around)
+        else:
+            built = copy.deepcopy(self.model).to("meta", dtype)
+        return checkpointing.apply(built, self.checkpoint, self.around)
+
+    @property
+    def around(self) -> Callable:
+        """The context that forward runs in, and whatever is computed again."""
+        return types.autocast if self.precision == "autocast" else nullcontext
+
+    def batch_of(self) -> tuple[Tensor, ...]:
+        """What goes into the model: tokens and targets, or what `inputs` is or makes, on meta and in the weights' type."""
+        if isinstance(self.model, Model):
+            tokens = torch.empty(self.batch, self.seq, dtype=torch.int64, device="meta")
+            return tokens, torch.empty_like(tokens)
+        made = self.inputs() if callable(self.inputs) else self.inputs
+        made = made if isinstance(made, tuple | list) else (made,)
+        dtype = types.PRECISIONS[self.precision]
+        return tuple(t.to("meta", dtype if t.is_floating_point() else t.dtype) for t in made)
+
+
+class Job:
+    """One training step in three parts. Sharding replaces the model, the optimizers or a part."""
+
+    def __init__(self, setup: Setup, model: nn.Module | None = None, optimizers: list | None = None) -> None:
+        self.setup = setup
+        self.model = setup.build() if model is None else model
+        self.inputs = setup.batch_of()
+        made = types.optimizer(setup.optimizer, self.model.parameters(), setup.precision)
+        self.optimizers = [made] if optimizers is None else optimizers
+        self.output: object = None
+
+    def begin(self, watch: Watch) -> None:
+        """Before the first step: what is there already gets its class."""
+        for one in self.optimizers:
+            watch.register(list(getattr(one, "masters", {}).values()), "optimizer")
+            watch.register(list(getattr(one, "main_grads", {}).values()), "gradient")
+        watch.label(label=self.setup.label)
+
+    def forward(self) -> Tensor:
+        """The loss. A given module's output stays alive until the step ends, as the variable in a training loop does."""
+        with self.setup.around():
+            output = self.model(*self.inputs)
+            if self.setup.loss is None:
+                return output
+            self.output = output
+            return self.setup.loss(output)
+
+    def backward(self, loss: Tensor) -> None:
+        """Gradients of all parameters."""
+        loss.backward()
+
+    def update(self) -> None:
+        """The optimizer's step."""
+        for one in self.optimizers:
+            one.step()
+
+    def zero_grad(self) -> None:
+        """Gradients go, and so does the output."""
+        self.output = None
+        for one in self.optimizers:
+            one.zero_grad()

@@ -1,0 +1,170 @@
+"""In which types a step computes, keeps its gradients and updates: fp32, 16-bit weights with an fp32 copy, autocast.
+
+    fp32            4 bytes each for weights, gradients, m, v: 16 a parameter with Adam
+    bf16            2 + 2 for weights and gradients, 4 + 4 + 4 for the fp32 copy, m, v: 16
+    bf16-fp32grads  the same with gradients added up in fp32 buffers that stay, as Megatron-LM does: 18
+    autocast        fp32 everything; matrix multiplications on bf16 copies of their weights, which live from forward to backward
+
+Chapters: training-memory, too-big.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from unittest import mock
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.optim import Optimizer
+from torch.optim.adamw import adamw
+from torch.optim.sgd import sgd
+
+PRECISIONS = {
+    "fp32": torch.float32,
+    "bf16": torch.bfloat16,
+    "bf16-fp32grads": torch.bfloat16,
+    "autocast": torch.float32,
+}
+OPTIMIZERS = ("sgd", "adam", "adamw", "adamw-foreach", "adamw-fused")
+LR = 1e-3
+ADAM = {
+    "amsgrad": False,
+    "beta1": 0.9,
+    "beta2": 0.999,
+    "lr": LR,
+    "weight_decay": 0.01,
+    "eps": 1e-8,
+    "maximize": False,
+}
+SGD = {
+    "weight_decay": 0.0,
+    "momentum": 0.0,
+    "lr": LR,
+    "dampening": 0.0,
+    "nesterov": False,
+    "maximize": False,
+}
+
+
+def optimizer(name: str, params: Iterable[nn.Parameter], precision: str) -> Optimizer:
+    """The optimizer of that name: torch's own on fp32 weights, MasterWeights on 16-bit ones. ValueError for unknown names."""
+    if name not in OPTIMIZERS:
+        raise ValueError(f"optimizer is one of {', '.join(OPTIMIZERS)}, got {name!r}")
+    if precision not in PRECISIONS:
+        raise ValueError(f"precision is one of {', '.join(PRECISIONS)}, got {precision!r}")
+    if precision.startswith("bf16"):
+        return MasterWeights(params, name, main_grads=precision == "bf16-fp32grads")
+    how = {"fused": True} if name == "adamw-fused" else {"foreach": name == "adamw-foreach"}
+    made = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}.get(name, torch.optim.AdamW)
+    return made(list(params), lr=LR, **how)
+
+
+class MasterWeights(Optimizer):
+    """16-bit weights, and an fp32 copy of them that torch's optimizer works on; the weights are rounded from it after each step.
+
+    A parameter at a time (for-loop): its gradient is widened, used and dropped. foreach: all gradients are widened first, 4 bytes a
+    parameter more. fused: one kernel reads 16-bit gradients and writes both, as Apex's FusedAdam(master_weights=True): nothing is made.
+    main_grads: gradients are added up in fp32 as backward makes them (Megatron-LM's main_grad), so none is widened here.
+    """
+
+    def __init__(self, params: Iterable[nn.Parameter], name: str, main_grads: bool = False):
+        super().__init__(list(params), {})
+        self.name = name
+        self.masters = {p: p.detach().float() for p in self._params()}
+        self.main_grads = {p: torch.zeros_like(self.masters[p]) for p in self._params()} if main_grads else {}
+        for p in self.main_grads:
+            p.register_post_accumulate_grad_hook(self._accumulate)
+
+    def _params(self) -> list[nn.Parameter]:
+        return [p for group in self.param_groups for p in group["params"]]
+
+    def _accumulate(self, p: nn.Parameter) -> None:
+        self.main_grads[p].add_(p.grad)
+        p.grad = None
+
+    @torch.no_grad()
+    def step(self) -> None:
+        """Update every parameter that has a gradient."""
+        params = [p for p in self._params() if p in self.main_grads or p.grad is not None]
+        for p in params if self.name != "sgd" else ():
+            if not self.state[p]:  # made in the first step, as torch's Adam does
+                self.state[p]["step"] = torch.tensor(0.0)
+                self.state[p]["exp_avg"] = torch.zeros_like(self.masters[p])
+                self.state[p]["exp_avg_sq"] = torch.zeros_like(self.masters[p])
+        if self.name == "adamw-fused" and all(p.is_meta for p in params):
+            return
+        for some in [params] if self.name == "adamw-foreach" else [[p] for p in params]:
+            self._update(some)
+
+    def _update(self, params: list[nn.Parameter]) -> None:
+        masters = [self.masters[p] for p in params]
+        grads = [self.main_grads[p] if p in self.main_grads else p.grad.float() for p in params]
+        how = {"fused": self.name == "adamw-fused", "foreach": self.name == "adamw-foreach"}
+        if self.name == "sgd":
+            sgd(masters, grads, [None] * len(params), foreach=False, **SGD)
+        else:
+            moments = ([self.state[p][key] for p in params] for key in ("exp_avg", "exp_avg_sq"))
+            steps = [self.state[p]["step"] for p in params]
+            adamw(masters, grads, *moments, [], steps, **how, **ADAM)
+        torch._foreach_copy_(params, masters)
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients; fp32 buffers stay and become zero."""
+        super().zero_grad(set_to_none)
+        for grad in self.main_grads.values():
+            grad.zero_()
+
+
+# ATen/autocast_mode.h: what computes in 16 bits, and what in fp32. torch.autocast has no key for meta tensors, so it is done by name.
+NARROW = ("linear", "scaled_dot_product_attention", "conv1d", "conv2d", "conv3d")
+WIDE = (
+    "layer_norm",
+    "rms_norm",
+    "group_norm",
+    "cross_entropy",
+    "nll_loss",
+    "mse_loss",
+    "l1_loss",
+    "softmax",
+    "log_softmax",
+)
+
+
+@contextmanager
+def autocast(dtype: torch.dtype = torch.bfloat16) -> Iterator[None]:
+    """torch.autocast("cuda", dtype) for tensors on any device, as far as torch.nn.functional and torch.matmul reach.
+
+    A weight (a leaf that wants a gradient) is cast once and its copy kept until the outermost autocast ends; any other tensor is cast
+    at every use, so three projections of one input make three copies of it.
+    """
+    copies: dict[Tensor, Tensor] = {}
+    narrow, wide = functools.partial(_cast, to=dtype, copies=copies), functools.partial(_cast, to=torch.float32)
+    with ExitStack() as patches:
+        for names, cast in ((NARROW, narrow), (WIDE, wide)):
+            for name in names:
+                patches.enter_context(mock.patch.object(functional, name, _casting(getattr(functional, name), cast)))
+        for name in ("matmul", "bmm", "addmm"):
+            patches.enter_context(mock.patch.object(torch, name, _casting(getattr(torch, name), narrow)))
+        yield
+        copies.clear()
+
+
+def _casting(function: Callable, cast: Callable) -> Callable:
+    @functools.wraps(function)
+    def casting(*args, **options):
+        return function(*map(cast, args), **{name: cast(value) for name, value in options.items()})
+
+    return casting
+
+
+def _cast(value: object, to: torch.dtype, copies: dict[Tensor, Tensor] | None = None) -> object:
+    if not isinstance(value, Tensor) or value.dtype not in (torch.float32, torch.bfloat16, torch.float16):
+        return value
+    if copies is None or not (value.is_leaf and value.requires_grad and torch.is_grad_enabled()) or value.dtype == to:
+        return value.to(to)
+    if value not in copies:
+        copies[value] = value.to(to)
+    return copies[value]

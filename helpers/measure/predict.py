@@ -1,0 +1,142 @@
+"""`predict_step`: the memory of a training step that does not fit, from the events of the same step on the meta device.
+
+    predict_step("Llama-2-70B", batch=1, seq=4096).peak
+
+The model, autograd and the optimizer are torch's and run in full; only the bytes are missing. Operators are those of CUDA (like_cuda.py).
+Chapters: training-memory, too-big.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+from torch import Tensor, nn
+
+from helpers.facts import Model
+from helpers.memory import Peak, Trace
+
+from . import checkpointing, models
+from . import precision as types
+from .job import Job, Setup
+from .like_cuda import cuda_like
+from .tracker import track
+
+STAGES = ("after forward", "after backward", "after step", "after zero_grad")
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a step would need. trace: its events, every block rounded up to 512 bytes; seconds: how long the prediction took."""
+
+    trace: Trace
+    nparams: int
+    seconds: float
+
+    @property
+    def peak(self) -> Peak:
+        """The highest moment of all steps."""
+        return self.trace.peak
+
+    @property
+    def where(self) -> tuple[str, str]:
+        """(phase, module) of the peak; module "" is the model itself, around its blocks: the loss."""
+        return self.peak.phase, self.peak.module
+
+    @property
+    def stages(self) -> list[tuple[str, int]]:
+        """(name, bytes alive) at the start and after each part of every step."""
+        return [(name, nbytes) for _, name, nbytes in self.trace.marks]
+
+    def __str__(self) -> str:
+        phase, module = self.where
+        parts = ", ".join(f"{name} {n / 2**30:.2f}" for name, n in self.peak.by_class.items() if n)
+        place = f"{phase}, {module or 'the model itself'} ({self.peak.op})"
+        return f"{self.trace.about['label']}: peak {self.peak.nbytes / 2**30:.2f} GiB in {place}: {parts}"
+
+
+def predict_step(
+    model: Model | str | nn.Module,
+    *,
+    batch: int = 1,
+    seq: int | None = None,
+    optimizer: str = "adamw",
+    precision: str = "bf16",
+    checkpoint: str = "none",
+    sharding=None,
+    steps: int = 2,
+    loss: Callable[[Tensor], Tensor] | None = None,
+    inputs: object = None,
+    attention: str = "flash",
+    dropout: float = 0.0,
+    chunks: int = 1,
+) -> Prediction:
+    """Predict `steps` training steps (two: an optimizer makes its state in the first one's update, so the second one peaks higher).
+
+    model: a Model of helpers.facts, its name, or any nn.Module; then inputs are its tensors (or a function that makes them) and loss
+    a function of its output. seq: tokens of a sequence, by default the model's context. optimizer: one of precision.OPTIMIZERS,
+    "adamw" and "adam" a parameter at a time. precision: one of precision.PRECISIONS. checkpoint: one of checkpointing.CHECKPOINTS.
+    attention "flash" or "math", dropout, chunks (of the loss): for a Model. sharding: what one rank of many does (sharding.Sharding).
+    ValueError naming what was given and what was expected, before anything runs.
+    """
+    setup = _checked(
+        Setup(model, batch, seq, optimizer, precision, checkpoint, attention, dropout, chunks, loss, inputs), steps
+    )
+    start = perf_counter()
+    with cuda_like():
+        job = Job(setup) if sharding is None else sharding.job(setup)
+        trace = run(job, steps)
+    nparams = sum(p.numel() for p in job.model.parameters())
+    return Prediction(trace.rounded(512), nparams, perf_counter() - start)
+
+
+def run(job: Job, steps: int) -> Trace:
+    """The events of the job's steps, with a mark at each stage."""
+    with track(job.model, job.optimizers, job.inputs, devices=("meta",)) as watch:
+        job.begin(watch)
+        watch.mark("start")
+        for _ in range(steps):
+            loss = job.forward()
+            watch.mark(STAGES[0])
+            job.backward(loss)
+            del loss
+            watch.mark(STAGES[1])
+            job.update()
+            watch.mark(STAGES[2])
+            job.zero_grad()
+            watch.mark(STAGES[3])
+        return watch.trace
+
+
+def _checked(setup: Setup, steps: int) -> Setup:
+    known = {
+        "optimizer": (setup.optimizer, types.OPTIMIZERS),
+        "precision": (setup.precision, tuple(types.PRECISIONS)),
+        "checkpoint": (setup.checkpoint, checkpointing.CHECKPOINTS),
+        "attention": (setup.attention, models.ATTENTIONS),
+    }
+    for name, (value, allowed) in known.items():
+        if value not in allowed:
+            raise ValueError(f"{name} is one of {', '.join(allowed)}, got {value!r}")
+    for name, value in (("batch", setup.batch), ("steps", steps), ("chunks", setup.chunks)):
+        _positive(name, value)
+    if isinstance(setup.model, nn.Module):
+        if setup.inputs is None or setup.loss is None:
+            raise ValueError(
+                "a module wants inputs= (tensors, or a function that makes them) and loss= (of its output)"
+            )
+        return setup
+    if setup.inputs is not None or setup.loss is not None:
+        raise ValueError("inputs= and loss= belong to an nn.Module; a Model has tokens and the cross entropy")
+    shape = models.known(setup.model)
+    seq = shape.context if setup.seq is None else setup.seq
+    _positive("seq", seq)
+    if shape.positions == "learned" and seq > shape.context:
+        raise ValueError(f"{shape.name} has learned positions for {shape.context} tokens, got seq={seq}")
+    return replace(setup, model=shape, seq=seq)
+
+
+def _positive(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"{name} is a positive whole number, got {value!r}")
