@@ -113,5 +113,5 @@ def test_all_ranks_hold_the_same(traces):
 
 
 def test_another_way_is_refused():
-    with pytest.raises(ValueError, match="a way to share out is one of ddp, .*, got 'zero-4'"):
+    with pytest.raises(ValueError, match=r"a way to share out is one of ddp, .*, got 'zero-4'"):
         watched("zero-4", build, torch.ones(1, 16), loss)

@@ -1,0 +1,122 @@
+"""A transformer's part on one rank: fewer heads, narrower MLPs, a piece of the vocabulary, some of the layers and experts.
+
+Tensor parallelism as in Megatron (Shoeybi et al. 2019): columns of the first linear map and rows of the second, so that one sum over
+ranks ends each half of a block. That sum is in place, and takes no buffer that torch could see. Chapter: too-big.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from helpers.facts import Model
+from helpers.measure.models import Transformer, angles, cross_entropy, known
+
+from .moves import Column, Exchange, Gather, Gathered, Scatter
+from .plan import Sharding
+
+
+class Part(Transformer):
+    """What one rank holds and computes. Tokens go in at the first stage, else the stream [batch, tokens, hidden] of the one before;
+    the last stage gives the loss, the others hand on the stream.
+
+    shape: of the whole model. Embedding and head hold vocab / tensor rows, rounded up; norms, positions and biases added after a sum
+    are on every rank.
+    """
+
+    def __init__(self, shape: Model, sharding: Sharding, attention: str = "flash", dropout: float = 0.0, **where):
+        super().__init__(slice_of(shape, sharding), attention, dropout, **where)
+        self.sharding, self.rotary, self.hidden = sharding, self.positions is None, shape.hidden
+        if not sharding.first:
+            self.embedding = self.positions = None
+        if not sharding.last:
+            self.norm = self.head = None
+        if sharding.sequence:
+            self._share_tokens()
+        if sharding.expert > 1:
+            self._share_experts()
+
+    def _share_tokens(self) -> None:
+        nranks = self.sharding.tensor
+        for layer in self.layers:
+            layer.attention = Gathered(layer.attention, ("q", "k", "v"), nranks)
+            columns = ("gate", "up") if hasattr(layer.mlp, "gate") else ("up",)
+            layer.mlp = Gathered(layer.mlp, columns, nranks)
+        if self.sharding.last:
+            self.head = Column(self.head, nranks)
+
+    def _share_experts(self) -> None:
+        for layer in self.layers:
+            mine = len(layer.mlp.experts) // self.sharding.expert
+            layer.mlp.experts = nn.ModuleList(list(layer.mlp.experts)[:mine])
+            layer.mlp.answers = partial(elsewhere, layer.mlp)
+
+    def forward(self, x: Tensor, targets: Tensor | None = None) -> Tensor:
+        """x: tokens [batch, tokens] or the stream; targets: the last stage's."""
+        tokens = x.shape[1]
+        if self.sharding.first:
+            x = self.embedded(x)
+        elif self.sharding.sequence:
+            tokens *= self.sharding.tensor
+        turns = angles(tokens, self.head_dim, x) if self.rotary else None
+        for layer in self.layers:
+            x = layer(x, turns)
+        return self.loss(self.norm(x), targets) if self.sharding.last else x
+
+    def embedded(self, tokens: Tensor) -> Tensor:
+        """As in the whole model; with sequence parallelism this rank's tokens of it."""
+        if not self.sharding.sequence:
+            return super().embedded(tokens)
+        x = self.embedding(tokens)
+        if self.positions is not None:
+            x = x + self.positions(torch.arange(tokens.shape[1], device=tokens.device))
+        x = Scatter.apply(x, self.sharding.tensor)
+        return F.dropout(x, self.dropout, self.training) if self.dropout else x
+
+    def loss(self, x: Tensor, targets: Tensor) -> Tensor:
+        """Over this rank's piece of the vocabulary: the sums over the rest are two numbers a token."""
+        if not self.sharding.sequence:
+            return super().loss(x, targets)
+        self.head.part = x
+        logits = self.head(Gather.apply(x, self.sharding.tensor))
+        self.head.part = None
+        return cross_entropy(logits, targets)
+
+
+def slice_of(shape: Model, sharding: Sharding) -> Model:
+    """The shape of one rank's part: a Model of its own, but for the experts."""
+    t = sharding.tensor
+    return replace(
+        shape,
+        layers=shape.layers // sharding.pipeline,
+        heads=shape.heads // t,
+        kv_heads=shape.kv_heads // t,
+        ffn=shape.ffn // t,
+        vocab=-(-shape.vocab // t),
+    )
+
+
+def elsewhere(mlp: nn.Module, visits: Tensor, chosen: Tensor) -> list[Tensor]:
+    """Experts on other ranks: the rows go there and the answers come back. As many rows come in as go out, in balance."""
+    pieces = Exchange.apply(visits).split(mlp.counts(chosen))
+    answers = [expert(piece) for expert, piece in zip(mlp.experts, pieces, strict=True)]
+    return [Exchange.apply(torch.cat(answers))]
+
+
+def part(
+    model: Model | str,
+    sharding: Sharding,
+    seq: int | None = None,
+    *,
+    attention="flash",
+    dropout=0.0,
+    dtype=torch.float32,
+) -> Part:
+    """This rank's part on the meta device. ShardingError, before anything is built, for what its ranks cannot share evenly."""
+    shape = known(model)
+    sharding.check(shape, seq or shape.context)
+    return Part(shape, sharding, attention, dropout, device="meta", dtype=dtype)

@@ -1,0 +1,100 @@
+"""How a training step is shared out among ranks, and which ways cannot be. Chapter: too-big."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from helpers.facts import Model
+
+
+class ShardingError(ValueError):
+    """A way to share out that cannot be: the message names the value and what was expected."""
+
+
+@dataclass(frozen=True)
+class Sharding:
+    """One rank of data * tensor * pipeline ranks.
+
+    data: ranks with other batches. zero: 0 (DDP where data > 1), 1, 2 or 3. tensor: ranks that share every layer (heads, MLP columns,
+    vocabulary); sequence: they share the tokens of norms, dropout and residuals, too. pipeline: stages; stage: which of them this is;
+    micro_batches: per step. expert: among how many of the data ranks the experts are spread.
+    ShardingError for counts that are not positive, or that contradict each other.
+    """
+
+    data: int = 1
+    zero: int = 0
+    tensor: int = 1
+    sequence: bool = False
+    pipeline: int = 1
+    stage: int = 0
+    micro_batches: int = 1
+    expert: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("data", "tensor", "pipeline", "micro_batches", "expert"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ShardingError(f"{name} is a whole number of at least 1, got {value!r}")
+        if isinstance(self.zero, bool) or self.zero not in (0, 1, 2, 3):
+            raise ShardingError(f"zero is 0, 1, 2 or 3, got {self.zero!r}")
+        if self.stage not in range(self.pipeline):
+            raise ShardingError(
+                f"stage is one of 0 to {self.pipeline - 1} of pipeline={self.pipeline}, got {self.stage!r}"
+            )
+        wants = {
+            f"zero={self.zero} splits among data ranks, so data must be at least 2": self.zero and self.data == 1,
+            "sequence=True shares tokens among tensor ranks, so tensor must be at least 2": self.sequence
+            and self.tensor == 1,
+            f"expert={self.expert} spreads experts over data ranks, so it must divide data={self.data}": self.data
+            % self.expert,
+            f"expert={self.expert} with zero={self.zero} is not written: experts and the rest would be split differently": (
+                self.expert > 1 and self.zero
+            ),
+        }
+        for said, broken in wants.items():
+            if broken:
+                raise ShardingError(said)
+
+    @property
+    def nranks(self) -> int:
+        """All ranks of the job."""
+        return self.data * self.tensor * self.pipeline
+
+    @property
+    def first(self) -> bool:
+        """Is this the stage with the embedding?"""
+        return self.stage == 0
+
+    @property
+    def last(self) -> bool:
+        """Is this the stage with the head and the loss?"""
+        return self.stage == self.pipeline - 1
+
+    def check(self, shape: Model, seq: int) -> None:
+        """ShardingError naming what of this model the ranks cannot share evenly."""
+        pairs = [("tensor", name, getattr(shape, name)) for name in ("heads", "kv_heads", "ffn")]
+        pairs += [("tensor", "seq", seq)] if self.sequence else []
+        pairs += [("pipeline", "layers", shape.layers)]
+        for way, name, value in pairs:
+            if value % getattr(self, way):
+                raise ShardingError(
+                    f"{way}={getattr(self, way)} ranks cannot share {name}={value} of {shape.name} evenly"
+                )
+        if self.expert > 1 and (not shape.experts or shape.experts % self.expert):
+            raise ShardingError(
+                f"expert={self.expert} ranks cannot share experts={shape.experts} of {shape.name} evenly"
+            )
+        if self.sequence and shape.experts:
+            raise ShardingError(
+                f"{shape.name}: experts under sequence parallelism are not written; take sequence=False"
+            )
+
+    def __str__(self) -> str:
+        """What differs from a single rank: "8 data, ZeRO-3" or "stage 0 of 4, tensor 8"."""
+        words = [f"{self.data} data"] if self.data > 1 else []
+        words += [f"ZeRO-{self.zero}"] if self.zero else []
+        words += [f"tensor {self.tensor}" + (" with sequence" if self.sequence else "")] if self.tensor > 1 else []
+        words += [f"stage {self.stage} of {self.pipeline}"] if self.pipeline > 1 else []
+        words += [f"{self.micro_batches} micro-batches"] if self.micro_batches > 1 else []
+        words += [f"experts over {self.expert}"] if self.expert > 1 else []
+        return ", ".join(words) or "a single rank"

@@ -1,0 +1,169 @@
+"""One rank's part on paper: its activations are the closed form's, its parameters a slice, and what cannot be is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from helpers.facts import MODELS
+from helpers.measure import track
+from helpers.measure.like_cuda import cuda_like
+from helpers.measure.sharding import Sharding, bucket_sizes, in_flight, make_buckets, order, part, run
+from helpers.measure.sharding.plan import ShardingError
+from helpers.memory import CLASSES
+from helpers.memory.closed_form import activations
+from helpers.units import MIB
+
+LLAMA = replace(MODELS["Llama-2-7B"], layers=4)
+GPT = replace(MODELS["GPT-2-XL"], layers=4)
+MIXTRAL = replace(MODELS["Mixtral-8x7B"], layers=2)
+SEQ = 1024
+
+
+def traced(shape, sharding, batch=1, seq=SEQ):
+    """The trace of one step's forwards and backwards in bf16, as CUDA's operators would go."""
+    with cuda_like():
+        mine = part(shape, sharding, seq, dtype=torch.bfloat16)
+        tokens = torch.empty(batch, seq, dtype=torch.long, device="meta")
+        with track(mine, inputs=tokens) as watch:
+            run(mine, lambda: (tokens, tokens), watch.phase, watch.mark)
+    return mine, watch.trace
+
+
+def held(trace, mark: str) -> dict[str, int]:
+    index = next(i for i, name, _ in trace.marks if name == mark)
+    return dict(zip(CLASSES, map(int, trace.by_class[index]), strict=True))
+
+
+@pytest.mark.parametrize("sequence", [False, True])
+@pytest.mark.parametrize("shape, tensor", [(LLAMA, 2), (LLAMA, 8), (GPT, 5), (MODELS["GPT-2"], 4)])
+def test_tensor_parallel_activations_are_the_closed_forms(shape, tensor, sequence):
+    seq = 1000 if tensor == 5 else SEQ
+    _, trace = traced(shape, Sharding(tensor=tensor, sequence=sequence), seq=seq)
+    want = activations(shape, 1, seq, tensor=tensor, sequence=sequence).total
+    assert held(trace, "after forward")["activation"] == pytest.approx(want, rel=0.005)
+
+
+def test_experts_elsewhere_keep_what_experts_here_keep_in_balance():
+    there, trace = traced(MIXTRAL, Sharding(data=8, expert=8))
+    here, _ = traced(MIXTRAL, Sharding(data=8))
+    want = activations(MIXTRAL, 1, SEQ).total
+    assert held(trace, "after forward")["activation"] == pytest.approx(want, rel=0.005)
+    experts = 3 * MIXTRAL.hidden * MIXTRAL.ffn * MIXTRAL.layers
+    assert count(here) - count(there) == 7 * experts, "one expert of eight in each layer"
+    sent = [e.nbytes for e in trace.events if e.kind == "alloc" and e.op.endswith("all_to_all_single")]
+    rows = SEQ * MIXTRAL.active * MIXTRAL.hidden * 2
+    assert sent == [rows] * 4 * MIXTRAL.layers, "rows out and answers back, forward and backward"
+
+
+def count(model) -> int:
+    return sum(p.numel() for p in model.parameters())
+
+
+@pytest.mark.parametrize("tensor", [2, 4, 8])
+def test_parameters_are_a_slice(tensor):
+    """Everything but the norms is divided; all of it counted by hand."""
+    mine, _ = traced(LLAMA, Sharding(tensor=tensor))
+    norms = (2 * LLAMA.layers + 1) * LLAMA.hidden
+    assert count(mine) == (LLAMA.nparams - norms) // tensor + norms
+
+
+def test_the_stages_of_a_pipeline_hold_every_parameter_once():
+    parts = [part(LLAMA, Sharding(pipeline=4, stage=i)) for i in range(4)]
+    assert sum(map(count, parts)) == LLAMA.nparams
+    assert [one.embedding is None for one in parts] == [False, True, True, True]
+    assert [one.head is None for one in parts] == [True, True, True, False]
+
+
+@pytest.mark.parametrize(
+    "stage, pipeline, micro_batches, most", [(0, 4, 8, 4), (3, 4, 8, 1), (0, 4, 2, 2), (1, 4, 3, 3)]
+)
+def test_1f1b_keeps_the_micro_batches_that_the_paper_says(stage, pipeline, micro_batches, most):
+    steps = list(order(stage, pipeline, micro_batches))
+    waiting = [sum(1 if s == "forward" else -1 for s in steps[: i + 1]) for i in range(len(steps))]
+    assert max(waiting) == most == in_flight(stage, pipeline, micro_batches)
+    assert min(waiting) == waiting[-1] == 0 and steps.count("forward") == micro_batches
+
+
+def test_the_first_stage_keeps_as_much_as_the_whole_model_does():
+    """With enough micro-batches: a quarter of the layers, four times."""
+    _, trace = traced(LLAMA, Sharding(pipeline=4, stage=0, micro_batches=4))
+    blocks = activations(LLAMA, 1, SEQ)["blocks"].nbytes
+    kept = held(trace, "after forward")
+    assert kept["activation"] == pytest.approx(blocks, rel=0.03), "and the angles of each micro-batch"
+    _, last = traced(LLAMA, Sharding(pipeline=4, stage=3, micro_batches=4))
+    assert held(last, "after forward")["activation"] < 0.6 * kept["activation"]
+
+
+def test_the_middle_of_a_pipeline_receives_both_ways():
+    _, trace = traced(LLAMA, Sharding(pipeline=4, stage=1, micro_batches=2))
+    stream = SEQ * LLAMA.hidden * 2
+    got = {}
+    for e in trace.events:
+        if e.kind == "class" and e.cls == "communication" and e.nbytes == stream:
+            got.setdefault(e.block, e.phase)
+    assert list(got.values()) == ["forward", "forward", "backward", "backward"]
+
+
+def test_sequence_parallel_gathers_before_every_matmul_and_scatters_after():
+    """In forward twice a block and before the head; nothing of that is left at its end."""
+    _, trace = traced(LLAMA, Sharding(tensor=8, sequence=True))
+    whole = SEQ * LLAMA.hidden * 2
+    forward = [e for e in trace.events if e.phase == "forward" and e.kind == "alloc" and "all_gather" in e.op]
+    assert [e.nbytes for e in forward] == [whole] * (2 * LLAMA.layers + 1)
+    assert held(trace, "after forward")["communication"] == 0
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        ({"data": 0}, "data is a whole number of at least 1, got 0"),
+        ({"tensor": 2.0}, "tensor is a whole number of at least 1, got 2.0"),
+        ({"zero": 4}, "zero is 0, 1, 2 or 3, got 4"),
+        ({"zero": 3}, "zero=3 splits among data ranks, so data must be at least 2"),
+        ({"pipeline": 4, "stage": 4}, "stage is one of 0 to 3 of pipeline=4, got 4"),
+        ({"sequence": True}, "sequence=True shares tokens among tensor ranks"),
+        ({"expert": 8, "data": 4}, "expert=8 spreads experts over data ranks, so it must divide data=4"),
+        ({"expert": 2, "data": 2, "zero": 1}, "expert=2 with zero=1 is not written"),
+    ],
+)
+def test_what_contradicts_itself_is_refused(arguments, said):
+    with pytest.raises(ShardingError) as refused:
+        Sharding(**arguments)
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "name, sharding, seq, said",
+    [
+        ("GPT-2-XL", Sharding(tensor=2), SEQ, "tensor=2 ranks cannot share heads=25 of GPT-2-XL evenly"),
+        ("Llama-2-70B", Sharding(tensor=16), SEQ, "tensor=16 ranks cannot share kv_heads=8 of Llama-2-70B evenly"),
+        (
+            "Llama-2-7B",
+            Sharding(tensor=8, sequence=True),
+            1001,
+            "tensor=8 ranks cannot share seq=1001 of Llama-2-7B evenly",
+        ),
+        ("Llama-2-7B", Sharding(pipeline=5), SEQ, "pipeline=5 ranks cannot share layers=32 of Llama-2-7B evenly"),
+        ("Llama-2-7B", Sharding(data=2, expert=2), SEQ, "expert=2 ranks cannot share experts=0 of Llama-2-7B evenly"),
+        ("Mixtral-8x7B", Sharding(tensor=2, sequence=True), SEQ, "experts under sequence parallelism are not written"),
+    ],
+)
+def test_what_the_ranks_cannot_share_is_refused_before_anything_is_built(name, sharding, seq, said):
+    with pytest.raises(ShardingError) as refused:
+        part(name, sharding, seq)
+    assert said in str(refused.value)
+
+
+def test_buckets_close_when_they_are_full():
+    assert bucket_sizes([MIB // 2, MIB, 20 * MIB, 4 * MIB, 2 * MIB, 9]) == [3 * MIB // 2, 26 * MIB, 9]
+    assert bucket_sizes([30 * MIB, 30 * MIB]) == [30 * MIB, 30 * MIB]
+    buckets = make_buckets(torch.nn.Linear(1024, 1024, device="meta"))
+    assert [b.numel() for b in buckets] == [1024 + 1024 * 1024], "the bias alone does not fill the first megabyte"
+
+
+def test_a_sharding_says_what_it_is():
+    assert str(Sharding()) == "a single rank" and Sharding(data=2, tensor=4, pipeline=3).nranks == 24
+    assert str(Sharding(data=8, zero=3, tensor=2, sequence=True)) == "8 data, ZeRO-3, tensor 2 with sequence"
