@@ -4,11 +4,13 @@ from helpers.memory.closed_form.activations import activations
 from helpers.memory.closed_form.article import article_block
 from helpers.memory.closed_form.cache import inference, kv_cache, per_token
 from helpers.memory.closed_form.states import padded, per_parameter, states
+from helpers.memory.closed_form.step import Step, step
 from helpers.memory.closed_form.terms import FormError, Operator, Term, Terms
 
 __all__ = [
     "FormError",
     "Operator",
+    "Step",
     "Term",
     "Terms",
     "activations",
@@ -19,4 +21,5 @@ __all__ = [
     "per_parameter",
     "per_token",
     "states",
+    "step",
 ]

@@ -48,7 +48,7 @@ def _attention(model: Model, attention: str, dropout: float) -> tuple[Kept, ...]
     """Written out ("math"), shared keys and values are repeated for every head; flash reads them where they are."""
     heads = "b s a d" if attention == "math" else "b s k d"
     qkv = (
-        kept("q, k, v projections", "their input", "b s h"),
+        kept("q, k, v projections", "their input", "b s h", readers=3),
         kept("attention", "queries", "b s a d", split="tensor"),
         kept("attention", "keys", heads, split="tensor"),
         kept("attention", "values", heads, split="tensor"),
@@ -72,7 +72,7 @@ GELU = (
     kept("down projection", "its input", "b s f", split="tensor"),
 )
 SWIGLU = (
-    kept("gate and up projections", "their input", "b s h", source="llama-2"),
+    kept("gate and up projections", "their input", "b s h", source="llama-2", readers=2),
     kept("SiLU", "its input, the gate", "b s f", split="tensor", source="llama-2"),
     kept("gate times up", "SiLU of the gate", "b s f", split="tensor", source="llama-2"),
     kept("gate times up", "the up projection", "b s f", split="tensor", source="llama-2"),
@@ -88,12 +88,12 @@ EXPERTS = (
     mixture("router", "the sum of their weights", "b s", "fp32"),
     mixture("dispatch", "the visits, sorted by expert", "b s x", "index"),
     mixture("dispatch", "whose token each visit is", "b s x", "index"),
-    mixture("gate and up projections", "their input, a row for each visit", "b s x h"),
+    mixture("gate and up projections", "their input, a row for each visit", "b s x h", readers=2),
     mixture("SiLU", "its input, the gate", "b s x f", split="tensor"),
     mixture("gate times up", "SiLU of the gate", "b s x f", split="tensor"),
     mixture("gate times up", "the up projection", "b s x f", split="tensor"),
     mixture("down projection", "its input", "b s x f", split="tensor"),
     mixture("combine", "the answers, a row for each visit", "b s x h"),
-    mixture("combine", "the weight of each visit", "b s x"),
-    mixture("combine", "the weighted answers, a row for each visit", "b s x h"),
+    mixture("combine", "the weight of each visit", "b s x", "stream"),
+    mixture("combine", "the weighted answers, a row for each visit", "b s x h", "stream"),
 )

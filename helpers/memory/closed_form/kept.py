@@ -29,7 +29,8 @@ WIDTHS = {
 class Kept:
     """One tensor. role: a key of WIDTHS; split: "tensor" (divided under tensor parallelism), "sequence" (with sequence parallelism too).
 
-    core: part of attention's core, which selective recomputation throws away.
+    core: part of attention's core, which selective recomputation throws away. readers: matrix multiplications that read it; under
+    autocast each makes a 16-bit copy of its own.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Kept:
     role: str = "compute"
     split: str = "sequence"
     core: bool = False
+    readers: int = 1
     source: str = "korthikanti"
 
 
@@ -58,6 +60,7 @@ def sizes(model: Model, batch: int, seq: int) -> dict[str, int]:
         "d/2": model.head_dim // 2,
         "f": model.ffn,
         "V": model.vocab,
+        "f/E": -(-model.ffn // max(1, model.experts)),
         "E": model.experts,
         "x": model.active,
     }
@@ -80,7 +83,13 @@ def operators(
     items: Iterable[Kept], values: Mapping[str, int], precision: str, tensor: int = 1, sequence: bool = False
 ) -> tuple[Operator, ...]:
     """The list in bytes, on one of `tensor` ranks."""
+    items = copied(items, precision)
     return tuple(_operator(item, values, precision, divided(item.split, tensor, sequence)) for item in items)
+
+
+def copied(items: Iterable[Kept], precision: str) -> tuple[Kept, ...]:
+    """Under autocast, a copy for each reader; else the list as it is."""
+    return tuple(item for item in items for _ in range(item.readers if precision == "autocast" else 1))
 
 
 def _operator(item: Kept, values: Mapping[str, int], precision: str, over: int) -> Operator:

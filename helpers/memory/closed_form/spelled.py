@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from helpers.facts import Model
-from helpers.memory.closed_form.kept import WIDTHS, Kept, divided
+from helpers.memory.closed_form.kept import WIDTHS, Kept, copied, divided
 
 # A tensor's sides beside b and s, in units of h: g is key/value heads per head, r the MLP's width per h.
 RATIOS = {
@@ -35,7 +35,7 @@ def ratios(model: Model) -> dict[str, float]:
 def coefficients(items: Iterable[Kept], numbers: Mapping[str, float], precision: str) -> dict[tuple[str, str], float]:
     """Bytes for each b s h, by (ratio, split): {("", "sequence"): 8, ("g", "tensor"): 4, ...}. Without the small ones."""
     found: dict[tuple[str, str], float] = {}
-    for item in items:
+    for item in copied(items, precision):
         rest = _beside(item.shape)
         if rest in SMALL:
             continue

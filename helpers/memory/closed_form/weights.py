@@ -112,19 +112,45 @@ class Rank:
         return range(self.stage * each, (self.stage + 1) * each)
 
     def units(self, model: Model) -> tuple[int, ...]:
-        """Parameters of each unit on this rank: what is before the blocks, each block, what is after. They travel together."""
+        """Parameters of each block on this rank, and of all the rest if there is any; what ZeRO moves together."""
         self._check(model)
-        tied = last_weights(model) if self.first or not model.tied else (*last_weights(model), first_weights(model)[0])
-        parts = [first_weights(model)] if self.first else []
-        parts += [block_weights(model, layer < model.dense) for layer in self.layers(model)]
-        parts += [tied] if self.last else []
-        return tuple(sum(numel * times for numel, times in self._here(part)) for part in parts)
+        outside = (first_weights(model) if self.first else ()) + self._end(model)
+        rest = self._count(outside)
+        return (*(self.block(model, layer) for layer in self.layers(model)), *((rest,) if rest else ()))
 
-    def largest(self, model: Model) -> int:
-        """Elements of the largest single parameter here."""
-        parts = [block_weights(model, layer < model.dense) for layer in self.layers(model)[:: max(1, model.layers - 1)]]
-        parts += ([first_weights(model)] if self.first else []) + ([last_weights(model)] if self.last else [])
-        return max(numel for part in parts for numel, _ in self._here(part))
+    def block(self, model: Model, layer: int) -> int:
+        """Parameters of one block here."""
+        return self._count(block_weights(model, layer < model.dense))
+
+    def made(self, model: Model, name: str) -> int:
+        """Parameters whose gradient is there halfway through the backward of the MLP in the "last block" or the "first block"."""
+        if name == "loss":
+            return 0
+        tied = model.tied and self.first and self.last
+        end = 0 if tied else self._count(self._end(model))
+        here = self.layers(model)
+        last = block_weights(model, here[-1] < model.dense)
+        half = max(numel for numel, _ in self._here(last))
+        if name == "last block":
+            return end + half + (self._count(first_weights(model)[:1]) if tied else 0)
+        others = sum(self.block(model, layer) for layer in here[1:])
+        return end + others + half + (self._count(first_weights(model)[:1]) if tied else 0)
+
+    def _end(self, model: Model) -> tuple[Weight, ...]:
+        """What stands after the blocks here; a tied head in a stage of its own is a second copy of the table."""
+        if not self.last:
+            return ()
+        return last_weights(model) + (first_weights(model)[:1] if model.tied and not self.first else ())
+
+    def _count(self, part: tuple[Weight, ...]) -> int:
+        return sum(numel * times for numel, times in self._here(part))
+
+    def largest(self, model: Model) -> tuple[int, int]:
+        """Elements of the largest parameter here outside the blocks, and of the largest inside one."""
+        here = self.layers(model)
+        inside = [block_weights(model, layer < model.dense) for layer in {here[0], here[-1]}]
+        outside = ([first_weights(model)] if self.first else []) + ([last_weights(model)] if self.last else [])
+        return tuple(max((n for part in parts for n, _ in self._here(part)), default=0) for parts in (outside, inside))
 
     def _here(self, part: tuple[Weight, ...]) -> Iterator[tuple[int, int]]:
         return (weight.here(self.tensor, self.expert) for weight in part)

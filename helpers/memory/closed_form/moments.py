@@ -1,0 +1,132 @@
+"""The moments of a step that can be the highest, and what stands in memory at each.
+
+"loss": backward begins, everything that forward kept is there. "last block", "first block": halfway through the backward of its MLP.
+"optimizer": every gradient is there, and no activation. Chapters: too-big; the memory calculator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from helpers.facts import Model
+from helpers.memory.closed_form.kept import Kept, operators, sizes
+from helpers.memory.closed_form.states import PRECISIONS, padded, states
+from helpers.memory.closed_form.temporaries import freed_before, loss_temporaries, mlp_backward, optimizer_temporaries
+from helpers.memory.closed_form.terms import Operator, Term, Terms
+from helpers.memory.closed_form.weights import Rank
+
+MOMENTS = ("loss", "last block", "first block", "optimizer")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """All that a step depends on. kept: activations after forward; again: one block computed again, or None; flight: micro-batches."""
+
+    model: Model
+    batch: int
+    seq: int
+    precision: str
+    optimizer: str
+    zero: int
+    data: int
+    rank: Rank
+    sequence: bool
+    micro_batches: int
+    kept: Terms
+    again: Term | None
+
+    @property
+    def flight(self) -> int:
+        """How many micro-batches' activations this stage of a 1F1B pipeline holds."""
+        return min(self.rank.pipeline - self.rank.stage, self.micro_batches)
+
+    @property
+    def units(self) -> tuple[int, ...]:
+        """Parameters that are sharded together: each block, and all the rest."""
+        return self.rank.units(self.model)
+
+    def operators(self, items: tuple[Kept, ...]) -> tuple[Operator, ...]:
+        values = sizes(self.model, self.batch, self.seq)
+        return operators(items, values, self.precision, self.rank.tensor, self.sequence)
+
+
+def moment(name: str, c: Choice) -> Terms:
+    """What stands in memory at that moment."""
+    parts = (*_states(name, c), *_activations(name, c), *_gathered(name, c), *_temporaries(name, c))
+    return Terms(name, tuple(term for term in parts if term.nbytes))
+
+
+def _states(name: str, c: Choice) -> Iterator[Term]:
+    """All of them; of the gradients as many as backward has made, unless a buffer or another micro-batch keeps them."""
+    made = c.zero or c.micro_batches > 1 or name == "optimizer" or c.precision == "bf16-fp32grads"
+    for term in states(c.units, c.precision, c.optimizer, c.zero, c.data):
+        if term.cls != "gradient" or made:
+            yield term
+        else:
+            yield _gradients(name, term, c)
+
+
+def _gradients(name: str, term: Term, c: Choice) -> Term:
+    done = c.rank.made(c.model, name)
+    width = PRECISIONS[c.precision]["gradients"]
+    texts = ("an element for each parameter that backward has reached",)
+    listed = (Operator(term.name, texts[0], ("P",), width, 1, width * done, term.source),)
+    return replace(term, formula=f"{width} P, of {done / sum(c.units):.0%}", operators=listed)
+
+
+def _activations(name: str, c: Choice) -> Iterator[Term]:
+    """At the loss all; in the last block's backward no longer the ends; in the first block's, one block of this micro-batch."""
+    blocks, *around = c.kept
+    if name == "optimizer":
+        return
+    others = c.flight - 1
+    layers = blocks.times if name != "first block" else 1
+    yield replace(blocks, times=layers + others * blocks.times)
+    for term in around:
+        if name == "loss" or term.name == "positions":
+            yield term
+    if name != "loss" and c.again:
+        yield replace(c.again, name="one block, computed again", times=1)
+
+
+def _temporaries(name: str, c: Choice) -> Iterator[Term]:
+    if name == "optimizer":
+        listed = _optimizer(c)
+    elif name == "loss":
+        listed = c.operators(loss_temporaries())
+    else:
+        listed = c.operators(mlp_backward(c.model))
+        gone = c.operators(freed_before(c.model))
+        listed += tuple(replace(op, nbytes=-op.nbytes) for op in gone)
+    formula = " + ".join(dict.fromkeys(op.formula for op in listed if op.nbytes > 0))
+    yield Term("temporaries", "temporary", formula, listed, 1, "torch-optim" if name == "optimizer" else "")
+
+
+def _optimizer(c: Choice) -> tuple[Operator, ...]:
+    if not c.zero:
+        return optimizer_temporaries(c.optimizer, c.precision, sum(c.units), *c.rank.largest(c.model))
+    share = max(padded(unit, c.data) for unit in c.units) // c.data
+    return optimizer_temporaries(c.optimizer, c.precision, share, share, 0)
+
+
+def _gathered(name: str, c: Choice) -> Iterator[Term]:
+    """Under ZeRO-3 the whole weights of what computes; from ZeRO-2 on whole gradients until they are reduced."""
+    if c.zero < 2 or name == "optimizer":
+        return
+    units, layers = [padded(unit, c.data) for unit in c.units], len(c.rank.layers(c.model))
+    block = max(units[:layers]) if name != "loss" else 0
+    rest = sum(units[layers:])
+    widths = PRECISIONS[c.precision]
+    if c.zero == 3:
+        yield _whole("gathered weights", "communication", widths["parameters"], block, rest)
+    if name != "loss":
+        yield _whole("unreduced gradients", "gradient", widths["gradients"], block, rest)
+
+
+def _whole(name: str, cls: str, width: int, block: int, rest: int) -> Term:
+    parts = {"a block": block, "embedding, final norm and head": rest}
+    listed = (Operator(text, "whole", ("P",), width, 1, width * n, "zero") for text, n in parts.items() if n)
+    return Term(
+        name, cls, f"{width} P of {' and '.join(text for text, n in parts.items() if n)}", tuple(listed), 1, "zero"
+    )

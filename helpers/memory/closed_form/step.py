@@ -1,0 +1,98 @@
+"""A whole training step: what stands in memory at each moment that can be the highest, and which of them is.
+
+The second step, when the optimizer's numbers are there from the start. Chapters: too-big; the memory calculator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from helpers.facts import Model
+from helpers.memory.closed_form.activations import activations, known
+from helpers.memory.closed_form.moments import MOMENTS, Choice, moment
+from helpers.memory.closed_form.terms import FormError, Terms, one_of, whole
+from helpers.memory.closed_form.weights import Rank
+from helpers.units import nbytes_text
+
+
+@dataclass(frozen=True)
+class Step:
+    """Every moment with its terms. peak: the highest; where: its name."""
+
+    title: str
+    moments: Mapping[str, Terms]
+
+    @cached_property
+    def where(self) -> str:
+        """The moment with the most bytes; the first of them if there are several."""
+        return max(self.moments, key=lambda name: self.moments[name].total)
+
+    @property
+    def peak(self) -> int:
+        """Bytes at the highest moment."""
+        return self.terms.total
+
+    @property
+    def terms(self) -> Terms:
+        """What stands there at the highest moment."""
+        return self.moments[self.where]
+
+    def __str__(self) -> str:
+        others = (f"{name}: {nbytes_text(terms.total)}" for name, terms in self.moments.items())
+        return f"{self.title}\n{self.terms}\n" + "; ".join(others)
+
+    def _repr_html_(self) -> str:
+        return self.terms._repr_html_()
+
+
+def step(
+    model: Model | str,
+    batch: int = 1,
+    seq: int | None = None,
+    precision: str = "bf16",
+    optimizer: str = "adamw",
+    checkpoint: str = "none",
+    attention: str = "flash",
+    dropout: float = 0.0,
+    zero: int = 0,
+    data: int = 1,
+    tensor: int = 1,
+    sequence: bool = False,
+    pipeline: int = 1,
+    stage: int = 0,
+    micro_batches: int = 1,
+    expert: int = 1,
+) -> Step:
+    """One rank's training step. batch: sequences of one micro-batch; seq: tokens of each, the model's context unless told.
+
+    data: ranks that share by ZeRO; tensor, sequence, pipeline, stage, expert: see Rank and activations. In a 1F1B pipeline stage i of p
+    holds min(p - i, micro_batches) micro-batches. FormError for what cannot be.
+    """
+    model = known(model)
+    seq = model.context if seq is None else seq
+    whole(micro_batches=micro_batches, data=data)
+    one_of((0, 1, 2, 3), zero=zero)
+    if zero and data == 1:
+        raise FormError(f"zero={zero} splits among ranks, so data must be at least 2, got 1")
+    rank = Rank(tensor, pipeline, stage, expert)
+    inside = {
+        "precision": precision,
+        "attention": attention,
+        "dropout": dropout,
+        "tensor": tensor,
+        "sequence": sequence,
+    }
+    layers = len(rank.layers(model))
+    kept = activations(model, batch, seq, checkpoint=checkpoint, layers=layers, **inside)
+    again = activations(model, batch, seq, layers=1, **inside)["blocks"] if checkpoint != "none" else None
+    choice = Choice(model, batch, seq, precision, optimizer, zero, data, rank, sequence, micro_batches, kept, again)
+    return Step(_title(choice), {name: moment(name, choice) for name in MOMENTS if rank.last or name != "loss"})
+
+
+def _title(c: Choice) -> str:
+    split = [f"ZeRO-{c.zero} on {c.data} ranks"] if c.zero else []
+    split += [f"tensor parallel {c.rank.tensor}"] if c.rank.tensor > 1 else []
+    split += [f"stage {c.rank.stage} of {c.rank.pipeline}"] if c.rank.pipeline > 1 else []
+    return ", ".join([f"{c.model.name}, batch {c.batch}, {c.seq:,} tokens, {c.precision}, {c.optimizer}", *split])
