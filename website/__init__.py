@@ -14,6 +14,7 @@ PARTS = (
     "segments",
     "algorithms",
     "hierarchy_table",
+    "explorers",
     "charts",
 )
 

@@ -28,6 +28,7 @@ from sphinx.util.docutils import SphinxDirective
 
 import helpers.view
 from helpers.view.bundle import plain_script
+from helpers.view.occupancy import gpus
 from helpers.view.player import player_html, player_spec, resolve
 from helpers.view.playground import known
 from helpers.view.primitive import primitive_html, primitive_spec, primitives
@@ -37,7 +38,7 @@ from website.scripts import call, write
 log = logging.getLogger(__name__)
 
 VIEW = Path(helpers.view.__file__).parent
-WIDGETS = ("player", "primitive", "playground", "memory", "segments")
+WIDGETS = ("player", "primitive", "playground", "memory", "segments", "occupancy", "warp")
 
 
 class WidgetDirective(SphinxDirective):
@@ -108,7 +109,7 @@ def widget_files() -> dict[str, str]:
 def schedule_scripts() -> dict[str, str]:
     """One script per algorithm with every trace that a page may ask for, and one that lists them, the links and the primitives."""
     entries = catalogue()
-    index = {"catalogue": entries, "links": links(), "primitives": primitives(), "playground": known()}
+    index = {"catalogue": entries, "links": links(), "primitives": primitives(), "playground": known(), "gpus": gpus()}
     files = {"schedules/index.js": "".join(call(name, value) for name, value in index.items())}
     for entry in entries:
         key = entry["collective"], entry["algorithm"]

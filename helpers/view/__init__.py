@@ -6,6 +6,7 @@ from helpers.view.keep import keep
 from helpers.view.lanes import Span, lanes
 from helpers.view.memory import Memory, memory
 from helpers.view.nodes_figure import two_nodes
+from helpers.view.occupancy import OccupancyWidget, explore_occupancy
 from helpers.view.player import Player, player
 from helpers.view.playground import Playground, playground
 from helpers.view.primitive import PrimitiveWidget, primitive
@@ -15,6 +16,7 @@ from helpers.view.show import show
 from helpers.view.stages import stages
 from helpers.view.tree_figure import two_trees
 from helpers.view.waits import waits_for
+from helpers.view.warp import WarpWidget, explore_warp
 from helpers.view.watch import Watch, watch
 
 __all__ = [
@@ -22,14 +24,18 @@ __all__ = [
     "Curve",
     "Growth",
     "Memory",
+    "OccupancyWidget",
     "Player",
     "Playground",
     "PrimitiveWidget",
     "SegmentsWidget",
     "Span",
     "Spot",
+    "WarpWidget",
     "Watch",
     "Win",
+    "explore_occupancy",
+    "explore_warp",
     "keep",
     "lanes",
     "memory",

@@ -12,6 +12,12 @@ from helpers.units import TIB
 DEVICE = 4 * TIB  # a device whose size nobody said: more than any trace of the course maps
 
 
+def space_size(pool: str, limit: int | None) -> int:
+    """The address space that an expandable segment reserves: the device's memory and an eighth, in whole pages."""
+    page, total = page_of(pool), limit or DEVICE
+    return -(-(total + total // 8) // page) * page
+
+
 class Expandable:
     """The half of the allocator that grows and shrinks expandable segments; mixed into `Allocator`."""
 
@@ -36,9 +42,8 @@ class Expandable:
                 chunk = chunk.previous
             if _available(chunk, size):
                 return chunk
-        page, total = page_of(pool.name), self.rules.limit or DEVICE
-        space = Space(0, -(-(total + total // 8) // page) * page, page)
-        space.address = self._place(space.size)
+        nbytes = space_size(pool.name, self.rules.limit)
+        space = Space(self._place(nbytes), nbytes, page_of(pool.name))
         chunk = Chunk(space.address, space.size, pool, space)
         chunk.mapped = False
         pool.insert(chunk)

@@ -1,0 +1,73 @@
+// The actions of one replay applied one after the other: which pages are there, which blocks, and both curves. Nothing is decided here.
+
+// spec.views[i] -> { events, spans: of each segment [pool, bytes], actions by event, allocated and reserved after every event }
+export function unfold(view, nevents) {
+  const { event, code, segment, offset, size, requested, block } = view.actions;
+  const byEvent = Array.from({ length: nevents }, () => []);
+  event.forEach((at, i) => byEvent[at].push({ code: code[i], segment: segment[i], offset: offset[i], size: size[i], requested: requested[i], block: block[i] }));
+  let [allocated, reserved] = [0, 0];
+  const curve = byEvent.map((actions) => {
+    for (const one of actions) {
+      allocated += { "+": one.size, "-": -one.size }[one.code] ?? 0;
+      reserved += { S: one.size, M: one.size, F: -one.size, U: -one.size }[one.code] ?? 0;
+    }
+    return [allocated, reserved];
+  });
+  const ended = event.length && code.at(-1) === "!" ? event.at(-1) + 1 : null; // the step at which it found no memory
+  return { ...view, byEvent, curve: [[0, 0], ...curve], ended };
+}
+
+const cut = (ranges, from, to) => ranges.flatMap(([a, b]) => [[a, Math.min(b, from)], [Math.max(a, to), b]].filter(([x, y]) => x < y));
+
+function joined(ranges) {
+  const sorted = ranges.toSorted((a, b) => a[0] - b[0]);
+  return sorted.reduce((all, [a, b]) => {
+    const last = all.at(-1);
+    if (last && last[1] === a) last[1] = b;
+    else all.push([a, b]);
+    return all;
+  }, []);
+}
+
+function apply(state, { code, segment, offset, size, requested, block }) {
+  if (code === "!") return;
+  const own = state[segment];
+  if (code === "+") own.blocks.set(offset, { offset, size, requested, block });
+  else if (code === "-") own.blocks.delete(offset);
+  else if (code === "S" || code === "M") own.ranges = joined([...own.ranges, [offset, offset + size]]);
+  else own.ranges = cut(own.ranges, offset, offset + size);
+}
+
+// After `step` events: of each segment its ranges [[from, to]] and blocks by offset.
+export function stateAt(view, step) {
+  const state = view.segments.map(() => ({ ranges: [], blocks: new Map() }));
+  view.byEvent.slice(0, step).flat().forEach((action) => apply(state, action));
+  return state;
+}
+
+// A segment's cells in order: taken ones have a block, free ones block -1.
+export function cells({ ranges, blocks }) {
+  const sorted = [...blocks.values()].sort((a, b) => a.offset - b.offset);
+  return ranges.flatMap(([from, to]) => {
+    const found = [];
+    let at = from;
+    for (const one of sorted) {
+      if (one.offset < from || one.offset >= to) continue;
+      if (one.offset > at) found.push({ offset: at, size: one.offset - at, requested: 0, block: -1 });
+      found.push(one);
+      at = one.offset + one.size;
+    }
+    if (at < to) found.push({ offset: at, size: to - at, requested: 0, block: -1 });
+    return found;
+  });
+}
+
+// The free cell that holds an offset, or null.
+export const freeAt = (own, offset) => cells(own).find((cell) => cell.block < 0 && cell.offset <= offset && offset < cell.offset + cell.size) ?? null;
+
+// What every block is after `step` events: block -> number of its class.
+export function classesAt(events, step) {
+  const found = new Map();
+  for (const [kind, block, , cls] of events.slice(0, step)) if (kind === "+" || kind === "c") found.set(block, cls);
+  return found;
+}
