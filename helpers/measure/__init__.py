@@ -1,12 +1,15 @@
 """Watching memory for real: the tracker, the prediction without the memory, the ladder of bandwidths."""
 
+from .article import Difference, differences
 from .caches import Cache, caches
 from .ladder import Ladder, Rung, ladder
 from .ledger import TrackError
 from .like_cuda import cuda_like
 from .models import build
 from .predict import Prediction, predict_step
+from .profiling import Stage, StepProfile, profile_step
 from .rates import Rate, gemm_rate, machine_roof
+from .recipe import Recipe, RecipeError, article_model
 from .steps import Step
 from .tracker import Watch, track
 from .transfers import Pairs, Transfer, pairs, transfers
@@ -14,26 +17,34 @@ from .under_roof import Placed, Places, place
 
 __all__ = [
     "Cache",
+    "Difference",
     "Ladder",
     "Pairs",
     "Placed",
     "Places",
     "Prediction",
     "Rate",
+    "Recipe",
+    "RecipeError",
     "Rung",
+    "Stage",
     "Step",
+    "StepProfile",
     "TrackError",
     "Transfer",
     "Watch",
+    "article_model",
     "build",
     "caches",
     "cuda_like",
+    "differences",
     "gemm_rate",
     "ladder",
     "machine_roof",
     "pairs",
     "place",
     "predict_step",
+    "profile_step",
     "track",
     "transfers",
 ]
