@@ -17,6 +17,7 @@ ROWS = {
     "nccl-tests-h200-b200-nvls": (10, 2**33, 2**33),
     "nccl-tests-8xh200-collectives": (4, 2**34, 2**34),
     "nccl-tests-8xa100-latency": (7, 128, 128),
+    "gpu-benches-a100-l2": (85, 1536 * 1024, 4881920 * 1024),
 }
 
 
@@ -25,6 +26,15 @@ def test_every_table_is_there_whole():
     for name, (count, smallest, largest) in ROWS.items():
         sizes = public(name).column("nbytes")
         assert (len(sizes), min(sizes), max(sizes)) == (count, smallest, largest)
+
+
+def test_the_l2_of_an_a100_is_a_step_between_its_two_bandwidths():
+    table = public("gpu-benches-a100-l2")
+    sizes, rates = table.column("nbytes"), table.column("bandwidth")
+    assert all(a < b for a, b in pairwise(sizes))
+    near = [rate for size, rate in zip(sizes, rates, strict=True) if 2 * 2**20 <= size <= 20 * 2**20]
+    far = [rate for size, rate in zip(sizes, rates, strict=True) if size >= 2**30]
+    assert 5.2e12 < min(near) < max(near) < 5.5e12 and 1.7e12 < min(far) < max(far) < 1.74e12
 
 
 @pytest.mark.parametrize("name", ALL_REDUCE)
