@@ -3,6 +3,7 @@
 from helpers.view.choices import Cost, Growth, Win, over_ranks, plane, winners
 from helpers.view.figures import Curve, time_against_size
 from helpers.view.keep import keep
+from helpers.view.ladder_figure import Climb, RungMark, climbs, rungs
 from helpers.view.lanes import Span, lanes
 from helpers.view.memory import Memory, memory
 from helpers.view.nodes_figure import two_nodes
@@ -20,6 +21,7 @@ from helpers.view.warp import WarpWidget, explore_warp
 from helpers.view.watch import Watch, watch
 
 __all__ = [
+    "Climb",
     "Cost",
     "Curve",
     "Growth",
@@ -28,12 +30,14 @@ __all__ = [
     "Player",
     "Playground",
     "PrimitiveWidget",
+    "RungMark",
     "SegmentsWidget",
     "Span",
     "Spot",
     "WarpWidget",
     "Watch",
     "Win",
+    "climbs",
     "explore_occupancy",
     "explore_warp",
     "keep",
@@ -45,6 +49,7 @@ __all__ = [
     "playground",
     "primitive",
     "roofline",
+    "rungs",
     "segments",
     "show",
     "stages",
