@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traitlets
 
+from helpers.memory.allocator.rules import MIN_BLOCK
 from helpers.memory.trace import Trace
 from helpers.units import nbytes_text
 from helpers.view.mount import fallback, mount
@@ -18,7 +19,7 @@ def segments_html(spec: dict) -> str:
     rows = []
     for view in spec["views"]:
         name = "expandable" if view["expandable"] else "fixed"
-        rows += [(name, f"{pool} {nbytes_text(size)}") for pool, size in view["segments"]]
+        rows += [(name, f"{pool} {nbytes_text(size * MIN_BLOCK)}") for pool, size in view["segments"]]
     if len(rows) > ROWS:
         rows = [*rows[: ROWS - 1], ("...", f"and {len(rows) - ROWS + 1} more")]
     text = segments_sentence(spec)

@@ -5,10 +5,11 @@ The page replays nothing: it applies these actions one after the other, as PyTor
 
 from __future__ import annotations
 
-from helpers.memory.allocator import Replay, program, replay
+from helpers.memory.allocator import Action, Replay, program, replay
 from helpers.memory.allocator.expandable import space_size
 from helpers.memory.allocator.programs import WRITTEN
-from helpers.memory.trace import CLASSES, Trace
+from helpers.memory.allocator.rules import MIN_BLOCK
+from helpers.memory.trace import CLASSES, Event, Trace
 from helpers.units import MIB, nbytes_text, parse_nbytes
 
 MODES = ("fixed", "expandable", "both")
@@ -20,8 +21,6 @@ CODES = {
     "segment_map": "M",
     "segment_unmap": "U",
     "alloc": "+",
-    "free_completed": "-",
-    "oom": "!",
 }
 
 
@@ -42,10 +41,7 @@ def segments_spec(
         raise ValueError(f"step must lie in 0..{len(trace)}, got {step!r}")
     limit = None if limit is None else parse_nbytes(limit)
     texts: dict[str, int] = {}
-    events = [
-        [KINDS[e.kind], e.block, e.nbytes, CLASSES.index(e.cls), texts.setdefault(_name(e), len(texts))]
-        for e in trace.events
-    ]
+    events = [_event(e, texts) for e in trace.events]
     views = [_view(replay(trace, expandable, limit, raises=False)) for expandable in (False, True)]
     return {
         "label": label or str(trace.about.get("label", "a trace")),
@@ -62,21 +58,32 @@ def segments_spec(
     }
 
 
-def _name(event) -> str:
+def _event(event: Event, texts: dict[str, int]) -> list:
+    """["+", block, bytes, class, text], ["-", block], ["c", block, class] or ["m", text]: no more than its kind needs."""
+    kind = KINDS[event.kind]
+    if kind == "m":
+        return [kind, texts.setdefault(event.op, len(texts))]
+    if kind == "-":
+        return [kind, event.block]
+    cls = CLASSES.index(event.cls)
+    if kind == "c":
+        return [kind, event.block, cls]
+    return [kind, event.block, event.nbytes, cls, texts.setdefault(_name(event), len(texts))]
+
+
+def _name(event: Event) -> str:
     """What a sentence calls the block: the program's name, or module and operator."""
     return " ".join(part for part in (event.module, event.op) if part) or f"block {event.block}"
 
 
 def _view(made: Replay) -> dict:
-    """One replay: its segments in order of their making as [pool, bytes], and its actions as columns."""
+    """One replay: its segments in order of their making as [pool, units], and its actions; a unit is 512 bytes."""
     spaces = _Spaces(made)
-    rows = [spaces.row(action) for action in made.actions]
-    columns = zip(*rows, strict=True) if rows else [[] for _ in range(7)]
-    names = ("event", "code", "segment", "offset", "size", "requested", "block")
+    actions = [spaces.row(action) for action in made.actions]
     return {
         "expandable": made.rules.expandable,
-        "segments": [[pool, size] for pool, size in spaces.made],
-        "actions": {name: list(column) for name, column in zip(names, columns, strict=True)},
+        "segments": [[pool, size // MIN_BLOCK] for pool, size in spaces.made],
+        "actions": actions,
         "oom": str(made.oom) if made.oom else None,
         "peaks": [made.peak_allocated, made.peak_reserved],
     }
@@ -90,9 +97,12 @@ class _Spaces:
         self.made: list[tuple[str, int]] = []
         self.live: dict[int, tuple[int, int, int]] = {}  # number -> first address, end of its address space, number
 
-    def row(self, action) -> tuple:
+    def row(self, action: Action) -> list:
+        """[event, code, segment, offset, size], in units; of a free [event, "-"], of the error [event, "!", size]."""
         if action.action == "oom":
-            return action.event, "!", -1, 0, action.size, action.requested, -1
+            return [action.event, "!", action.size // MIN_BLOCK]
+        if action.action == "free_completed":
+            return [action.event, "-"]
         if action.action in ("segment_alloc", "segment_map"):
             self._open(action)
         number = self._at(action.address)
@@ -102,12 +112,12 @@ class _Spaces:
             self.made[number] = pool, max(size, offset + action.size)
         if action.action == "segment_free":
             del self.live[number]
-        return action.event, CODES[action.action], number, offset, action.size, action.requested, action.owner
+        return [action.event, CODES[action.action], number, offset // MIN_BLOCK, action.size // MIN_BLOCK]
 
     def _at(self, address: int) -> int | None:
         return next((n for n, (first, end, _) in self.live.items() if first <= address < end), None)
 
-    def _open(self, action) -> None:
+    def _open(self, action: Action) -> None:
         """A new segment, or the first pages of a new address space."""
         if self._at(action.address) is not None:
             return

@@ -1,12 +1,12 @@
 // Applies a spec's actions as the widget does: for every view and step, each segment's cells as [offset, size, block], and the curves.
 import { readFileSync } from "node:fs";
-import { cells, stateAt, unfold } from "../../helpers/view/segments/replay.mjs";
+import { cells, opened, stateAt } from "../../helpers/view/segments/replay.mjs";
 import { telling } from "../../helpers/view/segments/telling.mjs";
 
 const specs = JSON.parse(readFileSync(process.argv[2], "utf8"));
-console.log(JSON.stringify(specs.map((spec) => {
-  const views = spec.views.map((view) => unfold(view, spec.events.length));
-  return views.map((view) => {
+console.log(JSON.stringify(specs.map((given) => {
+  const spec = opened(given);
+  return spec.views.map((view) => {
     const last = view.ended ?? spec.events.length;
     return Array.from({ length: last + 1 }, (_, step) => ({
       curve: view.curve[step],

@@ -19,7 +19,7 @@ def test_a_saved_output_holds_data_and_a_readable_fallback():
     assert "<td>expandable</td><td>large 20 MiB</td>" in html
     spec = json.loads(unescape(re.search(r'data-spec="(.*?)"', html)[1]))
     assert spec["views"][0]["oom"].startswith("CUDA out of memory (model). Tried to allocate 30.00 MiB")
-    assert spec["views"][0]["actions"]["code"] == ["S", "+", "!"]
+    assert spec["views"][0]["actions"] == [[0, "S", 0, 0, 40960], [0, "+", 0, 0, 6144], [1, "!", 61440]]
     assert html == segments_html(segments_spec("a = 3 MiB; b = 30 MiB", limit="25 MiB", label="two tensors"))
 
 
@@ -40,6 +40,6 @@ def test_a_page_may_change_step_and_mode_and_nothing_else():
 def test_segments_are_numbered_in_the_order_of_their_making():
     spec = segments_spec("a = 12 MiB; b = 1 KiB; del a; empty_cache(); c = 14 MiB")
     fixed, grown = spec["views"]
-    assert fixed["segments"] == [["large", 12 << 20], ["small", 2 << 20], ["large", 14 << 20]]
-    assert grown["segments"][0] == ["large", 20 << 20]
-    assert fixed["actions"]["segment"] == [0, 0, 1, 1, 0, 0, 2, 2]
+    assert fixed["segments"] == [["large", 12 << 11], ["small", 2 << 11], ["large", 14 << 11]]
+    assert grown["segments"][0] == ["large", 20 << 11]
+    assert [action[2:3] for action in fixed["actions"]] == [[0], [0], [1], [1], [], [0], [2], [2]]

@@ -1,10 +1,41 @@
 // The actions of one replay applied one after the other: which pages are there, which blocks, and both curves. Nothing is decided here.
 
-// spec.views[i] -> { events, spans: of each segment [pool, bytes], actions by event, allocated and reserved after every event }
-export function unfold(view, nevents) {
-  const { event, code, segment, offset, size, requested, block } = view.actions;
-  const byEvent = Array.from({ length: nevents }, () => []);
-  event.forEach((at, i) => byEvent[at].push({ code: code[i], segment: segment[i], offset: offset[i], size: size[i], requested: requested[i], block: block[i] }));
+const UNIT = 512; // offsets and sizes travel in these
+
+// An event with all its fields: [kind, block, bytes, class, text]; a free and a change of class take theirs from the alloc.
+function spelled(events) {
+  const made = new Map();
+  return events.map((event) => {
+    const [kind, block] = event;
+    if (kind === "+") made.set(block, event);
+    if (kind === "m") return ["m", -1, 0, 0, event[1]];
+    const [, , nbytes, cls, text] = made.get(block);
+    return [kind, block, nbytes, kind === "c" ? event[2] : cls, text];
+  });
+}
+
+// The data of a mount, ready to be drawn: events in full, each block's text, both views unfolded.
+export function opened(given) {
+  const events = spelled(given.events);
+  const names = new Map(events.filter(([kind]) => kind === "+").map(([, block, , , text]) => [block, text]));
+  return { ...given, events, names, views: given.views.map((view) => unfold(view, events)) };
+}
+
+// A view -> also byEvent: what happened at each event; curve: [allocated, reserved] after it; ended: the step that found no memory
+function unfold(view, events) {
+  const byEvent = events.map(() => []);
+  const places = new Map(); // block -> its alloc
+  for (const [at, code, ...numbers] of view.actions) {
+    const [, block, requested] = events[at];
+    if (code === "!") byEvent[at].push({ code, segment: -1, offset: 0, size: numbers[0] * UNIT, requested, block: -1 });
+    else if (code === "-") byEvent[at].push({ ...places.get(block), code });
+    else {
+      const [segment, offset, size] = numbers;
+      const action = { code, segment, offset: offset * UNIT, size: size * UNIT, ...(code === "+" ? { requested, block } : { requested: 0, block: -1 }) };
+      if (code === "+") places.set(block, action);
+      byEvent[at].push(action);
+    }
+  }
   let [allocated, reserved] = [0, 0];
   const curve = byEvent.map((actions) => {
     for (const one of actions) {
@@ -13,8 +44,9 @@ export function unfold(view, nevents) {
     }
     return [allocated, reserved];
   });
-  const ended = event.length && code.at(-1) === "!" ? event.at(-1) + 1 : null; // the step at which it found no memory
-  return { ...view, byEvent, curve: [[0, 0], ...curve], ended };
+  const last = view.actions.at(-1);
+  const segments = view.segments.map(([pool, size]) => [pool, size * UNIT]);
+  return { ...view, segments, byEvent, curve: [[0, 0], ...curve], ended: last?.[1] === "!" ? last[0] + 1 : null };
 }
 
 const cut = (ranges, from, to) => ranges.flatMap(([a, b]) => [[a, Math.min(b, from)], [Math.max(a, to), b]].filter(([x, y]) => x < y));

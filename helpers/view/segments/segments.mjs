@@ -8,7 +8,7 @@ import { nbytesText } from "../player/units.mjs";
 import { motion } from "../playground/motion.mjs";
 import { curves } from "./curves.mjs";
 import { column, controls, figures, legend } from "./parts.mjs";
-import { cells, classesAt, stateAt, unfold } from "./replay.mjs";
+import { cells, classesAt, opened, stateAt } from "./replay.mjs";
 import { decode, encode, python } from "./state-link.mjs";
 import { scales, strips } from "./strips.mjs";
 import { telling } from "./telling.mjs";
@@ -24,10 +24,9 @@ function render({ model, el }) {
   const index = indexOf(el);
   const live = Boolean(model.get("live"));
   const given = model.get("spec");
-  const spec = { ...given, names: new Map(given.events.filter(([kind]) => kind === "+").map(([, block, , , text]) => [block, text])) };
-  const all = spec.views.map((view) => unfold(view, spec.events.length));
+  const spec = opened(given);
   const ui = { mode: spec.mode, columns: [], drawn: -1 };
-  const views = () => all.filter((view) => ui.mode === "both" || view.expandable === (ui.mode === "expandable"));
+  const views = () => spec.views.filter((view) => ui.mode === "both" || view.expandable === (ui.mode === "expandable"));
   const step = () => Math.floor(move.position());
 
   const [top, ways] = [h("div"), h("div", { class: "bim-ways" })];
