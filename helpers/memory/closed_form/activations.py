@@ -27,6 +27,12 @@ def known(model: Model | str) -> Model:
     return MODELS[model]
 
 
+def kernel(model: Model, attention: str, precision: str) -> str:
+    """What torch takes on CUDA for "flash": in fp32 the memory-efficient kernel, which keeps the same, but not with grouped heads."""
+    grouped = model.kv_heads < model.heads
+    return "math" if attention == "flash" and precision == "fp32" and grouped else attention
+
+
 def kept_by_block(
     model: Model, attention: str = "flash", checkpoint: str = "none", dropout: float = 0.0
 ) -> tuple[Kept, ...]:
@@ -86,7 +92,7 @@ def activations(
     whole(batch=batch, seq=seq, layers=layers)
     one_of(tuple(WIDTHS), precision=precision)
     check_split(model, seq, tensor, sequence)
-    items = kept_by_block(model, attention, checkpoint, dropout)
+    items = kept_by_block(model, kernel(model, attention, precision), checkpoint, dropout)
     values, how = sizes(model, batch, seq), (precision, tensor, sequence)
     name = "block inputs" if checkpoint == "full" else "blocks"
     per_layer = spell(items, ratios(model), precision, tensor, sequence)

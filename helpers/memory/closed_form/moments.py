@@ -1,6 +1,6 @@
 """The moments of a step that can be the highest, and what stands in memory at each.
 
-"loss": backward begins, everything that forward kept is there. "last block", "first block": halfway through the backward of its MLP.
+"forward": its end, the logits are there. "loss": backward begins, everything that forward kept is there. "last block", "first block": halfway through the backward of its MLP.
 "optimizer": every gradient is there, and no activation. Chapters: too-big; the memory calculator.
 """
 
@@ -12,11 +12,19 @@ from dataclasses import dataclass, replace
 from helpers.facts import Model
 from helpers.memory.closed_form.kept import Kept, operators, sizes
 from helpers.memory.closed_form.states import PRECISIONS, padded, states
-from helpers.memory.closed_form.temporaries import freed_before, loss_temporaries, mlp_backward, optimizer_temporaries
+from helpers.memory.closed_form.temporaries import (
+    forward_temporaries,
+    freed_before,
+    loss_temporaries,
+    mlp_backward,
+    optimizer_temporaries,
+)
 from helpers.memory.closed_form.terms import Operator, Term, Terms
 from helpers.memory.closed_form.weights import Rank
 
-MOMENTS = ("loss", "last block", "first block", "optimizer")
+MOMENTS = ("forward", "loss", "last block", "first block", "optimizer")
+
+AROUND = ("forward", "loss")  # no block is in its backward
 
 
 @dataclass(frozen=True)
@@ -53,7 +61,7 @@ class Choice:
 
 def moment(name: str, c: Choice) -> Terms:
     """What stands in memory at that moment."""
-    parts = (*_states(name, c), *_activations(name, c), *_gathered(name, c), *_temporaries(name, c))
+    parts = (*_states(name, c), *_activations(name, c), *_cast(name, c), *_gathered(name, c), *_temporaries(name, c))
     return Terms(name, tuple(term for term in parts if term.nbytes))
 
 
@@ -84,15 +92,30 @@ def _activations(name: str, c: Choice) -> Iterator[Term]:
     layers = blocks.times if name != "first block" else 1
     yield replace(blocks, times=layers + others * blocks.times)
     for term in around:
-        if name == "loss" or term.name == "positions":
+        if name in AROUND or term.name == "positions":
             yield term
-    if name != "loss" and c.again:
+    if name not in AROUND and c.again:
         yield replace(c.again, name="one block, computed again", times=1)
+
+
+def _cast(name: str, c: Choice) -> Iterator[Term]:
+    """Autocast's 16-bit copies of weights: all until forward ends, then those that a backward still to come will read."""
+    if c.precision != "autocast" or name == "optimizer":
+        return
+    blocks, block, head = c.rank.multiplied(c.model)
+    rest = blocks if c.again is None else 0 if name == "loss" else block
+    count = {"forward": blocks + head, "loss": rest + head, "last block": rest, "first block": block}[name]
+    listed = (
+        Operator("autocast", "a copy of each weight that a matrix multiplication reads", ("P",), 2, 1, 2 * count),
+    )
+    yield Term("16-bit copies of weights", "activation", "2 P", listed, 1, "torch-autocast")
 
 
 def _temporaries(name: str, c: Choice) -> Iterator[Term]:
     if name == "optimizer":
         listed = _optimizer(c)
+    elif name == "forward":
+        listed = c.operators(forward_temporaries(c.precision))
     elif name == "loss":
         listed = c.operators(loss_temporaries())
     else:
@@ -115,12 +138,12 @@ def _gathered(name: str, c: Choice) -> Iterator[Term]:
     if c.zero < 2 or name == "optimizer":
         return
     units, layers = [padded(unit, c.data) for unit in c.units], len(c.rank.layers(c.model))
-    block = max(units[:layers]) if name != "loss" else 0
+    block = max(units[:layers]) if name not in AROUND else 0
     rest = sum(units[layers:])
     widths = PRECISIONS[c.precision]
     if c.zero == 3:
         yield _whole("gathered weights", "communication", widths["parameters"], block, rest)
-    if name != "loss":
+    if name not in AROUND:
         yield _whole("unreduced gradients", "gradient", widths["gradients"], block, rest)
 
 

@@ -10,6 +10,13 @@ from helpers.memory.closed_form.kept import Kept, kept
 from helpers.memory.closed_form.terms import Operator
 
 
+def forward_temporaries(precision: str) -> tuple[Kept, ...]:
+    """Cross entropy itself: the logits, and what they are in fp32 where they were not."""
+    logits = kept("head", "the logits", "b s V", split="tensor", source="torch-cross-entropy")
+    wide = kept("cross entropy", "the logits in fp32", "b s V", "fp32", "tensor", source="torch-cross-entropy")
+    return (logits,) if precision == "fp32" else (logits, wide)
+
+
 def loss_temporaries() -> tuple[Kept, ...]:
     """Backward of cross entropy: two gradients in fp32, of the log of the softmax and of the logits."""
     texts = ("the gradient of the log of the softmax", "the gradient of the logits, in fp32")

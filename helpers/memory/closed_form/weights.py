@@ -124,17 +124,25 @@ class Rank:
 
     def made(self, model: Model, name: str) -> int:
         """Parameters whose gradient is there halfway through the backward of the MLP in the "last block" or the "first block"."""
-        if name == "loss":
+        if name in ("forward", "loss"):
             return 0
         tied = model.tied and self.first and self.last
         end = 0 if tied else self._count(self._end(model))
         here = self.layers(model)
         last = block_weights(model, here[-1] < model.dense)
-        half = max(numel for numel, _ in self._here(last))
+        experts = tuple(weight for weight in last if weight.split == EXPERT)
+        half = self._count(experts) or max(numel for numel, _ in self._here(last))
         if name == "last block":
             return end + half + (self._count(first_weights(model)[:1]) if tied else 0)
         others = sum(self.block(model, layer) for layer in here[1:])
         return end + others + half + (self._count(first_weights(model)[:1]) if tied else 0)
+
+    def multiplied(self, model: Model) -> tuple[int, int, int]:
+        """Parameters that a matrix multiplication reads, as autocast casts them: of all blocks, of one block, of the head."""
+        here = [block_weights(model, layer < model.dense) for layer in self.layers(model)]
+        blocks = [self._count(tuple(weight for weight in part if weight.name != "norm")) for part in here]
+        table = (first_weights(model) if model.tied else last_weights(model)[1:])[:1]
+        return sum(blocks), max(blocks), self._count(table) if self.last else 0
 
     def _end(self, model: Model) -> tuple[Weight, ...]:
         """What stands after the blocks here; a tied head in a stage of its own is a second copy of the table."""
