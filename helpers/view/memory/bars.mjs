@@ -1,7 +1,7 @@
 // A column per layer, stacked by class like the picture above it.
-import { withUnit } from "./amounts.mjs";
+import { amount, withUnit } from "./amounts.mjs";
 import { byLayer, shortName } from "./parts.mjs";
-import { CLASSES } from "./store.mjs";
+import { NOUNS } from "./telling-memory.mjs";
 
 const HIGH = 104;
 const FOOT = 16;
@@ -60,10 +60,10 @@ function captions(ctx, names, places, colours) {
   });
 }
 
-// "layers.3 holds 183.20 MiB: 150.00 MiB activation, 33.20 MiB parameter."
+// "layers.3 holds 183.20 MiB: 150.00 MiB activation, 33.20 MiB parameter." What rounds to nothing is left out.
 export function layerText(name, bytes, unit) {
   const all = bytes.reduce((sum, one) => sum + one, 0);
-  const parts = bytes.flatMap((nbytes, cls) => (nbytes ? [[nbytes, `${withUnit(nbytes, unit)} ${CLASSES[cls]}`]] : []));
+  const parts = bytes.flatMap((nbytes, cls) => (Number(amount(nbytes, unit).replace(/,/g, "")) ? [[nbytes, `${withUnit(nbytes, unit)} ${NOUNS[cls]}`]] : []));
   const told = parts.sort((a, b) => b[0] - a[0]).map(([, words]) => words).join(", ");
-  return `${name || "Outside all modules"} holds ${withUnit(all, unit)}${told ? `: ${told}` : ""}.`;
+  return `${name ? `${name} holds` : "Made outside of all modules:"} ${withUnit(all, unit)}${parts.length > 1 ? `, of that ${told}` : told && `, ${told.split(" ").slice(2).join(" ")}`}.`;
 }

@@ -69,12 +69,15 @@ function beyond(ctx, box, tops, { limit }, colours, y) {
   ctx.rect(box.x, box.y, box.w, y(limit) - box.y);
   ctx.clip();
   ctx.strokeStyle = colours.wrong;
-  ctx.lineWidth = 2;
+  ctx.lineWidth = 1;
   ctx.beginPath();
-  for (let x = box.x - box.h; x < box.x + box.w; x += 7) {
+  for (let x = box.x - box.h; x < box.x + box.w; x += 9) {
     ctx.moveTo(x, box.y + box.h);
     ctx.lineTo(x + box.h, box.y);
   }
+  ctx.stroke();
+  ctx.lineWidth = 4;
+  outline(ctx, box, tops, null, y);
   ctx.stroke();
   ctx.restore();
 }

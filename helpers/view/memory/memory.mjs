@@ -115,6 +115,7 @@ function render({ model, el }) {
     parts.picture.setAttribute("aria-label", `Bytes alive over ${ui.axis.mode === "seconds" ? "time" : "events"}, stacked by class. ${words}`);
     parts.sentence.textContent = words;
     parts.keys.replaceChildren(...keysOf(t.n ? composition(t, at) : CLASSES.map(() => 0), ui.used, t.total[at] ?? 0, unit, ui.unclassed));
+    if (ui.layered) parts.barText.textContent = layerText("", byLayer(t, at, ui.rows).get(""), unit);
     if (ui.traces.length > 1) parts.keys.append(rankTable(ui.traces, ui.axis, ui.axis.place(at), unit));
     bar.show(ui.axis, at, move.playing(), words, Boolean(feed) && !ui.following && !feed.over);
     if (move.playing() || (feed && performance.now() - listed < LISTED_EVERY)) return;
@@ -176,7 +177,7 @@ function render({ model, el }) {
   parts.picture.addEventListener("pointermove", (event) => { if (event.buttons & 1) point(event, true); });
   parts.bars.addEventListener("pointermove", (event) => {
     const name = layerUnder(parts.bars, ui, event);
-    parts.barText.textContent = name === undefined ? "" : layerText(name, byLayer(ui.t, ui.at, ui.rows).get(name), ui.unit);
+    if (name !== undefined) parts.barText.textContent = layerText(name, byLayer(ui.t, ui.at, ui.rows).get(name), ui.unit);
   });
   for (const kind of ["dragover", "drop"]) parts.root.addEventListener(kind, (event) => {
     event.preventDefault();

@@ -1,49 +1,52 @@
 // A trace's parts: layers by the modules' names, phases and layers as runs of events, and what every layer holds.
 import { CLASSES, classesAt } from "./store.mjs";
 
+const layerKnown = new Map();
+
 // "layers.3.attn.q" is in layer "layers.3"; a path without a number is its own layer.
 export function layerOf(module) {
+  if (!layerKnown.has(module)) layerKnown.set(module, layerFound(module));
+  return layerKnown.get(module);
+}
+
+function layerFound(module) {
   const words = module.split(".");
   const number = words.findIndex((word) => /^\d+$/.test(word));
   return number < 0 ? module : words.slice(0, number + 1).join(".");
 }
 
 // "layers.3" -> "3", "model.norm" -> "norm"
-export const shortName = (layer) => layer.split(".").at(-1) || "elsewhere";
+export const shortName = (layer) => layer.split(".").at(-1);
 
 // [{ name, from, to }]: runs of equal name(i), events from to to - 1; marks and nameless events belong to the run that they interrupt.
 export function runs(t, name) {
-  const found = [];
+  const all = [];
   for (let i = 0; i < t.n; i++) {
     const own = t.kind[i] === 3 ? "" : name(i);
     if (!own) continue;
-    const last = found.at(-1);
+    const last = all.at(-1);
     if (last?.name === own) last.to = i + 1;
-    else found.push({ name: own, from: i, to: i + 1 });
+    else all.push({ name: own, from: i, to: i + 1 });
   }
-  return found;
+  return all;
 }
 
 export const phasesOf = (t) => runs(t, (i) => t.phase[i]);
 
 export function layersOf(t) {
-  const known = new Map();
-  return runs(t, (i) => {
-    if (!known.has(t.module[i])) known.set(t.module[i], layerOf(t.module[i]));
-    return known.get(t.module[i]);
-  });
+  return runs(t, (i) => layerOf(t.module[i]));
 }
 
-// Layers in the order in which blocks were made in them; what was made outside of all modules comes last.
+// Layers in the order in which blocks were made in them; what is made outside of all modules is no layer.
 export function layerNames(t) {
   const names = new Set(t.made.map((i) => layerOf(t.module[i])));
-  const outside = names.delete("");
-  return outside ? [...names, ""] : [...names];
+  names.delete("");
+  return [...names];
 }
 
-// Bytes alive after event i: layer -> by class.
+// Bytes alive after event i: layer -> by class; "" is outside of all modules.
 export function byLayer(t, i, names = layerNames(t)) {
-  const held = new Map(names.map((name) => [name, CLASSES.map(() => 0)]));
+  const held = new Map([...names, ""].map((name) => [name, CLASSES.map(() => 0)]));
   classesAt(t, i).forEach((cls, slot) => { if (cls >= 0) held.get(layerOf(t.module[t.made[slot]]))[cls] += t.nbytes[slot]; });
   return held;
 }
@@ -55,7 +58,7 @@ export function tallest(t) {
   let most = 0;
   for (let i = 0; i < t.n; i++) {
     const slot = t.slot[i];
-    if (t.kind[i] > 1) continue;
+    if (t.kind[i] > 1 || !layers[slot]) continue;
     const now = (held.get(layers[slot]) ?? 0) + (t.kind[i] ? -1 : 1) * t.nbytes[slot];
     held.set(layers[slot], now);
     most = Math.max(most, now);

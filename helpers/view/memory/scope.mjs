@@ -43,7 +43,7 @@ function measured(ui, t) {
   const rows = layerNames(t);
   Object.assign(ui, {
     t, unit, rows, timed: t.timed, phases: titled(phasesOf(t)), layers: layersOf(t), marks: marksOf(t), used: usedClasses(t),
-    unclassed: t.about.classes === false, layered: rows.some(Boolean) && rows.length > 1, most: tallest(t), ...ceiling(most, ui.limit),
+    unclassed: t.about.classes === false, layered: rows.length > 1, most: tallest(t), ...ceiling(most, ui.limit),
     others: ui.traces.filter(([, one]) => one !== t).map(([rank, one]) => [one, rank]),
   });
 }

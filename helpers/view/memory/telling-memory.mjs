@@ -1,7 +1,7 @@
 // The chosen moment in words, the badge, and the tables under the picture.
 import { amount, thousands, timeText, withUnit } from "./amounts.mjs";
-import { layerNames, phasesOf } from "./parts.mjs";
-import { alive, CLASSES, composition, marksOf } from "./store.mjs";
+import { phasesOf } from "./parts.mjs";
+import { CLASSES, composition, marksOf } from "./store.mjs";
 
 export const NOUNS = ["parameter", "gradient", "optimizer state", "input", "cache", "activation", "communication", "temporary"];
 const AS = ["a parameter", "a gradient", "optimizer state", "input", "cache", "an activation", "a communication buffer", "temporary"];
@@ -33,7 +33,7 @@ export function sentence(t, i, { unit, limit, unclassed }) {
 export function badgeText(t, { machine = "", date = "", fresh = false }) {
   const { torch, device } = t.about;
   const kind = t.source || (fresh ? "live in this kernel" : "");
-  return [kind, machine || device, torch && `torch ${torch}`, date || t.about.date].filter(Boolean).join(" · ");
+  return [kind, machine || (device !== "meta" && device), torch && `torch ${torch}`, date || t.about.date].filter(Boolean).join(" · ");
 }
 
 // Rows for the table twin: marks, the last event of every phase, the peak: [event, what, bytes by class, all]
@@ -54,6 +54,3 @@ export function momentRows(t, unit, used) {
 // The classes that ever hold something.
 export const usedClasses = (t) => CLASSES.flatMap((_, cls) => (t.cls.some((one, i) => one === cls && t.kind[i] !== 3 && t.nbytes[t.slot[i]] > 0) ? [cls] : []));
 
-export const hasLayers = (t) => layerNames(t).some(Boolean);
-
-export const inAll = (t, i) => alive(t, i).reduce((sum, { nbytes }) => sum + nbytes, 0);
