@@ -9,8 +9,9 @@ import numpy as np
 from helpers.memory import CLASSES, Trace
 from helpers.units import MIB
 
-WIDTH, HEIGHT = 720, 360
-LEFT, RIGHT, TOP, BOTTOM = 56, 12, 44, 64
+WIDTH, HEIGHT = 720, 376
+LEFT, RIGHT, TOP, BOTTOM = 56, 12, 60, 64
+TOPS = (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 6, 8)  # each has quarters that are short to write
 # The course's own colours of the classes, light and dark: assets/tokens.json, memory-*.
 COLOURS = {
     "parameter": ("#335e8b", "#6f9ed1"),
@@ -34,7 +35,8 @@ def svg(trace: Trace, title: str) -> str:
     top = _ceiling(int(trace.total.max(initial=1)))
     scale = _Scale(len(trace), top)
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">'
-    parts = [head, f"<title>{escape(title)}</title><style>{_style()}</style>", _text(LEFT, 18, title)]
+    parts = [head, f"<title>{escape(title)}</title><style>{_style()}</style>"]
+    parts += [_text(LEFT, 18 + 16 * row, line.strip()) for row, line in enumerate(title.split("; ", 1))]
     parts += [_grid(scale, top), *_areas(trace, scale), *_marks(trace, scale), _peak(trace, scale), *_legend(trace)]
     return "\n".join([*parts, "</svg>\n"])
 
@@ -53,10 +55,10 @@ class _Scale:
 
 
 def _ceiling(nbytes: int) -> int:
-    """The next 1, 2 or 5 times a power of ten of MiB; never below a hundredth."""
+    """The next of TOPS times a power of ten of MiB; never below a hundredth."""
     step = MIB / 100
     while True:
-        for factor in (1, 2, 5):
+        for factor in TOPS:
             if step * factor >= nbytes:
                 return int(step * factor)
         step *= 10

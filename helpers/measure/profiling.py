@@ -124,6 +124,8 @@ def profile_step(
         devices = ("meta",) if recipe.like_cuda else None
         with track(model, optimizer, on_event=on_event, devices=devices) as watch:
             watch.label(label=recipe.label, **recipe.settings())
+            for kept, cls in (("masters", "optimizer"), ("main_grads", "gradient")):  # of precision.MasterWeights
+                watch.register(list(getattr(optimizer, kept, {}).values()), cls)
             watch.mark("model")
             watch.register(batch, "input")
             watch.mark("input")

@@ -219,7 +219,7 @@ def test_a_class_given_by_hand_stays(batch):
         watch.mark("here")
         assert kept.grad_fn is not None
     assert classes(watch.trace, "here")["cache"] == 2 * ROWS
-    with track(linear()) as watch, pytest.raises(TrackError, match="cache.*got 'kv'"):
+    with track(linear()) as watch, pytest.raises(TrackError, match=r"cache.*got 'kv'"):
         watch.register(batch, "kv")
 
 
