@@ -117,5 +117,6 @@ const BytesInMotion = (() => {
     links: (value) => { index.links = value; },
     primitives: (value) => { index.primitives = value; },
     playground: (value) => { index.playground = value; },
+    gpus: (value) => { index.gpus = value; },
   };
 })();

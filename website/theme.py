@@ -22,8 +22,10 @@ STYLES_FOR = {
     'data-kind="player"': ("widgets/language.css", "widgets/player.css"),
     'data-kind="playground"': ("widgets/language.css", "widgets/player.css", "widgets/playground.css"),
     'data-kind="memory"': ("widgets/language.css", "widgets/memory.css"),
+    'data-kind="occupancy"': ("widgets/language.css", "widgets/occupancy.css"),
     'data-kind="primitive"': ("widgets/language.css", "widgets/primitive.css"),
     'data-kind="segments"': ("widgets/language.css", "widgets/player.css", "widgets/segments.css"),
+    'data-kind="warp"': ("widgets/language.css", "widgets/warp.css"),
 }
 SCRIPTS_FOR = {'class="sd-tab-set': ("design-tabs.js",)}
 

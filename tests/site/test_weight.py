@@ -7,7 +7,14 @@ from pages import KB, read_through
 from helpers.collectives import CATALOGUE
 
 # The player draws three views, nodes, two algorithms on one clock and recorded runs; the playground holds a player of its own.
-WIDGETS = {"player": 22 * KB, "playground": 22 * KB, "primitive": 10 * KB, "segments": 10 * KB}
+WIDGETS = {
+    "occupancy": 6 * KB,
+    "player": 22 * KB,
+    "playground": 22 * KB,
+    "primitive": 10 * KB,
+    "segments": 10 * KB,
+    "warp": 6 * KB,
+}
 
 
 def test_pages_are_served_gzipped(address, open_page):
