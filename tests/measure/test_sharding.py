@@ -10,8 +10,16 @@ import torch
 from helpers.facts import MODELS
 from helpers.measure import track
 from helpers.measure.like_cuda import cuda_like
-from helpers.measure.sharding import Sharding, bucket_sizes, in_flight, make_buckets, order, part, run
-from helpers.measure.sharding.plan import ShardingError
+from helpers.measure.sharding import (
+    Pipeline,
+    Sharding,
+    ShardingError,
+    bucket_sizes,
+    in_flight,
+    make_buckets,
+    order,
+    part,
+)
 from helpers.memory import CLASSES
 from helpers.memory.closed_form import activations
 from helpers.units import MIB
@@ -28,7 +36,10 @@ def traced(shape, sharding, batch=1, seq=SEQ):
         mine = part(shape, sharding, seq, dtype=torch.bfloat16)
         tokens = torch.empty(batch, seq, dtype=torch.long, device="meta")
         with track(mine, inputs=tokens) as watch:
-            run(mine, lambda: (tokens, tokens), watch.phase, watch.mark)
+            pipeline = Pipeline(mine, lambda: (tokens, tokens), watch.phase)
+            pipeline.fill()
+            watch.mark("after forward")
+            pipeline.drain()
     return mine, watch.trace
 
 

@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import nn
 
+from helpers.measure.zero import Paper
 from helpers.measure.zero.watched import WAYS, watched
 from helpers.memory import CLASSES
 from helpers.memory.closed_form import states
@@ -112,6 +113,26 @@ def test_all_ranks_hold_the_same(traces):
         assert [trace.about["rank"] for trace in by_rank] == list(range(len(by_rank)))
 
 
+@pytest.mark.parametrize("stage", [1, 2, 3])
+def test_a_predicted_rank_has_the_events_of_a_real_one(traces, stage):
+    """On the meta device, in this process: the same sizes and classes in the same order, and so the same peak."""
+    nranks, by_way = traces
+    predicted = watched(f"zero-{stage}", on_meta, torch.ones(ROWS, 16, device="meta"), loss, group=Paper(nranks, 1))
+    real = by_way[f"zero-{stage}"][1]
+    assert predicted.peak.nbytes == real.peak.nbytes and predicted.peak.by_class == real.peak.by_class
+    assert [told(e) for e in predicted.events] == [told(e) for e in real.events]
+
+
+def on_meta() -> nn.Module:
+    return build().to("meta")
+
+
+def told(event) -> tuple:
+    return event.kind, event.nbytes, event.cls, event.phase, event.module
+
+
 def test_another_way_is_refused():
+    with pytest.raises(ValueError, match="torch's own ddp needs real ranks"):
+        watched("ddp", build, torch.ones(1, 16), loss, group=Paper(2))
     with pytest.raises(ValueError, match=r"a way to share out is one of ddp, .*, got 'zero-4'"):
         watched("zero-4", build, torch.ones(1, 16), loss)

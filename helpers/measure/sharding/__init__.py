@@ -2,7 +2,19 @@
 
 from .buckets import bucket_sizes, make_buckets
 from .part import Part, part
-from .pipeline import in_flight, order, run
-from .plan import Sharding
+from .pipeline import Pipeline, in_flight, order
+from .plan import Sharding, ShardingError
+from .share import Share
 
-__all__ = ["Part", "Sharding", "bucket_sizes", "in_flight", "make_buckets", "order", "part", "run"]
+__all__ = [
+    "Part",
+    "Pipeline",
+    "Sharding",
+    "ShardingError",
+    "Share",
+    "bucket_sizes",
+    "in_flight",
+    "make_buckets",
+    "order",
+    "part",
+]

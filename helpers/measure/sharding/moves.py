@@ -35,7 +35,7 @@ def exchanged(x: Tensor) -> Tensor:
 
 def received(*shape: int, like: Tensor) -> Tensor:
     """The buffer that another stage's tensor arrives in."""
-    return ops.wait_tensor(like.new_empty(shape))
+    return ops.broadcast_(like.new_empty(shape), 0, NOBODY)
 
 
 class Gather(torch.autograd.Function):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 
 import torch
 from torch import Tensor
@@ -31,25 +32,37 @@ def in_flight(stage: int, pipeline: int, micro_batches: int) -> int:
     return min(pipeline - stage, micro_batches)
 
 
-def run(part: Part, batch: Callable[[], Targets], phase: Callable[[str], object], mark: Callable[[str], None]) -> None:
-    """One step's forwards and backwards of all micro-batches. batch() gives tokens and targets of the next one.
+class Pipeline:
+    """A stage's forwards and backwards of one step. batch() gives tokens and targets of the next micro-batch.
 
-    phase("forward") is entered around each forward, phase("backward") around each backward; mark("after forward") when most
-    micro-batches wait, mark("after backward") at the end. An output that has been sent on is freed, as Megatron frees it.
+    phase("forward") or phase("backward") is entered around each: what a stage receives is made outside of any module.
+
+    An output that has been sent on is freed, as Megatron frees it.
     """
-    plan, waiting, most = part.sharding, deque(), 0
-    how_many = in_flight(plan.stage, plan.pipeline, plan.micro_batches)
-    for what in order(plan.stage, plan.pipeline, plan.micro_batches):
-        if what == "forward":
-            with phase("forward"):
-                waiting.append(_forward(part, *batch()))
-            most += len(waiting) == how_many
-            if most == 1 and len(waiting) == how_many:
-                mark("after forward")
-        else:
-            with phase("backward"):
-                _backward(part, *waiting.popleft())
-    mark("after backward")
+
+    def __init__(self, part: Part, batch: Callable[[], Targets], phase: Callable[[str], AbstractContextManager]):
+        plan = part.sharding
+        self.part, self.batch, self.phase, self.waiting = part, batch, phase, deque()
+        self.most = in_flight(plan.stage, plan.pipeline, plan.micro_batches)
+        self.todo = deque(order(plan.stage, plan.pipeline, plan.micro_batches))
+
+    def fill(self) -> None:
+        """Compute until as many micro-batches wait for their backward as ever will."""
+        while len(self.waiting) < self.most:
+            self._next()
+
+    def drain(self) -> None:
+        """Compute the rest of the step."""
+        while self.todo:
+            self._next()
+
+    def _next(self) -> None:
+        what = self.todo.popleft()
+        with self.phase(what):
+            if what == "forward":
+                self.waiting.append(_forward(self.part, *self.batch()))
+            else:
+                _backward(self.part, *self.waiting.popleft())
 
 
 def _forward(part: Part, tokens: Tensor, targets: Tensor) -> tuple[object, tuple[int, ...], Tensor]:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from helpers.facts import Model
+
+if TYPE_CHECKING:
+    from helpers.measure.job import Job, Setup
 
 
 class ShardingError(ValueError):
@@ -88,6 +92,12 @@ class Sharding:
             raise ShardingError(
                 f"{shape.name}: experts under sequence parallelism are not written; take sequence=False"
             )
+
+    def job(self, setup: Setup) -> Job:
+        """predict_step's job, done by this rank."""
+        from .share import Share
+
+        return Share(setup, self)
 
     def __str__(self) -> str:
         """What differs from a single rank: "8 data, ZeRO-3" or "stage 0 of 4, tensor 8"."""

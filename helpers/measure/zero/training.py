@@ -5,7 +5,7 @@ Rajbhandari et al. 2020 (arXiv 1910.02054). Stage 1 shares out the optimizer's s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import torch
 from torch import nn
@@ -21,7 +21,8 @@ class Zero:
     stage: 1, 2 or 3. units: the modules whose parameters travel together (default: what the model's ModuleLists and
     Sequentials hold); parameters outside them are one more unit, here from the forward's start to its own reduction.
     group: Group() inside a rank (the default), Paper(n) on the meta device, Alone(). prefetch: ask for the next unit while
-    this one computes. ValueError for a stage or a model that cannot be shared out.
+    this one computes. optimizer: makes one over flat parameters (default: Adam, written out here).
+    ValueError for a stage or a model that cannot be shared out.
     """
 
     def __init__(
@@ -32,6 +33,7 @@ class Zero:
         group=None,
         lr: float = 1e-3,
         prefetch: bool = False,
+        optimizer: Callable[[list[nn.Parameter]], torch.optim.Optimizer] | None = None,
     ):
         if stage not in (1, 2, 3):
             raise ValueError(f"ZeRO has stages 1, 2 and 3, got {stage!r}")
@@ -44,15 +46,17 @@ class Zero:
         modules = list(blocks(model) if units is None else units)
         group = group or Group()
         self.units = [Unit(*named, stage, group) for named in self._split(modules)]
-        self.adams = [Adam(unit.share, lr) for unit in self.units]
+        self.adams = [Adam(unit.share, lr) for unit in self.units] if optimizer is None else []
+        self.shares = [] if optimizer is None else [nn.Parameter(unit.share) for unit in self.units]
+        self.optimizer = optimizer(self.shares) if optimizer else None
         self._watch(modules)
 
     def tell(self, seen: Seen) -> None:
         """Tell who watches the memory what each buffer is for: seen(tensor, class), for example the `register` of a tracker."""
-        for unit, adam in zip(self.units, self.adams, strict=True):
+        for unit in self.units:
             unit.tell(seen)
-            for tensor in adam.state:
-                seen(tensor, "optimizer")
+        for tensor in (tensor for adam in self.adams for tensor in adam.state):
+            seen(tensor, "optimizer")
 
     def _split(self, modules: list[nn.Module]) -> list[tuple[str, list[nn.Parameter]]]:
         """(name, parameters) of every unit, each parameter once; the rest of the model last."""
@@ -117,8 +121,18 @@ class Zero:
     def step(self) -> None:
         """Reduce what is left to reduce, and update every share."""
         self.reduce()
-        for unit, adam in zip(self.units, self.adams, strict=True):
-            unit.update(adam.step)
+        if self.optimizer is not None:
+            self._step()
+        for unit, adam in zip(self.units, self.adams or [None] * len(self.units), strict=True):
+            unit.update(adam)
+
+    def _step(self) -> None:
+        """The given optimizer sees one flat parameter for each unit."""
+        for share, unit in zip(self.shares, self.units, strict=True):
+            share.grad = unit.grad
+        self.optimizer.step()
+        for share in self.shares:
+            share.grad = None
 
     def zero_grad(self) -> None:
         """Forget the gradients; their buffers stay."""

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 
 import torch
 
+from .adam import Adam
+
 Seen = Callable[[torch.Tensor, str], object]
 
 
@@ -109,9 +111,10 @@ class Unit:
         self.group.reduce_scatter(part, whole)
         self.grads.add_(part)
 
-    def update(self, step: Callable[[torch.Tensor], None]) -> None:
-        """Let the optimizer change this rank's share, then tell the other ranks (stage 3 tells them at the next gather)."""
-        step(self.grad)
+    def update(self, adam: Adam | None) -> None:
+        """Let the optimizer change this rank's share (or it has), then tell the other ranks; stage 3 tells them at the next gather."""
+        if adam is not None:
+            adam.step(self.grad)
         self.ready = False
         if self.stage < 3:
             self.group.all_gather(self.whole, self.share).wait()

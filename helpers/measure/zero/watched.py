@@ -15,6 +15,7 @@ from torch.nn.parallel import DistributedDataParallel
 from helpers.measure.tracker import Watch, track
 from helpers.memory import Trace
 
+from .group import Group, Paper
 from .training import Zero, blocks
 
 WAYS = ("ddp", "zero-1", "zero-2", "zero-3", "fsdp2-keep", "fsdp2")
@@ -23,30 +24,39 @@ Loss = Callable[..., torch.Tensor]
 
 
 def watched(
-    way: str, build: Callable[[], nn.Module], inputs: object, loss: Loss, steps: int = 2, prefetch: bool = False
+    way: str,
+    build: Callable[[], nn.Module],
+    inputs: object,
+    loss: Loss,
+    steps: int = 2,
+    prefetch: bool = False,
+    group: Paper | None = None,
 ) -> Trace:
     """Inside a rank: train `steps` steps and watch them. The trace has the marks "after forward", "after backward", "after step".
 
     way: "ddp" (torch's), "zero-1", "zero-2", "zero-3" (ours), "fsdp2" or "fsdp2-keep" (torch's, the latter keeps what it has
     gathered until backward). build() makes the same model on every rank; loss(model, inputs) is a scalar. Gradients are dropped
-    after each step. ValueError for another way.
+    after each step. group: Paper(n) predicts a rank of ours on the meta device, in any process. ValueError for another way.
     """
     if way not in WAYS:
         raise ValueError(f"a way to share out is one of {', '.join(WAYS)}, got {way!r}")
     if way.startswith("zero"):
-        return _zero(int(way[-1]), build(), inputs, loss, steps, prefetch)
+        zero = Zero(build(), int(way[-1]), group=group or Group(), prefetch=prefetch)
+        return _zero(zero, inputs, loss, steps)
+    if group is not None:
+        raise ValueError(f"torch's own {way} needs real ranks, got group={group!r}")
     model = build()
     if way == "ddp":
         return _ddp(model, inputs, loss, steps)
     return _fsdp2(model, inputs, loss, steps, reshard=way == "fsdp2")
 
 
-def _zero(stage: int, model: nn.Module, inputs: object, loss: Loss, steps: int, prefetch: bool) -> Trace:
-    zero = Zero(model, stage, prefetch=prefetch)
-    with track(model, inputs=inputs) as watch:
+def _zero(zero: Zero, inputs: object, loss: Loss, steps: int) -> Trace:
+    with track(zero.model, inputs=inputs) as watch:
         zero.tell(watch.register)
-        _steps(watch, lambda: loss(model, inputs), zero, steps)
-    return _named(watch, f"zero-{stage}")
+        _steps(watch, lambda: loss(zero.model, inputs), zero, steps)
+    group = zero.units[0].group
+    return _named(watch, f"zero-{zero.stage}", group.rank, group.nranks)
 
 
 def _ddp(model: nn.Module, inputs: object, loss: Loss, steps: int) -> Trace:
@@ -62,7 +72,7 @@ def _ddp(model: nn.Module, inputs: object, loss: Loss, steps: int) -> Trace:
         time.sleep(0.02)  # Gloo's threads give back what they sent as soon as Python lets them
         before = len(watch.trace)
         _steps(watch, lambda: loss(ddp, inputs), optimizer, steps)
-    return _named(watch, "ddp").between(before, len(watch.trace))
+    return _named(watch, "ddp", dist.get_rank(), dist.get_world_size()).between(before, len(watch.trace))
 
 
 def _fsdp2(model: nn.Module, inputs: object, loss: Loss, steps: int, reshard: bool) -> Trace:
@@ -78,7 +88,7 @@ def _fsdp2(model: nn.Module, inputs: object, loss: Loss, steps: int, reshard: bo
     with track(model, optimizer, inputs) as watch:
         watch.register(list(unsharded(model)), "communication")
         _steps(watch, lambda: loss(model, inputs), optimizer, steps)
-    return _named(watch, "fsdp2" if reshard else "fsdp2-keep")
+    return _named(watch, "fsdp2" if reshard else "fsdp2-keep", dist.get_rank(), dist.get_world_size())
 
 
 def unsharded(model: nn.Module) -> Iterator[torch.Tensor]:
@@ -114,7 +124,6 @@ def watch_params(optimizer: Zero | torch.optim.Optimizer) -> list[nn.Parameter]:
     return [p for group in optimizer.param_groups for p in group["params"]]
 
 
-def _named(watch: Watch, way: str) -> Trace:
-    rank, nranks = dist.get_rank(), dist.get_world_size()
+def _named(watch: Watch, way: str, rank: int, nranks: int) -> Trace:
     watch.label(label=f"{way}, rank {rank} of {nranks}", rank=rank, nranks=nranks, way=way)
     return watch.trace

@@ -1,0 +1,116 @@
+"""predict_step with sharding: the states of one rank are the closed form's to the byte, and every way shows where it saves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+
+from helpers.facts import MODELS
+from helpers.measure.predict import predict_step
+from helpers.measure.sharding import Sharding, ShardingError
+from helpers.memory import CLASSES
+from helpers.memory.closed_form import activations, states
+
+LLAMA = replace(MODELS["Llama-2-7B"], layers=2)
+SEQ = 512
+STATES = ("parameter", "gradient", "optimizer")
+
+
+def rest(prediction, mark: str = "after step") -> dict[str, int]:
+    """Bytes by class at the last moment of that name."""
+    index = [i for i, name, _ in prediction.trace.marks if name == mark][-1]
+    return dict(zip(CLASSES, map(int, prediction.trace.by_class[index]), strict=True))
+
+
+def units() -> list[int]:
+    """Parameters of each block, and of all the rest."""
+    block = LLAMA.layer_nparams()
+    return [block] * LLAMA.layers + [LLAMA.nparams - LLAMA.layers * block]
+
+
+def blocks_of(units, precision, zero, nranks) -> dict[str, int]:
+    """The closed form's states, each of them one block of a multiple of 512 bytes for each unit, as CUDA hands them out."""
+    found = dict.fromkeys(STATES, 0)
+    for term in (term for unit in units for term in states(unit, precision, zero=zero, nranks=nranks)):
+        found[term.cls] += -(-term.nbytes // 512) * 512
+    return found
+
+
+@pytest.mark.parametrize("nranks", [2, 8, 64])
+@pytest.mark.parametrize("zero", [1, 2, 3])
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_zero_states_of_one_rank_are_the_formulas(zero, nranks, precision):
+    found = rest(predict_step(LLAMA, seq=SEQ, precision=precision, sharding=Sharding(data=nranks, zero=zero)))
+    assert {cls: found[cls] for cls in STATES} == blocks_of(units(), precision, zero, nranks)
+    assert found["communication"] == 0
+
+
+def test_ddp_holds_the_gradients_twice():
+    alone, ddp = (predict_step(LLAMA, seq=SEQ, sharding=Sharding(data=n)) for n in (1, 8))
+    assert rest(ddp)["communication"] == rest(ddp)["gradient"] == 2 * LLAMA.nparams
+    assert ddp.peak.nbytes - alone.peak.nbytes == 2 * LLAMA.nparams
+
+
+def test_stage_three_gathers_a_block_ahead_and_no_more():
+    """In forward: two blocks, and the rest of the model, which stays gathered."""
+    prediction = predict_step(LLAMA, seq=SEQ, sharding=Sharding(data=8, zero=3))
+    *blocks, outer = units()
+    assert rest(prediction, "after forward")["communication"] == 2 * outer
+    column = prediction.trace.by_class[:, CLASSES.index("communication")]
+    forward = [int(column[i]) for i, e in enumerate(prediction.trace.events) if e.phase == "forward"]
+    assert max(forward) == 2 * (outer + 2 * blocks[0])
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adamw", "adamw-foreach", "adamw-fused"])
+def test_optimizers_work_on_shares(optimizer):
+    found = rest(predict_step(LLAMA, seq=SEQ, optimizer=optimizer, sharding=Sharding(data=8, zero=2)))
+    assert found["optimizer"] == states(units(), "bf16", optimizer, zero=2, nranks=8).nbytes["optimizer"]
+
+
+@pytest.mark.parametrize("checkpoint", ["none", "selective", "full"])
+def test_tensor_and_sequence_with_checkpointing(checkpoint):
+    sharding = Sharding(tensor=4, sequence=True)
+    found = rest(predict_step(LLAMA, seq=SEQ, checkpoint=checkpoint, sharding=sharding), "after forward")
+    want = activations(LLAMA, 1, SEQ, checkpoint=checkpoint, tensor=4, sequence=True).total
+    assert found["activation"] == pytest.approx(want, rel=0.005)
+
+
+def test_all_ways_together():
+    """A rank of 64: a quarter of the layers, half of each, an eighth of Adam's state."""
+    sharding = Sharding(data=8, zero=1, tensor=2, sequence=True, pipeline=4, stage=1, micro_batches=8)
+    shape = replace(LLAMA, layers=8)
+    prediction = predict_step(shape, seq=SEQ, sharding=sharding)
+    block = 2 * shape.hidden + (shape.layer_nparams() - 2 * shape.hidden) // 2
+    assert {cls: rest(prediction)[cls] for cls in STATES} == blocks_of([block] * 2, "bf16", 1, 8)
+    assert prediction.trace.about["label"].endswith(
+        "8 data, ZeRO-1, tensor 2 with sequence, stage 1 of 4, 8 micro-batches"
+    )
+
+
+def test_a_module_of_your_own_is_shared_out_by_data():
+    model = nn.Sequential(*[nn.Linear(64, 64) for _ in range(4)])
+    ask = {"inputs": torch.empty(8, 64), "loss": torch.sum, "precision": "fp32"}
+    found = rest(predict_step(model, sharding=Sharding(data=4, zero=3), **ask))
+    assert found["parameter"] == blocks_of([64 * 65] * 4, "fp32", 3, 4)["parameter"]
+    with pytest.raises(ShardingError, match="shared out by data and zero only, got tensor 2"):
+        predict_step(model, sharding=Sharding(tensor=2), **ask)
+
+
+@pytest.mark.parametrize(
+    "ask, said",
+    [
+        ({"sharding": Sharding(tensor=3)}, "tensor=3 ranks cannot share heads=32"),
+        ({"sharding": Sharding(tensor=2, sequence=True), "chunks": 4}, "are not written, got chunks=4"),
+        (
+            {"sharding": Sharding(data=2, zero=2), "precision": "bf16-fp32grads"},
+            "precision bf16 or fp32, got bf16-fp32grads",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused(ask, said):
+    with pytest.raises(ShardingError) as refused:
+        predict_step(LLAMA, seq=SEQ, **ask)
+    assert said in str(refused.value)
