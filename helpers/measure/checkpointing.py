@@ -34,7 +34,8 @@ def recompute(around: Callable[[], AbstractContextManager] = nullcontext, policy
         first, second = create_selective_checkpoint_contexts(policy) if policy else (nullcontext(), nullcontext())
         return first, _both(around(), second)
 
-    return partial(checkpoint, use_reentrant=False, context_fn=contexts)
+    plain = getattr(checkpoint, "__wrapped__", checkpoint)  # the wrapper imports torch's compiler
+    return partial(plain, use_reentrant=False, context_fn=contexts)
 
 
 def apply(model: nn.Module, kind: str, around: Callable[[], AbstractContextManager] = nullcontext) -> nn.Module:

@@ -19,6 +19,7 @@ from helpers.memory import Peak, Trace
 
 from . import checkpointing, models
 from . import precision as types
+from .fast_meta import FastMeta, without_compiler
 from .job import Job, Setup
 from .like_cuda import cuda_like
 from .tracker import track
@@ -84,7 +85,7 @@ def predict_step(
         Setup(model, batch, seq, optimizer, precision, checkpoint, attention, dropout, chunks, loss, inputs), steps
     )
     start = perf_counter()
-    with cuda_like():
+    with without_compiler(), cuda_like(), FastMeta():
         job = Job(setup) if sharding is None else sharding.job(setup)
         trace = run(job, steps)
     nparams = sum(p.numel() for p in job.model.parameters())

@@ -1,0 +1,102 @@
+"""The shortcuts on meta tensors: torch's own answers, in shape, strides and type, and the same prediction without them."""
+
+import itertools
+from unittest import mock
+
+import pytest
+import torch
+
+from helpers.facts import MODELS
+from helpers.measure import predict, predict_step
+from helpers.measure.fast_meta import FastMeta, aten
+
+SHAPES = [
+    ((3, 4, 5), (3, 4, 5)),
+    ((3, 4, 5), (4, 1)),
+    ((3, 1, 5), (1, 4, 1)),
+    ((5,), (2, 5)),
+    ((2, 3, 4, 8), (3, 1, 8)),
+]
+LAYOUTS = {
+    "plain": lambda x: x,
+    "transposed": lambda x: x.transpose(0, -1).contiguous().transpose(0, -1),
+    "half": lambda x: torch.cat((x, x), dim=-1).chunk(2, dim=-1)[0],
+    "expanded": lambda x: x[..., :1].expand(x.shape),
+}
+TYPES = (torch.float32, torch.bfloat16)
+
+
+def layout(tensor):
+    return tensor.shape, tensor.stride(), tensor.dtype, tensor.untyped_storage().nbytes()
+
+
+def alike(function):
+    """The same call with and without shortcuts; None results count, too."""
+    plain = function()
+    with FastMeta():
+        fast = function()
+    many = isinstance(plain, tuple)
+    return [None if t is None else layout(t) for t in (plain if many else (plain,))], [
+        None if t is None else layout(t) for t in (fast if many else (fast,))
+    ]
+
+
+@pytest.mark.parametrize("op", [aten.mul.Tensor, aten.add.Tensor, aten.sub.Tensor, aten.div.Tensor])
+def test_two_operands_of_any_layout(op):
+    for (a, b), one, two, dtype in itertools.product(SHAPES, LAYOUTS.values(), LAYOUTS.values(), TYPES):
+        x, y = one(torch.empty(a, device="meta", dtype=dtype)), two(torch.empty(b, device="meta", dtype=dtype))
+        plain, fast = alike(lambda x=x, y=y: op(x, y))
+        assert plain == fast
+
+
+def test_types_that_mix_are_left_to_torch():
+    x = torch.empty(3, 4, device="meta", dtype=torch.bfloat16)
+    for other in (torch.empty(4, device="meta"), torch.empty(4, device="meta", dtype=torch.int64), 2.5, True):
+        plain, fast = alike(lambda other=other: x * other)
+        assert plain == fast
+    whole = torch.empty(3, device="meta", dtype=torch.int64)
+    plain, fast = alike(lambda: whole * 0.5)
+    assert plain == fast and plain[0][2] == torch.float32
+
+
+@pytest.mark.parametrize("op", [aten.neg.default, aten.sqrt.default])
+def test_one_operand(op):
+    for shape, one in itertools.product([(3, 4, 5), (1, 6)], LAYOUTS.values()):
+        x = one(torch.empty(shape, device="meta"))
+        plain, fast = alike(lambda x=x: op(x))
+        assert plain == fast
+
+
+def test_norms_dropout_cat_and_addmm():
+    x = torch.empty(2, 3, 8, device="meta", dtype=torch.bfloat16)
+    weight = torch.empty(8, device="meta", dtype=torch.bfloat16)
+    statistics = torch.empty(2, 3, 1, device="meta")
+    for call in (
+        lambda: torch.native_layer_norm(x, [8], weight, weight, 1e-5),
+        lambda: aten.native_layer_norm_backward(x, x, [8], statistics, statistics, weight, weight, [True, True, True]),
+        lambda: aten.native_layer_norm_backward(x, x, [8], statistics, statistics, weight, None, [True, True, False]),
+        lambda: torch.native_dropout(x, 0.1, True),
+        lambda: torch.cat((x, x), dim=-1),
+        lambda: torch.cat((x, x.chunk(2, -1)[0]), dim=-1),
+        lambda: torch.cat((x[:1], x)),
+        lambda: torch.addmm(weight, x.flatten(0, 1), torch.empty(8, 8, device="meta", dtype=torch.bfloat16).t()),
+    ):
+        plain, fast = alike(call)
+        assert plain == fast
+
+
+@pytest.mark.parametrize("name", ["GPT-2", "Llama-2-7B"])
+def test_a_prediction_is_the_same_without_them(name):
+    small = mock.patch.dict(MODELS, {name: _small(MODELS[name])})
+    with small:
+        options = {"batch": 2, "seq": 32, "checkpoint": "full"}
+        fast = predict_step(name, **options).trace
+        with mock.patch.object(predict, "FastMeta", mock.MagicMock()):
+            plain = predict_step(name, **options).trace
+    assert plain.events == fast.events and len(plain) > 100
+
+
+def _small(shape):
+    from dataclasses import replace
+
+    return replace(shape, layers=2)
