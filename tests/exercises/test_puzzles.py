@@ -12,8 +12,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from helpers.collectives import CATALOGUE, Schedule, Transfer
-from helpers.exercises import puzzles
+from helpers.collectives import CATALOGUE, Nodes, Schedule, Transfer
+from helpers.exercises import puzzles, puzzles_judge
 from helpers.exercises.puzzles import PUZZLES, scoreboard, solve
 
 ROOT = Path(__file__).parents[2]
@@ -329,3 +329,11 @@ def test_no_start_of_the_lab_is_on_target():
     answers = [output["text"] for cell in cells for output in cell.outputs if "text" in output]
     assert len(answers) == len(PUZZLES) + 1
     assert all(answer.startswith("Not yet. ") for answer in answers)
+
+
+def test_a_nic_is_counted_where_it_sends_and_where_it_receives():
+    """Three nodes send to the fourth: its own NIC passes three, each of theirs one."""
+    network = next(puzzle.network for puzzle in PUZZLES.values() if isinstance(puzzle.network, Nodes))
+    size = network.gpus
+    steps = [[Transfer(node * size, 3 * size, 0, "reduce")] for node in range(3)]
+    assert puzzles_judge._through_nics(Schedule("reduce", "own", 4 * size, 1, steps, root=3 * size), network) == 3

@@ -61,6 +61,7 @@ def test_forms_are_written_for_readers(form, text):
 
 def test_counts_are_counted():
     assert counted("all_reduce", "ring", 8) == ("14 steps", "1.75 N")
+    assert counted("reduce", "flat", 4) == ("3 steps", "3 N"), "the root sends nothing and receives three times"
     assert counted("broadcast", "binomial", 2) == ("1 step", "1 N")
     assert counted("all_to_all", "flat", 4) == ("3 steps", "0.75 N")
     assert counted("broadcast", "ring", 4)[2].startswith("with S = ")

@@ -69,3 +69,16 @@ def test_is_the_same_text_every_time():
 def test_refuses(args, says):
     with pytest.raises(ValueError, match=says):
         Curve(*args)
+
+
+@pytest.mark.parametrize(
+    "low, high, ticks",
+    [
+        (0.9e-3, 12e-3, ["500 µs", "1 ms", "2 ms", "5 ms", "10 ms", "20 ms"]),
+        (1.2e-3, 95e-3, ["1 ms", "3 ms", "10 ms", "30 ms", "100 ms"]),
+    ],
+    ids=["two powers of ten are too few", "seven ticks are too many"],
+)
+def test_ticks_are_neither_few_nor_many(low, high, ticks):
+    curve = Curve("ring", "measurement", [2**10, 2**20], [low, high])
+    assert list(time_against_size([curve], "A finding").layout.yaxis.ticktext) == ticks
