@@ -51,7 +51,8 @@ export function history(segments, entries, device) {
     const { action, addr, size } = entry;
     if (action === "alloc") alloc(entry);
     else if (freed(action)) {
-      const [block, op] = here.get(addr);
+      const [block, op] = here.get(addr) ?? [];
+      if (block === undefined) throw new Error(`an entry frees address ${addr}, where nothing is`);
       here.delete(addr);
       append(t, 1, block, 0, TEMPORARY, "", "", op, micros(entry));
     } else if (TOLD[action]) append(t, 3, -1, 0, TEMPORARY, "", "", TOLD[action], micros(entry));
@@ -73,7 +74,11 @@ export function openSnapshot(bytes) {
     if (!entries.length) return [];
     const segments = data.segments.filter((segment) => (segment.device ?? 0) === device);
     if (![...entries, ...segments].every(isRow)) throw new Error("a snapshot's entries are dicts");
-    return [history(segments, entries, device)];
+    try {
+      return [history(segments, entries, device)];
+    } catch (error) {
+      throw new Error(`this is no memory snapshot of torch (${error.message})`);
+    }
   });
   if (!traces.length) throw new Error("this snapshot has no history: torch.cuda.memory._record_memory_history() was not on");
   return traces;
