@@ -10,6 +10,7 @@ KB = 1000
 BUDGETS = {
     "text": 350 * KB,
     "primitive": 400 * KB,
+    "memory": 400 * KB,
     "player": 400 * KB,
     "chart": 800 * KB,
 }  # gzipped, before anybody touches the page
@@ -69,7 +70,7 @@ def assert_within_budget(page: Page, watch: Watch) -> None:
     """Everything that the page loaded so far, over the wire, against the budget of the heaviest thing on it."""
     page.wait_for_load_state("networkidle")
     kinds = set(page.locator(".bim-mount").evaluate_all("mounts => mounts.map((mount) => mount.dataset.kind)"))
-    budget = BUDGETS[next((kind for kind in ("chart", "player", "primitive") if kind in kinds), "text")]
+    budget = BUDGETS[next((kind for kind in ("chart", "player", "primitive", "memory") if kind in kinds), "text")]
     heaviest = sorted(watch.sizes.items(), key=lambda item: -item[1])[:5]
     assert 20 * KB < sum(watch.sizes.values()) <= budget, f"budget {budget}; {heaviest}"
 

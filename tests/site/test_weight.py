@@ -6,8 +6,9 @@ from pages import KB, read_through
 
 from helpers.collectives import CATALOGUE
 
-# The player draws three views, nodes, two algorithms on one clock and recorded runs; the playground holds a player of its own.
+# The player draws three views, nodes, two algorithms on one clock and recorded runs; the playground holds a player of its own; memory reads pickles.
 WIDGETS = {
+    "memory": 18 * KB,
     "occupancy": 6 * KB,
     "player": 22 * KB,
     "playground": 22 * KB,
@@ -37,6 +38,13 @@ def test_schedules_stay_light(sample):
     assert len(scripts) == len(CATALOGUE) + 1
     for script in scripts:
         assert len(gzip.compress(script.read_bytes(), 6)) <= 40 * KB, script
+
+
+def test_recorded_traces_stay_light(sample):
+    """A page loads the traces that its widgets show; 7B has 17,000 events."""
+    scripts = {path.stem: len(gzip.compress(path.read_bytes(), 6)) for path in (sample / "_static" / "memory").glob("*.js")}
+    assert {"article-cpu", "llama-2-7b", "llama-2-70b"} <= set(scripts)
+    assert max(scripts.values()) <= 60 * KB, scripts
 
 
 def test_a_page_that_shows_one_ring_loads_one_ring(address, open_page):
