@@ -10,10 +10,12 @@ from .predict import Prediction, predict_step
 from .profiling import Stage, StepProfile, profile_step
 from .rates import Rate, gemm_rate, machine_roof
 from .recipe import Recipe, RecipeError, article_model
+from .sharding import Sharding
 from .steps import Step
 from .tracker import Watch, track
 from .transfers import Pairs, Transfer, pairs, transfers
 from .under_roof import Placed, Places, place
+from .zero import Zero
 
 __all__ = [
     "Cache",
@@ -27,12 +29,14 @@ __all__ = [
     "Recipe",
     "RecipeError",
     "Rung",
+    "Sharding",
     "Stage",
     "Step",
     "StepProfile",
     "TrackError",
     "Transfer",
     "Watch",
+    "Zero",
     "article_model",
     "build",
     "caches",

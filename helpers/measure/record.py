@@ -17,6 +17,7 @@ from helpers.units import GIB, MIB
 
 from .predict import predict_step
 from .profiling import profile_step
+from .zero.recorded import sharded_traces
 
 FOLDER = Path(__file__).resolve().parents[2] / "recorded" / "memory"
 ARTICLE = {"batch": 32, "seq": 128}  # 4,096 tokens, the article's 8 MiB of input
@@ -29,6 +30,7 @@ TRACES: dict[str, Callable[[], Trace]] = {
     "llama-2-7b-full": lambda: predict_step("Llama-2-7B", **LONG, checkpoint="full").trace,
     "llama-2-70b": lambda: predict_step("Llama-2-70B", **LONG).trace,
 }
+RANKS = ("ddp", "zero-1", "zero-2", "zero-3")  # real ranks, a trace for each
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
@@ -75,11 +77,13 @@ def _peak(trace: Trace) -> dict:
 
 def main(given: Sequence[str] = ()) -> int:
     """Record the named traces, or all; a line each. The exit code: 2 for a name that is not known."""
-    if unknown := [name for name in given if name not in TRACES]:
-        print(f"python -m helpers.measure record: no trace {unknown[0]!r}; there are: {', '.join(TRACES)}")
+    there = (*TRACES, *RANKS)
+    if unknown := [name for name in given if name not in there]:
+        print(f"python -m helpers.measure record: no trace {unknown[0]!r}; there are: {', '.join(there)}")
         return 2
-    for name in given or TRACES:
-        trace = TRACES[name]()
-        path = write_traces(name, [trace], f"python -m helpers.measure record {name}")
+    for name in given or there:
+        traces = [TRACES[name]()] if name in TRACES else sharded_traces(name)
+        path = write_traces(name, traces, f"python -m helpers.measure record {name}")
+        trace = traces[0]
         print(f"{name}: {len(trace):,} events, peak {trace.peak.nbytes / GIB:.2f} GiB, {path.stat().st_size:,} bytes")
     return 0

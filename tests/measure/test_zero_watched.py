@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import json
 
 import pytest
 import torch
 from torch import nn
 
+from helpers.measure import article_model, record
 from helpers.measure.zero import Paper
+from helpers.measure.zero.recorded import NRANKS, SIZE
 from helpers.measure.zero.watched import WAYS, watched
-from helpers.memory import CLASSES
+from helpers.memory import CLASSES, unpack
 from helpers.memory.closed_form import states
 from helpers.ranks import Ranks
 
@@ -121,6 +124,18 @@ def test_a_predicted_rank_has_the_events_of_a_real_one(traces, stage):
     real = by_way[f"zero-{stage}"][1]
     assert predicted.peak.nbytes == real.peak.nbytes and predicted.peak.by_class == real.peak.by_class
     assert [told(e) for e in predicted.events] == [told(e) for e in real.events]
+
+
+@pytest.mark.parametrize("stage", [1, 2, 3])
+def test_the_recorded_ranks_hold_the_formulas_bytes(stage):
+    """What pages replay; four ranks on one clock."""
+    held = json.loads((record.FOLDER / f"zero-{stage}.json").read_text())["data"]["ranks"]
+    traces = [unpack(one) for one in held]
+    layers = article_model(**SIZE).layers
+    units = [sum(p.numel() for p in layer.parameters()) for layer in layers]
+    want = states(units, "fp32", zero=stage, nranks=NRANKS).nbytes
+    assert [kept(at(trace, "after step")) for trace in traces] == [{cls: want[cls] for cls in STATES}] * NRANKS
+    assert all(trace.events[-1].seconds > 0 for trace in traces)
 
 
 def on_meta() -> nn.Module:
