@@ -9,8 +9,14 @@ a = 6 MiB
 b = 3 MiB
 del a
 ```
+
+With `:lab:` instead of a program: the widget of that title in the page's own lab.
 """
 
+import json
+import re
+from html import unescape
+from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
 from docutils.parsers.rst import directives
@@ -18,6 +24,7 @@ from sphinx.application import Sphinx
 
 from helpers.view.segments import segments_html
 from helpers.view.segments_spec import segments_spec
+from website.lab import outputs
 from website.widgets import WidgetDirective
 
 
@@ -28,11 +35,26 @@ class SegmentsDirective(WidgetDirective):
 
     option_spec: ClassVar[dict[str, Any]] = {
         "step": directives.nonnegative_int,
+        "lab": directives.flag,
         **dict.fromkeys(("mode", "limit"), directives.unchanged_required),
     }
 
     def html(self) -> str:
+        if "lab" in self.options:
+            return shown(outputs(self.env, PurePosixPath(self.env.docname).name), self.arguments[0])
         return segments_html(segments_spec("\n".join(self.content), label=self.arguments[0], **self.options))
+
+
+def shown(stored: list[dict[str, Any]], label: str) -> str:
+    """The mount that a lab saved under this title. ValueError naming those there are."""
+    found = {}
+    for output in stored:
+        html = "".join(output["data"].get("text/html", ""))
+        if match := re.search(r'data-kind="segments" data-spec="([^"]*)"', html):
+            found[json.loads(unescape(match[1]))["label"]] = html
+    if label not in found:
+        raise ValueError(f"the lab shows no segments titled {label!r}; it shows: {', '.join(found) or 'none'}")
+    return found[label]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -231,3 +231,20 @@ def test_freeing_what_was_never_made_is_no_event_of_the_allocator():
     allocator = Allocator()
     allocator.free(7)
     assert allocator.actions == []
+
+
+def test_the_rules_are_the_facts():
+    from helpers.facts import FACTS
+    from helpers.memory.allocator import rules
+
+    named = {
+        "block": rules.MIN_BLOCK,
+        "small": rules.SMALL_SIZE,
+        "small_segment": rules.SMALL_SEGMENT,
+        "large_segment": rules.LARGE_SEGMENT,
+        "own_segment": rules.MIN_LARGE,
+        "round": rules.ROUND_LARGE,
+    }
+    for name, nbytes in named.items():
+        fact = FACTS[f"allocator.{name}"]
+        assert fact.value * {"B": 1, "MiB": MIB}[fact.unit] == nbytes
