@@ -67,7 +67,7 @@ const BytesInMotion = (() => {
   }
 
   async function mountWidget(el, kind, spec) {
-    await Promise.all([load(`widgets/${kind}.js`), load("schedules/index.js")]);
+    await Promise.all([load(`widgets/${kind}.js`), load("schedules/index.js"), kind === "calculator" && load("calculator/forms.js")]);
     const model = makeModel({ ...index, spec, step: spec.step ?? 0 });
     model.set("trace", await traceOf(spec));
     el.replaceChildren();
@@ -118,5 +118,6 @@ const BytesInMotion = (() => {
     primitives: (value) => { index.primitives = value; },
     playground: (value) => { index.playground = value; },
     gpus: (value) => { index.gpus = value; },
+    calculator: (value) => { index.calculator = value; },
   };
 })();

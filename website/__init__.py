@@ -15,6 +15,7 @@ PARTS = (
     "algorithms",
     "hierarchy_table",
     "explorers",
+    "calculator",
     "charts",
 )
 

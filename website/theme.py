@@ -21,6 +21,7 @@ STYLES_FOR = {
     'class="sd-': ("sphinx-design.min.css",),
     'data-kind="player"': ("widgets/language.css", "widgets/player.css"),
     'data-kind="playground"': ("widgets/language.css", "widgets/player.css", "widgets/playground.css"),
+    'data-kind="calculator"': ("widgets/language.css", "widgets/calculator.css"),
     'data-kind="memory"': ("widgets/language.css", "widgets/memory.css"),
     'data-kind="occupancy"': ("widgets/language.css", "widgets/occupancy.css"),
     'data-kind="primitive"': ("widgets/language.css", "widgets/primitive.css"),

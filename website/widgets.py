@@ -38,7 +38,7 @@ from website.scripts import call, write
 log = logging.getLogger(__name__)
 
 VIEW = Path(helpers.view.__file__).parent
-WIDGETS = ("player", "primitive", "playground", "memory", "segments", "occupancy", "warp")
+WIDGETS = ("player", "primitive", "playground", "memory", "segments", "occupancy", "warp", "calculator")
 
 
 class WidgetDirective(SphinxDirective):

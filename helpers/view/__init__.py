@@ -1,5 +1,6 @@
 """What a reader sees: widgets and figures. Plain data in; never torch."""
 
+from helpers.view.calculator import Calculator, calculator
 from helpers.view.choices import Cost, Growth, Win, over_ranks, plane, winners
 from helpers.view.figures import Curve, time_against_size
 from helpers.view.keep import keep
@@ -22,6 +23,7 @@ from helpers.view.watch import Watch, watch
 
 __all__ = [
     "Climb",
+    "Calculator",
     "Cost",
     "Curve",
     "Growth",
@@ -40,6 +42,7 @@ __all__ = [
     "climbs",
     "explore_occupancy",
     "explore_warp",
+    "calculator",
     "keep",
     "lanes",
     "memory",

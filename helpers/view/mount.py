@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from html import escape
 
-KINDS = ("player", "primitive", "playground", "memory", "segments", "occupancy", "warp", "chart")
+KINDS = ("player", "primitive", "playground", "memory", "segments", "occupancy", "warp", "calculator", "chart")
 
 
 def mount(kind: str, spec: dict, fallback_html: str) -> str:

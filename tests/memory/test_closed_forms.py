@@ -167,7 +167,11 @@ def test_no_paper_is_idle_and_none_stands_twice():
     lists = [op.source for model in PLAIN for attention in ("flash", "math") for op in block(model, attention, 0.1)]
     steps = [
         forms.step(name, zero=zero, data=8, precision=p, optimizer=o)
-        for name, zero, p, o in [("Llama-2-7B", 3, "bf16", "adamw"), ("Llama-2-7B", 0, "fp32", "adamw")]
+        for name, zero, p, o in [
+            ("Llama-2-7B", 3, "bf16", "adamw"),
+            ("Llama-2-7B", 0, "fp32", "adamw"),
+            ("GPT-2", 0, "autocast", "sgd"),
+        ]
     ]
     steps_ = [term for step in steps for terms in step.moments.values() for term in terms]
     lists += [t.source for t in steps_] + [op.source for t in steps_ for op in t.operators]

@@ -8,6 +8,7 @@ from helpers.collectives import CATALOGUE
 
 # The player draws three views, nodes, two algorithms on one clock and recorded runs; the playground holds a player of its own; memory reads pickles.
 WIDGETS = {
+    "calculator": 10 * KB,
     "memory": 18 * KB,
     "occupancy": 6 * KB,
     "player": 22 * KB,

@@ -1,13 +1,15 @@
 """The moments of a step that can be the highest, and what stands in memory at each.
 
-"forward": its end, the logits are there. "loss": backward begins, everything that forward kept is there. "last block", "first block": halfway through the backward of its MLP.
-"optimizer": every gradient is there, and no activation. Chapters: too-big; the memory calculator.
+"forward": its end, the logits are there. "loss": backward begins, everything that forward kept is there. "last block",
+"first block": halfway through the backward of its MLP. "optimizer": every gradient is there, and no activation.
+Chapters: too-big; the memory calculator.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from helpers.facts import Model
 from helpers.memory.closed_form.kept import Kept, operators, sizes
@@ -49,7 +51,7 @@ class Choice:
         """How many micro-batches' activations this stage of a 1F1B pipeline holds."""
         return min(self.rank.pipeline - self.rank.stage, self.micro_batches)
 
-    @property
+    @cached_property
     def units(self) -> tuple[int, ...]:
         """Parameters that are sharded together: each block, and all the rest."""
         return self.rank.units(self.model)

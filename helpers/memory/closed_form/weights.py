@@ -116,11 +116,12 @@ class Rank:
         self._check(model)
         outside = (first_weights(model) if self.first else ()) + self._end(model)
         rest = self._count(outside)
-        return (*(self.block(model, layer) for layer in self.layers(model)), *((rest,) if rest else ()))
+        return (*self._blocks(model), *((rest,) if rest else ()))
 
-    def block(self, model: Model, layer: int) -> int:
-        """Parameters of one block here."""
-        return self._count(block_weights(model, layer < model.dense))
+    def _blocks(self, model: Model) -> list[int]:
+        """Parameters of each block here."""
+        each = [self._count(block_weights(model, dense)) for dense in (False, True)]
+        return [each[layer < model.dense] for layer in self.layers(model)]
 
     def made(self, model: Model, name: str) -> int:
         """Parameters whose gradient is there halfway through the backward of the MLP in the "last block" or the "first block"."""
@@ -134,7 +135,7 @@ class Rank:
         half = self._count(experts) or max(numel for numel, _ in self._here(last))
         if name == "last block":
             return end + half + (self._count(first_weights(model)[:1]) if tied else 0)
-        others = sum(self.block(model, layer) for layer in here[1:])
+        others = sum(self._blocks(model)[1:])
         return end + others + half + (self._count(first_weights(model)[:1]) if tied else 0)
 
     def multiplied(self, model: Model) -> tuple[int, int, int]:

@@ -1,0 +1,45 @@
+// What the calculator says: the sentence, the names of moments and classes, and what neither a formula nor a run of operators has.
+import { nbytesText } from "../player/units.mjs";
+
+export const AT = {
+  forward: "at the end of forward",
+  loss: "at the loss, as backward begins",
+  "last block": "in the last block's backward",
+  "first block": "in the first block's backward",
+  optimizer: "in the optimizer's step",
+  serving: "with every request at its longest",
+};
+
+export const CLASSES = {
+  parameter: ["Weights", "parameters"],
+  gradient: ["Gradients", "gradients"],
+  optimizer: ["Optimizer", "optimizer"],
+  input: ["Input", "input"],
+  cache: ["KV cache", "cache"],
+  activation: ["Activations", "activations"],
+  communication: ["Communication", "communication"],
+  temporary: ["Temporaries", "temporary"],
+};
+
+export const colour = (cls) => `var(--bim-memory-${CLASSES[cls][1]})`;
+
+const many = (n, one) => `${n.toLocaleString("en-US")} ${one}${n === 1 ? "" : "s"}`;
+
+// "28 GiB more than one H100 has" | "6.2 GiB less than ..."
+export function against(nbytes, capacity, device) {
+  const rest = capacity - nbytes;
+  return rest < 0 ? `${nbytesText(-rest)} more than one ${device} has` : `${nbytesText(rest)} less than one ${device} has`;
+}
+
+// What the reader hears and reads when something changes.
+export function sentence(spec, top, capacity) {
+  const what = spec.mode === "serve" ? `serves ${many(spec.batch, "request")} of ${many(spec.seq, "token")}` : `trains on ${many(spec.batch, "sequence")} of ${many(spec.seq, "token")}`;
+  return `${spec.model} ${what}: ${nbytesText(top.nbytes)} ${AT[top.name]}, ${against(top.nbytes, capacity, spec.device)}.`;
+}
+
+export const NOWHERE = "In neither: the CUDA context, what a kernel allocates inside itself (cuBLAS and flash attention workspaces), NCCL's buffers, and memory that the caching allocator holds in reserve.";
+
+export const ONLY = {
+  train: "A gradient is counted in the type that backward makes it in; a term is what one rank holds.",
+  serve: "Weights of a mixture count all experts, for any token may visit any. The activations of a decoding step are small and are not counted.",
+};

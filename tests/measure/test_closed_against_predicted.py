@@ -1,0 +1,76 @@
+"""The closed forms beside the predicted run, and the recorded predictions beside new ones."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+
+from helpers.measure import predict_step
+from helpers.measure.predictions import COLUMNS, HOW, TARGET, questions, row
+from helpers.memory import closed_form
+
+FIVE = [("GPT-2", 4, 1024), ("Llama-2-7B", 1, 4096), ("Llama-3-8B", 2, 8192), ("Llama-2-70B", 1, 4096)]
+FIVE += [("Mixtral-8x7B", 1, 2048)]
+
+
+def after_forward(trace) -> int:
+    """Bytes that autograd keeps when the second forward is over."""
+    index = [index for index, name, _ in trace.marks if name == "after forward"][1]
+    return int(
+        trace.by_class[index][5] + trace.by_class[index][7]
+    )  # activations, and a table that only checkpoints read
+
+
+@pytest.mark.parametrize("checkpoint", ["none", "full"])
+@pytest.mark.parametrize(("model", "batch", "seq"), FIVE)
+def test_five_models_within_half_a_percent(model, batch, seq, checkpoint):
+    torch.set_num_threads(1)
+    run = predict_step(model, batch=batch, seq=seq, checkpoint=checkpoint)
+    made = closed_form.step(model, batch, seq, checkpoint=checkpoint)
+    assert made.peak == pytest.approx(run.peak.nbytes, rel=1e-4)
+    assert (made.where == "optimizer") == (run.where[0] == "step")
+    kept = closed_form.activations(model, batch, seq, checkpoint=checkpoint).total
+    assert kept == pytest.approx(after_forward(run.trace), rel=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("model", "how"),
+    [
+        ("GPT-2", {"attention": "math", "dropout": 0.1}),
+        ("GPT-2", {"attention": "math", "dropout": 0.1, "checkpoint": "selective"}),
+        ("GPT-2", {"precision": "autocast"}),
+        ("GPT-2", {"precision": "autocast", "checkpoint": "full"}),
+        ("GPT-2", {"precision": "fp32", "optimizer": "adamw-foreach"}),
+        ("GPT-2", {"precision": "bf16-fp32grads", "optimizer": "adamw-fused"}),
+        ("Mistral-7B", {"precision": "fp32", "optimizer": "sgd"}),
+        ("Mistral-7B", {"precision": "autocast", "checkpoint": "full"}),
+    ],
+)
+def test_every_choice_within_half_a_percent(model, how):
+    run = predict_step(model, batch=2, seq=512, **how)
+    assert closed_form.step(model, 2, 512, **how).peak == pytest.approx(run.peak.nbytes, rel=5e-3)
+
+
+@pytest.fixture(scope="module")
+def recorded() -> dict:
+    return json.loads(TARGET.read_text(encoding="utf-8"))
+
+
+def test_the_file_answers_every_question_once(recorded):
+    assert recorded["columns"] == list(COLUMNS) and {key: recorded[key] for key in HOW} == HOW
+    assert [tuple(one[:4]) for one in recorded["rows"]] == list(questions())
+
+
+@pytest.mark.parametrize("at", [0, 5, 9, 17])
+def test_a_new_prediction_is_the_recorded_one(recorded, at):
+    one = recorded["rows"][at]
+    assert row(*one[:4]) == one
+
+
+def test_every_recorded_run_is_within_half_a_percent_of_the_formulas(recorded):
+    for model, batch, seq, checkpoint, peak, phase, *_ in recorded["rows"]:
+        made = closed_form.step(model, batch, seq, checkpoint=checkpoint)
+        assert made.peak == pytest.approx(peak, rel=5e-3), (model, batch, seq, checkpoint)
+        assert (made.where == "optimizer") == (phase == "step") or made.peak == pytest.approx(peak, rel=1e-3)
