@@ -6,6 +6,7 @@ cases are answered directly; every other case goes to torch. A test compares sha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from unittest import mock
@@ -24,8 +25,14 @@ SAME_TYPE = {
     aten.div.Tensor,
     aten.neg.default,
     aten.sqrt.default,
+    aten.cos.default,
+    aten.sin.default,
+    aten.exp.default,
+    aten.gelu.default,
+    aten.gelu_backward.default,
     aten.silu_backward.default,
 }
+NO_MATTER = {"approximate", "alpha"}  # options that change no shape and no type
 IN_PLACE = {
     aten.mul_.Tensor,
     aten.add_.Tensor,
@@ -46,12 +53,12 @@ class FastMeta(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         if func in IN_PLACE and args[0].is_meta:
             return args[0]
-        if func in SAME_TYPE and not kwargs:
+        if func in SAME_TYPE and not (kwargs and kwargs.keys() - NO_MATTER):
             made = elementwise(args)
             if made is not None:
                 return made
-        if func in SHAPES and not kwargs:
-            made = SHAPES[func](*args)
+        if func in SHAPES:
+            made = SHAPES[func](*args, **(kwargs or {}))
             if made is not None:
                 return made
         return func(*args, **(kwargs or {}))
@@ -113,7 +120,74 @@ def layer_norm_backward(grad, x, shape, mean, rstd, weight, bias, mask) -> tuple
     )
 
 
-def addmm(bias: Tensor, left: Tensor, right: Tensor) -> Tensor | None:
+def softmax(x: Tensor, dim: int, half_to_float: bool) -> Tensor | None:
+    """As its input."""
+    return None if half_to_float else elementwise((x,))
+
+
+def softmax_backward(grad: Tensor, result: Tensor, dim: int, dtype: torch.dtype) -> Tensor | None:
+    """As the gradient, if that has the input's type."""
+    return elementwise((grad, result)) if grad.dtype == dtype else None
+
+
+def nll_loss(logs: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignored: int) -> tuple | None:
+    """(loss, total weight): two numbers, for a mean or a sum over rows."""
+    if not logs.is_meta or logs.dim() != 2 or reduction == 0:
+        return None
+    return tuple(torch.empty((), dtype=logs.dtype, device="meta") for _ in range(2))
+
+
+def nll_loss_backward(grad: Tensor, logs: Tensor, *rest: object) -> Tensor | None:
+    """As the logs."""
+    return elementwise((logs,)) if logs.is_meta and logs.dim() == 2 else None
+
+
+def arange(start: float, stop: float | None = None, step: float = 1, **kwargs) -> Tensor | None:
+    """Numbers on a line, of a type that was asked for."""
+    start, stop = (0, start) if stop is None else (start, stop)
+    if str(kwargs.get("device")) != "meta" or kwargs.get("dtype") is None:
+        return None
+    return torch.empty(math.ceil((stop - start) / step), dtype=kwargs["dtype"], device="meta")
+
+
+def like(x: Tensor, **options) -> Tensor | None:
+    """empty_like and zeros_like of a tensor that fills its storage: the same strides."""
+    if not x.is_meta or options.get("memory_format") not in (None, torch.preserve_format) or not _dense(x):
+        return None
+    return torch.empty_strided(x.shape, x.stride(), dtype=options.get("dtype") or x.dtype, device="meta")
+
+
+def flash(q: Tensor, k: Tensor, v: Tensor, *_: object, **__: object) -> tuple | None:
+    """(output, log of sums, None, None, tokens, tokens, seed, offset, no debug mask)."""
+    if not (q.is_meta and _dense(q)):
+        return None
+    rows = torch.empty(q.shape[:3], dtype=torch.float32, device="meta")
+    seed, offset = (torch.empty(n, dtype=torch.uint64, device="meta") for n in ((2,), ()))
+    nothing = torch.empty(0, dtype=q.dtype, device="meta")
+    return like(q), rows, None, None, q.shape[2], k.shape[2], seed, offset, nothing
+
+
+def flash_backward(grad: Tensor, q: Tensor, k: Tensor, v: Tensor, *_: object, **__: object) -> tuple | None:
+    """(dq, dk, dv), laid out as q, k and v are."""
+    return (like(q), like(k), like(v)) if q.is_meta and all(map(_dense, (q, k, v))) else None
+
+
+def embedding(table: Tensor, tokens: Tensor, *_: object) -> Tensor | None:
+    """A row of the table for each token."""
+    return torch.empty((*tokens.shape, table.shape[1]), dtype=table.dtype, device="meta") if table.is_meta else None
+
+
+def embedding_backward(grad: Tensor, tokens: Tensor, rows: int, *_: object) -> Tensor | None:
+    """As the table."""
+    return torch.empty((rows, grad.shape[-1]), dtype=grad.dtype, device="meta") if grad.is_meta else None
+
+
+def mm(left: Tensor, right: Tensor) -> Tensor | None:
+    """left @ right, row by row."""
+    return addmm(left, left, right)
+
+
+def addmm(bias: Tensor, left: Tensor, right: Tensor, **_: float) -> Tensor | None:
     """bias + left @ right, row by row."""
     if not left.is_meta or left.dtype != right.dtype:
         return None
@@ -125,6 +199,16 @@ def dropout(x: Tensor, p: float, train: bool | None) -> tuple | None:
     if not (x.is_meta and train and _in_order(x)):
         return None
     return tuple(torch.empty(x.shape, dtype=dtype, device="meta") for dtype in (x.dtype, torch.bool))
+
+
+def _dense(tensor: Tensor) -> bool:
+    """No gap and no overlap: the strides are those of some order of the dimensions."""
+    expected = 1
+    for stride, size in sorted((st, n) for n, st in zip(tensor.shape, tensor.stride(), strict=True) if n != 1):
+        if stride != expected:
+            return False
+        expected *= size
+    return True
 
 
 def _in_order(tensor: Tensor) -> bool:
@@ -142,6 +226,22 @@ def _in_order(tensor: Tensor) -> bool:
 SHAPES = {
     aten.cat.default: cat,
     aten.addmm.default: addmm,
+    aten.mm.default: mm,
+    aten.embedding.default: embedding,
+    aten.embedding_dense_backward.default: embedding_backward,
+    aten.empty_like.default: like,
+    aten.zeros_like.default: like,
+    aten._scaled_dot_product_flash_attention.default: flash,
+    aten._scaled_dot_product_flash_attention_backward.default: flash_backward,
+    aten._softmax.default: softmax,
+    aten._log_softmax.default: softmax,
+    aten._softmax_backward_data.default: softmax_backward,
+    aten._log_softmax_backward_data.default: softmax_backward,
+    aten.nll_loss_forward.default: nll_loss,
+    aten.nll_loss_backward.default: nll_loss_backward,
+    aten.arange.default: arange,
+    aten.arange.start: arange,
+    aten.arange.start_step: arange,
     aten.native_layer_norm.default: layer_norm,
     aten.native_layer_norm_backward.default: layer_norm_backward,
     aten.native_dropout.default: dropout,

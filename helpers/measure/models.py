@@ -7,6 +7,8 @@ Chapters: training-memory, too-big.
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -145,8 +147,9 @@ def cross_entropy(logits: Tensor, targets: Tensor, reduction: str = "mean") -> T
 
 def angles(tokens: int, head_dim: int, like: Tensor) -> tuple[Tensor, Tensor]:
     """Cosine and sine of the rotary angles, [tokens, 1, head_dim / 2]; one table for all layers."""
-    steps = torch.arange(0, head_dim, 2, device=like.device) / head_dim
-    turns = torch.outer(torch.arange(tokens, device=like.device), BASE**-steps)[:, None]
+    where = {"device": like.device, "dtype": torch.float32}
+    speeds = torch.exp(torch.arange(0, head_dim, 2, **where) * (-math.log(BASE) / head_dim))
+    turns = torch.outer(torch.arange(tokens, **where), speeds)[:, None]
     return turns.cos().to(like.dtype), turns.sin().to(like.dtype)
 
 

@@ -8,7 +8,9 @@ Chapters: training-memory, too-big.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from time import perf_counter
 
@@ -27,7 +29,7 @@ from .tracker import track
 STAGES = ("after forward", "after backward", "after step", "after zero_grad")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Prediction:
     """What a step would need. trace: its events, every block rounded up to 512 bytes; seconds: how long the prediction took."""
 
@@ -52,9 +54,12 @@ class Prediction:
 
     def __str__(self) -> str:
         phase, module = self.where
-        parts = ", ".join(f"{name} {n / 2**30:.2f}" for name, n in self.peak.by_class.items() if n)
+        unit, name = next((u, n) for u, n in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")) if self.peak.nbytes >= u)
+        parts = ", ".join(f"{cls} {n / unit:.2f}" for cls, n in self.peak.by_class.items() if n)
         place = f"{phase}, {module or 'the model itself'} ({self.peak.op})"
-        return f"{self.trace.about['label']}: peak {self.peak.nbytes / 2**30:.2f} GiB in {place}: {parts}"
+        return f"{self.trace.about['label']}: peak {self.peak.nbytes / unit:.2f} {name} in {place}: {parts}"
+
+    __repr__ = __str__
 
 
 def predict_step(
@@ -87,9 +92,22 @@ def predict_step(
     start = perf_counter()
     with without_compiler(), cuda_like(), FastMeta():
         job = Job(setup) if sharding is None else sharding.job(setup)
-        trace = run(job, steps)
+        with _no_collection():
+            trace = run(job, steps)
     nparams = sum(p.numel() for p in job.model.parameters())
     return Prediction(trace.rounded(512), nparams, perf_counter() - start)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Python's cyclic garbage collector waits: what is freed when must not depend on it, and it would walk every event made."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def run(job: Job, steps: int) -> Trace:
@@ -111,6 +129,8 @@ def run(job: Job, steps: int) -> Trace:
 
 
 def _checked(setup: Setup, steps: int) -> Setup:
+    if not isinstance(setup.model, str | Model | nn.Module):
+        raise ValueError(f"model is a Model, the name of one, or an nn.Module, got {setup.model!r}")
     known = {
         "optimizer": (setup.optimizer, types.OPTIMIZERS),
         "precision": (setup.precision, tuple(types.PRECISIONS)),

@@ -1,6 +1,7 @@
 """The shortcuts on meta tensors: torch's own answers, in shape, strides and type, and the same prediction without them."""
 
 import itertools
+from dataclasses import replace
 from unittest import mock
 
 import pytest
@@ -70,6 +71,7 @@ def test_one_operand(op):
 def test_norms_dropout_cat_and_addmm():
     x = torch.empty(2, 3, 8, device="meta", dtype=torch.bfloat16)
     weight = torch.empty(8, device="meta", dtype=torch.bfloat16)
+    target = torch.empty(3, dtype=torch.int64, device="meta")
     statistics = torch.empty(2, 3, 1, device="meta")
     for call in (
         lambda: torch.native_layer_norm(x, [8], weight, weight, 1e-5),
@@ -79,9 +81,38 @@ def test_norms_dropout_cat_and_addmm():
         lambda: torch.cat((x, x), dim=-1),
         lambda: torch.cat((x, x.chunk(2, -1)[0]), dim=-1),
         lambda: torch.cat((x[:1], x)),
+        lambda: torch.log_softmax(x, -1),
+        lambda: torch.softmax(x.transpose(0, 1), 1),
+        lambda: aten._log_softmax_backward_data(x, x, -1, x.dtype),
+        lambda: aten.nll_loss_forward(x[0].float(), target, None, 1, -100),
+        lambda: aten.nll_loss_backward(weight[0], x[0], target, None, 1, -100, weight[0]),
+        lambda: torch.arange(0, 7, 2, device="meta", dtype=torch.float32),
+        lambda: torch.arange(5, device="meta"),
+        lambda: torch.nn.functional.gelu(x, approximate="tanh"),
+        lambda: torch.empty_like(x),
+        lambda: torch.mm(x[0], x[1].t()),
+        lambda: torch.nn.functional.embedding(target, x[0]),
+        lambda: aten.embedding_dense_backward(x[0], target, 11, -1, False),
+        lambda: torch.zeros_like(x.transpose(0, 2), dtype=torch.float32),
+        lambda: torch.empty_like(x.chunk(2, -1)[0]),
+        lambda: torch.empty_like(x.transpose(0, 2), memory_format=torch.contiguous_format),
         lambda: torch.addmm(weight, x.flatten(0, 1), torch.empty(8, 8, device="meta", dtype=torch.bfloat16).t()),
     ):
         plain, fast = alike(call)
+        assert plain == fast
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 2, 1, 3)])
+def test_flash_attention_and_its_backward(order):
+    q, k = (torch.empty([2, n, n, 8], device="meta", dtype=torch.bfloat16).permute(order) for n in (6, 6))
+    forward = aten._scaled_dot_product_flash_attention
+    backward = aten._scaled_dot_product_flash_attention_backward
+    out, rows, *_, seed, offset, _ = forward(q, k, k, 0.0, True, False)
+    for call in (
+        lambda: [t for t in forward(q, k, k, 0.0, True, False) if isinstance(t, torch.Tensor)],
+        lambda: backward(out, q, k, k, out, rows, None, None, 6, 6, 0.0, True, seed, offset),
+    ):
+        plain, fast = alike(lambda call=call: tuple(call()))
         assert plain == fast
 
 
@@ -97,6 +128,4 @@ def test_a_prediction_is_the_same_without_them(name):
 
 
 def _small(shape):
-    from dataclasses import replace
-
     return replace(shape, layers=2)
