@@ -57,7 +57,8 @@ class Occupancy:
         if not self.blocks:
             return f"{self.gpu.name}: a block of {self.threads} threads with {self.registers} registers each does not launch"
         slots = f"{self.warps} of {self.gpu.warps.quantity:.0f} warps ({self.fraction:.0%})"
-        return f"{self.gpu.name}: {self.blocks} blocks, {slots}; first to run out: {' and '.join(self.limiters)}"
+        held = f"{self.blocks} block{'s' * (self.blocks > 1)}"
+        return f"{self.gpu.name}: {held}, {slots}; first to run out: {' and '.join(self.limiters)}"
 
 
 def occupancy(gpu: Accelerator, threads: int, registers: int = 32, shared: int = 0) -> Occupancy:
