@@ -2,8 +2,9 @@
 
     python -m tools.gpu_check [--backend nccl|gloo] [--ranks N] [--out recorded] [--only WORDS]
 
-Prints a table and writes gpu-check.json and, where each rank has a GPU, gpu-bandwidth.json and gpu-trace-*.json. A check that
-fails or hangs is reported, and the next one runs. Ends with 1 when a check failed.
+Prints a table and writes gpu-check.json, gpu-ladder.json, gpu-roofline.json, gpu-memory-*.json and memory/gpu-*.json, and where each
+rank has a GPU, gpu-bandwidth.json and gpu-trace-*.json. A check that fails or hangs is reported, and the next one runs. Ends with 1
+when a check failed.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ import time
 import warnings
 from pathlib import Path
 
+from helpers.measure.record import write_traces
+from helpers.memory import unpack
 from helpers.ranks import recorded
 from helpers.ranks.devices import check_nranks, plan
 from helpers.ranks.gpus import find_gpus
@@ -28,6 +31,7 @@ from tools.gpu.checks import CHECKS, Check
 from tools.gpu.place import ROOT, Place
 
 BUDGET = 570.0  # seconds for everything; checks that would begin later are reported as not run
+BULK = ("record", "traces")  # figures that go into files of their own: by name, data, and packed traces of memory
 WIDTH = max(len(check.name) for check in CHECKS) + 2
 
 
@@ -101,7 +105,7 @@ def run(place: Place, checks: list[Check], module: str = "tools.gpu.checks") -> 
 
 def row(name: str, answer: dict) -> str:
     """One line of the table: the check, its outcome, its figures or the reason."""
-    said = answer.get("why") or ", ".join(_figure(k, v) for k, v in answer.get("figures", {}).items())
+    said = answer.get("why") or ", ".join(_figure(k, v) for k, v in answer.get("figures", {}).items() if k not in BULK)
     return f"{name.ljust(WIDTH)}{answer['outcome'].ljust(9)}{' '.join(said.split())}".rstrip()
 
 
@@ -121,7 +125,14 @@ def write(answers: dict[str, dict], label: str, command: str, out: Path) -> None
     """The measured parts, with machine, versions and date."""
     recorded.FOLDER = out
     traces = answers.get("traces of real runs", {}).pop("figures", {})
+    data, memory = (
+        {k: v for a in answers.values() for k, v in a.get("figures", {}).pop(bulk, {}).items()} for bulk in BULK
+    )
     recorded.record("gpu-check", answers, command, label)
+    for name, found in data.items():
+        recorded.record(f"gpu-{name}", found, command, label)
+    for name, packed in memory.items():
+        write_traces(f"gpu-{name}", [unpack(packed)], command, out / "memory")
     for name, run in traces.items():
         recorded.record(f"gpu-{name}", run, command, label)
     if figures := answers.get("bandwidth", {}).get("figures"):

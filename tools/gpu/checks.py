@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import faults, figures, results, schedules
+from . import faults, figures, memory, prediction, rates, results, schedules
+from .alone import alone
 from .place import Place
 
 
@@ -13,7 +14,7 @@ from .place import Place
 class Check:
     """One check: fn returns its figures, or raises.
 
-    deadline: seconds after which it is stopped. needs: GPUs. nccl: nothing else will do.
+    deadline: seconds after which it is stopped. needs: GPUs. nccl: nothing else will do. cuda: neither will a CPU's memory.
     """
 
     name: str
@@ -21,11 +22,14 @@ class Check:
     deadline: float = 40.0
     needs: int = 0
     nccl: bool = False
+    cuda: bool = False
 
     def skipped(self, place: Place) -> str:
         """Why it does not run here, or ""."""
         if self.nccl and place.backend != "nccl":
             return "needs NCCL"
+        if self.cuda and place.backend != "nccl":
+            return "needs a GPU"
         if place.backend == "nccl" and place.gpus < self.needs:
             return f"needs {self.needs} GPUs"
         return ""
@@ -56,5 +60,15 @@ CHECKS = [
     Check("what a note costs", figures.notes_cost, needs=2),
     Check("bandwidth", figures.bandwidth, 120.0, needs=2),
     Check("traces of real runs", schedules.traces, 60.0, needs=2),
+    Check("memory, operator by operator", alone(memory.op_by_op), 90.0, cuda=True),
+    Check("memory, the article's stages", alone(memory.stages), 90.0),
+    Check("memory, predicted", alone(prediction.predictions), 90.0, cuda=True),
+    Check("the allocator's model", alone(memory.segments), 60.0, cuda=True),
+    Check("its expandable segments", alone(memory.expandable), 60.0, cuda=True),
+    Check("optimizers' peaks", alone(memory.optimizers), 60.0),
+    Check("ladder", alone(rates.steps), 60.0),
+    Check("roofline", alone(rates.roof), 90.0),
+    Check("host and GPU", alone(rates.links), 60.0, cuda=True),
+    Check("GPU to GPU", alone(rates.between), 60.0, needs=2, cuda=True),
     Check("nothing is left", results.nothing_left),
 ]

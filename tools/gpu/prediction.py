@@ -1,0 +1,91 @@
+"""Whole models on the GPU beside predict_step, which has seen no GPU: bytes, and what each operator keeps for backward."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import torch
+
+from helpers.facts import MODELS, Model
+from helpers.measure import precision as types
+from helpers.measure import predict_step, track
+from helpers.measure.models import build
+from helpers.memory import Trace, pack
+
+from .counters import on_cuda
+from .memory import near, settle
+
+LLAMA = replace(
+    MODELS["Llama-2-7B"], name="a small Llama", layers=4, hidden=1024, heads=8, kv_heads=8, ffn=2816, context=2048
+)
+CASES = {"gpt-2": (MODELS["GPT-2"], 4, 1024), "llama": (LLAMA, 2, 2048)}  # shape, sequences, tokens of each
+
+
+def predictions(device: str) -> dict:
+    """bf16, AdamW a parameter at a time, two steps: the peak, what forward keeps, and who keeps it."""
+    assert device == "cuda", "the prediction is of CUDA's operators"
+    found, traces = {}, {}
+    for name, case in CASES.items():
+        real, allocated = step(*case, device)
+        shape, batch, seq = case
+        predicted = predict_step(shape, batch=batch, seq=seq).trace
+        found[name] = agreement(real.rounded(512), predicted)
+        near(f"{name}, the allocator's peak", real.rounded(512).peak.nbytes, allocated)
+        traces[name] = pack(real)
+    return found | {"traces": traces}
+
+
+def step(shape: Model, batch: int, seq: int, device: str, steps: int = 2) -> tuple[Trace, int]:
+    """The trace of real steps, as predict_step takes them, and the most bytes that the allocator had in blocks (0 on a CPU)."""
+    train(shape, batch, seq, device, 1)
+    settle(device)
+    before = on_cuda().allocated if device == "cuda" else 0
+    if device == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+    trace = train(shape, batch, seq, device, steps)
+    return trace, torch.cuda.max_memory_allocated() - before if device == "cuda" else 0
+
+
+def train(shape: Model, batch: int, seq: int, device: str, steps: int) -> Trace:
+    torch.manual_seed(0)
+    model = build(shape, device=device, dtype=torch.bfloat16)
+    optimizer = types.optimizer("adamw", model.parameters(), "bf16")
+    tokens = torch.randint(shape.vocab, (batch, seq), device=device)
+    targets = tokens.roll(-1, 1)
+    with track(model, optimizer, (tokens, targets), devices=(device,)) as watch:
+        watch.register(list(optimizer.masters.values()), "optimizer")
+        watch.label(label=f"{shape.name}, batch {batch}, {seq:,} tokens, bf16, adamw")
+        for _ in range(steps):
+            loss = model(tokens, targets)
+            watch.mark("after forward")
+            loss.backward()
+            del loss
+            optimizer.step()
+            optimizer.zero_grad()
+            watch.mark("after zero_grad")
+    return watch.trace
+
+
+def agreement(real: Trace, predicted: Trace) -> dict:
+    """AssertionError unless peak and activations agree; otherwise who keeps other bytes than was predicted."""
+    kept = [activations(trace) for trace in (real, predicted)]
+    peaks = [trace.peak.nbytes for trace in (real, predicted)]
+    differing = {op: [kept[0][op], kept[1][op]] for op in sorted({*kept[0], *kept[1]}) if kept[0][op] != kept[1][op]}
+    print("kept for backward, real and predicted, where they differ:", differing)
+    near("what forward keeps", sum(kept[1].values()), sum(kept[0].values()))
+    return {
+        "peaks": peaks,
+        "share": near("the peak, predicted", peaks[1], peaks[0]),
+        "operators that differ": differing,
+    }
+
+
+def activations(trace: Trace) -> Counter:
+    """Bytes that each operator keeps for backward, all of the model together, after the last forward."""
+    index = [i for i, name, _ in trace.marks if name == "after forward"][-1]
+    kept: Counter = Counter()
+    for block in trace.alive(index):
+        if block.cls == "activation":
+            kept[block.made.op] += block.nbytes
+    return kept

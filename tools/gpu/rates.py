@@ -1,0 +1,65 @@
+"""How fast this machine moves and multiplies: the ladder, the roof and what stands under it, the links. Each runs alone."""
+
+from __future__ import annotations
+
+from helpers.measure import ladder, machine_roof, pairs, place, transfers
+from helpers.measure.under_roof import DTYPE
+from helpers.units import MIB
+
+SMALL = 512  # side of the matrices on a CPU
+
+
+def steps(device: str) -> dict:
+    """Bandwidth at each working set, both ways together; on a GPU L2 and memory."""
+    found = ladder(device)
+    print(found)
+    assert all(rung.bandwidth > 0 for rung in found.rungs) and found.steps, "the curve has no flat part"
+    assert found.memory <= found.fastest.bandwidth, "memory is faster than every cache"
+    flat = [f"{step.level or '?'} {step.bandwidth / 1e9:.0f} GB/s both ways" for step in found.steps]
+    return {"steps": ", ".join(flat), "record": {"ladder": found.data()}}
+
+
+def roof(device: str) -> dict:
+    """The roof of this machine, and real operations under it."""
+    dtype = DTYPE[device]
+    top = machine_roof(device, dtype)
+    rows = place(device=device, dtype=dtype, roof=top, **({} if device == "cuda" else {"n": SMALL, "seconds": 0.02}))
+    print(top, rows, sep="\n")
+    assert top.flops > 0 and all(row.attained > 0 for row in rows)
+    if device == "cuda":
+        fast = [row.op for row in rows if row.share > 1.5]  # beyond what a cache that the count ignores explains
+        assert not fast, f"above the roof: {', '.join(fast)}"
+    data = {
+        "name": top.name,
+        "dtype": str(dtype).removeprefix("torch."),
+        "flops": top.flops,
+        "bandwidth": top.rate,
+        "ridge": top.ridge,
+        "places": [row._asdict() for row in rows],
+    }
+    said = f"{top.flops / 1e12:.3g} TFLOP/s, {top.rate / 1e9:.0f} GB/s both ways, ridge {top.ridge:.3g} FLOP/B"
+    return {"roof": said, "operations": len(rows), "record": {"roofline": data}}
+
+
+def links(device: str) -> dict:
+    """Host to GPU and back, pinned and pageable."""
+    rows = transfers(device)
+    print(*rows, sep="\n")
+    largest = max(row.nbytes for row in rows)
+    best = {(row.way, row.host): row.bandwidth for row in rows if row.nbytes == largest}
+    assert all(bandwidth > 0 for bandwidth in best.values())
+    said = {f"{way}, {host}": f"{bandwidth / 1e9:.3g} GB/s" for (way, host), bandwidth in best.items()}
+    return {**said, "nbytes": largest, "record": {"transfers": [row._asdict() for row in rows]}}
+
+
+def between(device: str) -> dict:
+    """From every GPU to every other, one way."""
+    found = pairs(256 * MIB)
+    print(found)
+    rates = [rate for row in found.bandwidth for rate in row if rate is not None]
+    assert len(rates) == len(found.names) * (len(found.names) - 1) and min(rates) > 0
+    return {
+        "slowest": f"{min(rates) / 1e9:.3g} GB/s one way",
+        "pairs": len(rates),
+        "record": {"pairs": found._asdict()},
+    }
