@@ -62,8 +62,13 @@ def trace_set(traces: Sequence[Trace], title: str = "") -> dict:
 
 
 def traces_of(found: Mapping) -> list[Trace]:
-    """The traces of such a set."""
-    return [unpack(data) for data in found["ranks"]]
+    """The traces of such a set; those of a recorded one are unpacked once."""
+    return list(_recorded_traces(found["name"])) if found.get("recorded") else [unpack(data) for data in found["ranks"]]
+
+
+@cache
+def _recorded_traces(name: str) -> tuple[Trace, ...]:
+    return tuple(unpack(data) for data in recorded_set(name)["ranks"])
 
 
 def memory_spec(

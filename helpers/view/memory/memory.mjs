@@ -123,7 +123,7 @@ function render({ model, el }) {
   }
 
   function catchUp() {
-    if (ui.opened) return;
+    if (ui.opened || ui.set.ranks) return;
     ui.traces = feed.traces.length ? feed.traces : ui.traces;
     prepared(ui);
     if (ui.following) ui.at = Math.max(0, ui.t.n - 1);
@@ -150,11 +150,10 @@ function render({ model, el }) {
 
   function load() {
     const set = model.get("trace");
-    if (!set || set.error) {
-      if (set?.error) parts.notice.textContent = set.error;
-      return take();
-    }
+    if (set?.error) parts.notice.textContent = set.error;
+    if (!set?.ranks) return take();
     ui.take(set);
+    ui.following = false;
     take();
   }
 

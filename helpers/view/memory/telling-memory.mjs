@@ -33,7 +33,7 @@ export function sentence(t, i, { unit, limit, unclassed }) {
 export function badgeText(t, { machine = "", date = "", fresh = false }) {
   const { torch, device } = t.about;
   const kind = t.source || (fresh ? "live in this kernel" : "");
-  return [kind, machine || (device !== "meta" && device), torch && `torch ${torch}`, date || t.about.date].filter(Boolean).join(" · ");
+  return [kind, machine || (kind.toLowerCase().includes(device) ? "" : device), torch && `torch ${torch}`, date || t.about.date].filter(Boolean).join(" · ");
 }
 
 // Rows for the table twin: marks, the last event of every phase, the peak: [event, what, bytes by class, all]
