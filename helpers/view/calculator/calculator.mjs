@@ -1,13 +1,14 @@
 // The widget `calculator`: what a step or a server needs, term by term, beside a predicted run. Ties the choice and the drawing together.
 import { copy } from "../player/copying.mjs";
 import { h } from "../player/dom.mjs";
-import { nbytesText } from "../player/units.mjs";
+import { twin } from "../player/twin.mjs";
 import { bars } from "./bars-calculator.mjs";
 import { changed, controls, fits } from "./choosing-calculator.mjs";
+import { letters } from "./letters.mjs";
 import { decode, encode, python } from "./link-calculator.mjs";
 import { computed, highest } from "./moments.mjs";
 import { nearest, runOf } from "./runs.mjs";
-import { AT, NOWHERE, ONLY, sentence } from "./says.mjs";
+import { AT, NOWHERE, ONLY, sentence, sized, unitOf } from "./says.mjs";
 import { termList } from "./terms.mjs";
 
 function indexOf(el) {
@@ -17,7 +18,7 @@ function indexOf(el) {
 
 const tool = (label, click) => h("button", { type: "button", class: "bim-tool", click }, label);
 
-function furniture(does, live) {
+function furniture(does, live, key) {
   const [choices, said, stage, heading, list, beside] = ["div", "p", "div", "p", "div", "div"].map((tag) => h(tag));
   said.className = "bim-sentence";
   heading.className = "bim-title";
@@ -26,7 +27,7 @@ function furniture(does, live) {
   const spoken = h("p", { class: "bim-sr", "aria-live": "polite" });
   const notice = h("p", { class: "bim-notice", role: "status" });
   const tools = h("div", { class: "bim-tools" }, !live && tool("Copy link", does.copyLink), tool("Copy as Python", does.copyPython), notice);
-  const root = h("div", { class: "bim-calculator bim-widget" }, h("div", { class: "bim-body" }, choices, said, stage, heading, list, beside, tools, spoken));
+  const root = h("div", { class: "bim-calculator bim-widget" }, h("div", { class: "bim-body" }, choices, said, stage, heading, list, beside, tools, key, spoken));
   return { root, choices, said, stage, heading, list, beside, spoken, notice };
 }
 
@@ -37,7 +38,7 @@ function besideRun(spec, run, top, forms, onChange) {
   const near = !run && nearest(spec, forms);
   const apart = run && Math.abs(top.nbytes / run.peak - 1);
   const said = run
-    ? h("p", {}, h("b", {}, "Predicted run"), ` (meta tensors, CUDA's operators): peak ${nbytesText(run.peak)} ${where}. The formulas are ${apart < 5e-4 ? "within 0.05 %" : `${(100 * apart).toFixed(2)} % apart`}.`)
+    ? h("p", {}, h("b", {}, "Predicted run"), ` (meta tensors, CUDA's operators): peak ${sized(run.peak, unitOf(run.peak))} ${where}. The formulas are ${apart < 5e-4 ? "within 0.05 %" : `${(100 * apart).toFixed(2)} % apart`}.`)
     : h("p", {}, "No predicted run is recorded for this choice. ", near && h("button", { type: "button", class: "bim-tool bim-calc-near", click: () => onChange(near) }, "Show the nearest that is"));
   return [said, h("p", {}, `${ONLY.train} ${NOWHERE}`)];
 }
@@ -55,7 +56,8 @@ function render({ model, el }) {
     },
     copyPython: () => copy(python(ui.spec), "Python", parts.notice),
   };
-  const parts = furniture(does, live);
+  const key = twin("What the letters stand for", () => letters(ui.spec, forms));
+  const parts = furniture(does, live, key.node);
 
   // Something changed: everything is computed again, and a kernel hears of it.
   function take(spec, aloud = true) {
@@ -71,6 +73,7 @@ function render({ model, el }) {
     parts.said.textContent = words;
     if (aloud) parts.spoken.textContent = words;
     draw();
+    key.refresh();
     if (live && JSON.stringify(model.get("spec")) !== JSON.stringify(spec)) {
       model.set("spec", spec);
       model.save_changes();
@@ -82,11 +85,12 @@ function render({ model, el }) {
     const top = highest(moments);
     const shown = moments.find(({ name }) => name === chosen);
     const run = runOf(spec, forms);
+    const unit = unitOf(top.nbytes);
     const focused = parts.stage.contains(document.activeElement);
-    parts.stage.replaceChildren(bars(moments, { capacity: forms.devices[spec.device], device: spec.device, chosen, onChoose: choose }));
+    parts.stage.replaceChildren(bars(moments, { unit, capacity: forms.devices[spec.device], device: spec.device, chosen, onChoose: choose }));
     if (focused) parts.stage.querySelector('[aria-pressed="true"]').focus({ preventScroll: true });
-    parts.heading.textContent = `What stands there ${AT[chosen]}: ${nbytesText(shown.nbytes)}`;
-    parts.list.replaceChildren(...termList(shown.terms, { forms, run: shown === top ? run : undefined, open: ui.open }));
+    parts.heading.textContent = `What stands there ${AT[chosen]}: ${sized(shown.nbytes, unit)}`;
+    parts.list.replaceChildren(...termList(shown.terms, { forms, unit, run: shown === top ? run : undefined, open: ui.open }));
     parts.beside.replaceChildren(...besideRun(spec, run, top, forms, (change) => take(changed(forms, ui.spec, change))));
   }
 

@@ -1,5 +1,14 @@
 // What the calculator says: the sentence, the names of moments and classes, and what neither a formula nor a run of operators has.
-import { nbytesText } from "../player/units.mjs";
+const UNITS = [["TiB", 1024 ** 4], ["GiB", 1024 ** 3], ["MiB", 1024 ** 2], ["KiB", 1024], ["B", 1]];
+
+// One unit for a whole picture, that of its largest number: 108 GiB, 19.3 GiB, 0.49 GiB.
+export const unitOf = (nbytes) => UNITS.find(([, size]) => size <= nbytes) ?? UNITS.at(-1);
+
+export function sized(nbytes, [name, size]) {
+  const value = nbytes / size;
+  if (value > 0 && value < 0.005) return `< 0.01 ${name}`;
+  return `${value >= 99.95 ? Math.round(value).toLocaleString("en-US") : value >= 9.995 ? value.toFixed(1) : value.toFixed(2)} ${name}`;
+}
 
 export const AT = {
   forward: "at the end of forward",
@@ -26,15 +35,16 @@ export const colour = (cls) => `var(--bim-memory-${CLASSES[cls][1]})`;
 const many = (n, one) => `${n.toLocaleString("en-US")} ${one}${n === 1 ? "" : "s"}`;
 
 // "28 GiB more than one H100 has" | "6.2 GiB less than ..."
-export function against(nbytes, capacity, device) {
+export function against(nbytes, capacity, device, unit) {
   const rest = capacity - nbytes;
-  return rest < 0 ? `${nbytesText(-rest)} more than one ${device} has` : `${nbytesText(rest)} less than one ${device} has`;
+  return `${sized(Math.abs(rest), unit)} ${rest < 0 ? "more" : "less"} than one ${device} has`;
 }
 
 // What the reader hears and reads when something changes.
 export function sentence(spec, top, capacity) {
   const what = spec.mode === "serve" ? `serves ${many(spec.batch, "request")} of ${many(spec.seq, "token")}` : `trains on ${many(spec.batch, "sequence")} of ${many(spec.seq, "token")}`;
-  return `${spec.model} ${what}: ${nbytesText(top.nbytes)} ${AT[top.name]}, ${against(top.nbytes, capacity, spec.device)}.`;
+  const unit = unitOf(top.nbytes);
+  return `${spec.model} ${what}: ${sized(top.nbytes, unit)} ${AT[top.name]}, ${against(top.nbytes, capacity, spec.device, unit)}.`;
 }
 
 export const NOWHERE = "In neither: the CUDA context, what a kernel allocates inside itself (cuBLAS and flash attention workspaces), NCCL's buffers, and memory that the caching allocator holds in reserve.";

@@ -1,9 +1,8 @@
 // The terms of one moment, class by class, each a list that opens; beside a class, the predicted run's figure.
 import { h } from "../player/dom.mjs";
 import { row, table } from "../player/twin.mjs";
-import { nbytesText } from "../player/units.mjs";
 import { byClass } from "./bars-calculator.mjs";
-import { CLASSES, colour } from "./says.mjs";
+import { CLASSES, colour, sized } from "./says.mjs";
 
 const swatch = (cls) => h("i", { class: "bim-swatch", style: `background:${colour(cls)}`, "aria-hidden": "true" });
 
@@ -19,30 +18,31 @@ function opened(term, forms) {
   return [h("div", { class: "bim-scroll", tabindex: "0", role: "region", "aria-label": `Operators of ${term.name}` }, listed), source(term.source || term.operators[0]?.source, forms)];
 }
 
-function one(term, forms, open) {
+function one(term, { forms, open, unit }) {
   const body = h("div");
   const node = h("details", { class: "bim-calc-term", open: open.has(term.name), toggle: () => {
     if (node.open) open.add(term.name); else open.delete(term.name);
     body.replaceChildren(...(node.open ? opened(term, forms).filter(Boolean) : []));
-  } }, h("summary", {}, h("span", {}, term.name), h("code", {}, term.formula), h("strong", {}, nbytesText(term.nbytes))), body);
+  } }, h("summary", {}, h("span", {}, term.name), h("code", {}, term.formula), h("strong", {}, sized(term.nbytes, unit))), body);
   return node;
 }
 
 // What the run has of a class, as far as there is a run.
-function beside(cls, nbytes, run) {
+function beside(cls, nbytes, { run, unit }) {
   if (!run) return null;
   const had = run.by_class[cls] ?? 0;
   if (!had) return h("span", { class: "bim-calc-run" }, "the run: none here");
   const apart = Math.abs(had - nbytes) / Math.max(had, nbytes);
-  return h("span", { class: "bim-calc-run" }, `the run: ${nbytesText(had)}${apart > 0.005 ? `, ${(100 * (had / nbytes - 1)).toFixed(1)} %` : ""}`);
+  return h("span", { class: "bim-calc-run" }, `the run: ${sized(had, unit)}${apart > 0.005 ? `, ${(100 * (had / nbytes - 1)).toFixed(1)} %` : ""}`);
 }
 
-// open: the names of the terms that the reader has opened; run: { by_class } or undefined
-export function termList(terms, { forms, run, open }) {
+// open: the names of the terms that the reader has opened; run: { by_class } or undefined; unit: of all figures
+export function termList(terms, shown) {
+  const { run, unit } = shown;
   const groups = byClass(terms).map(([cls, nbytes]) => h("section", {},
-    h("p", { class: "bim-calc-class" }, swatch(cls), h("b", {}, CLASSES[cls][0]), h("strong", {}, nbytesText(nbytes)), beside(cls, nbytes, run)),
-    terms.filter((term) => term.cls === cls).map((term) => one(term, forms, open))));
+    h("p", { class: "bim-calc-class" }, swatch(cls), h("b", {}, CLASSES[cls][0]), h("strong", {}, sized(nbytes, unit)), beside(cls, nbytes, shown)),
+    terms.filter((term) => term.cls === cls).map((term) => one(term, shown))));
   const formulas = new Set(terms.map(({ cls }) => cls));
   const missing = Object.entries(run?.by_class ?? {}).filter(([cls]) => !formulas.has(cls));
-  return [...groups, ...missing.map(([cls, n]) => h("p", { class: "bim-calc-class" }, swatch(cls), h("b", {}, CLASSES[cls][0]), h("span", {}, "no formula here"), h("span", { class: "bim-calc-run" }, `the run: ${nbytesText(n)}`)))];
+  return [...groups, ...missing.map(([cls, n]) => h("p", { class: "bim-calc-class" }, swatch(cls), h("b", {}, CLASSES[cls][0]), h("span", {}, "no formula here"), h("span", { class: "bim-calc-run" }, `the run: ${sized(n, unit)}`)))];
 }
