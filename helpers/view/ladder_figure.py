@@ -13,21 +13,26 @@ import plotly.graph_objects as go
 
 from helpers.units import bandwidth_text, nbytes_text
 
-from .figures import KINDS, _ticks
+from .figures import KINDS
 from .tokens import colour, plotly_template, rank_colour
 
 UNSEEN = {"text": "rung", "font": {"size": 1, "color": "rgba(0,0,0,0)"}}
+MOST = 3  # ticks of a bandwidth, so that a phone shows them level
 ROOM = 1.35  # of the logarithmic span: for the words beside the last point
 STAGES = {"published": "circle", "derived": "circle-open"}
 
 
 class RungMark(NamedTuple):
-    """One rung of a chip. bandwidth: bytes per second; said: what stands beside it; derived: computed, not published."""
+    """One rung of a chip. bandwidth: bytes per second; derived: computed, not published; holds: its capacity, spelled, or ""."""
 
     name: str
     bandwidth: float
-    said: str
     derived: bool = False
+    holds: str = ""
+
+    @property
+    def said(self) -> str:
+        return f"{rate_text(self.bandwidth)}, {self.holds}" if self.holds else rate_text(self.bandwidth)
 
 
 class Climb(NamedTuple):
@@ -51,11 +56,13 @@ def rungs(rows: Sequence[RungMark], title: str) -> go.Figure:
         if found := [row for row in rows if row.derived == (kind == "derived")]:
             figure.add_trace(_marks(kind, found))
     low, high = (math.log10(f(row.bandwidth for row in rows)) for f in (min, max))
-    values = [row.bandwidth for row in rows]
-    figure.update_xaxes(title="bytes per second", type="log", **_ticks(values, 10, rate_text))
-    figure.update_xaxes(range=[low - 0.2, low + max(high - low, 1) * ROOM])
-    names = list(dict.fromkeys(row.name for row in rows))
-    figure.update_yaxes(title=UNSEEN, type="category", categoryorder="array", categoryarray=names[::-1])
+    powers = [10.0**k for k in range(math.ceil(low), math.floor(high) + 1)]
+    at = powers[:: math.ceil(len(powers) / MOST) or 1]
+    figure.update_xaxes(title="bytes per second", type="log", tickvals=at, ticktext=[rate_text(rate) for rate in at])
+    figure.update_xaxes(range=[low - 0.2, low + max(high - low, 1) * ROOM], tickangle=0)
+    names = {row.name: f"{row.name}<br>{row.holds}" if row.holds else row.name for row in rows}
+    figure.update_yaxes(title=UNSEEN, type="category", categoryorder="array", categoryarray=list(names)[::-1])
+    figure.update_yaxes(tickvals=list(names), ticktext=list(names.values()), showgrid=False)
     figure.update_layout(
         height=120 + 44 * len(names), legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"}, margin={"t": 80}
     )
@@ -86,7 +93,7 @@ def _marks(kind: str, rows: Sequence[RungMark]) -> go.Scatter:
         y=[row.name for row in rows],
         mode="markers+text",
         name=kind,
-        text=[f"  {row.said}" for row in rows],
+        text=[f"  {rate_text(row.bandwidth)}" for row in rows],
         textposition="middle right",
         textfont={"size": 12, "color": colour("ink")},
         marker={
@@ -112,10 +119,8 @@ def climbs(curves: Sequence[Climb], title: str, levels: Sequence[tuple[str, floa
     for curve in curves:
         figure.add_trace(_curve(curve, rank_colour(names.index(curve.name))))
     sizes, rates = ([v for curve in curves for v in getattr(curve, part)] for part in ("nbytes", "bandwidth"))
-    figure.update_xaxes(
-        type="log", title="working set", **_ticks([*sizes, *(size for _, size in levels)], 4, nbytes_text)
-    )
-    figure.update_yaxes(type="log", title="bytes per second, reads and writes together", **_span(rates))
+    figure.update_xaxes(type="log", title="working set", tickangle=0, **_sizes([*sizes, *(size for _, size in levels)]))
+    figure.update_yaxes(type="log", title="bytes per second", **_span(rates))
     for name, size in levels:
         figure.add_vline(x=size, line={"color": colour("edge"), "width": 1, "dash": "dot"})
         figure.add_annotation(
@@ -159,6 +164,13 @@ def _curve(curve: Climb, ink: str) -> go.Scatter:
         hovertemplate="%{hovertext}<extra>%{fullData.name}</extra>",
         cliponaxis=False,
     )
+
+
+def _sizes(values: Sequence[float]) -> dict:
+    """A tick every sixth power of two, spelled with its unit."""
+    low, high = (math.log2(f(values)) for f in (min, max))
+    at = [2**k for k in range(math.ceil(low), math.floor(high) + 1) if not k % 6]
+    return {"tickvals": at, "ticktext": [nbytes_text(size) for size in at]}
 
 
 def _span(rates: Sequence[float]) -> dict:

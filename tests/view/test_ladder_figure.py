@@ -11,9 +11,9 @@ from helpers.view.ladder_figure import rate_text
 from helpers.view.show import chart
 
 ROWS = [
-    RungMark("registers", 117e12, "117 TB/s", True),
-    RungMark("memory", 2.039e12, "2.04 TB/s"),
-    RungMark("PCIe", 31.5e9, "31.5 GB/s"),
+    RungMark("registers", 117e12, True, "27 MiB"),
+    RungMark("memory", 2.039e12, False, "80 GiB"),
+    RungMark("PCIe", 31.5e9),
 ]
 CURVE = Climb("one core", "recorded", [4 * KIB, MIB, 64 * MIB], [250e9, 160e9, 40e9], [(4 * KIB, "L1, 250 GB/s")])
 
@@ -28,11 +28,13 @@ def test_rungs_stand_nearest_first_at_their_bandwidth():
     assert list(figure.layout.yaxis.categoryarray) == ["PCIe", "memory", "registers"]  # plotly counts from below
     low, high = figure.layout.xaxis.range
     assert low < math.log10(31.5e9) and high > math.log10(117e12)
+    assert list(figure.layout.yaxis.ticktext) == ["registers<br>27 MiB", "memory<br>80 GiB", "PCIe"]
+    assert list(figure.layout.xaxis.ticktext) == ["100 GB/s", "10 TB/s"]
 
 
 def test_rungs_say_their_numbers_to_those_who_do_not_see():
     html = chart(rungs(ROWS, "Far is slow"), "rungs", "a caption")["text/html"]
-    assert "registers" in html and "117 TB/s" in html
+    assert "registers" in html and "117 TB/s, 27 MiB" in html and "31.5 GB/s" in html
 
 
 def test_a_climb_is_drawn_point_by_point_with_its_words():
@@ -43,6 +45,7 @@ def test_a_climb_is_drawn_point_by_point_with_its_words():
     assert [a.text for a in figure.layout.annotations] == ["L1", "L2"]
     assert [shape.x0 for shape in figure.layout.shapes] == [32 * KIB, MIB]
     assert figure.layout.xaxis.type == figure.layout.yaxis.type == "log"
+    assert list(figure.layout.xaxis.ticktext) == ["4 KiB", "256 KiB", "16 MiB"]
     assert trace.hovertext[0] == "4 KiB: 250 GB/s"
     assert len(json.dumps(json.loads(figure.to_json()))) < 12_000
 
@@ -60,7 +63,7 @@ def test_rates_are_spelled(rate, text):
     assert rate_text(rate) == text
 
 
-@pytest.mark.parametrize("rows", [[], [RungMark("x", 0.0, "")], [RungMark("x", -1.0, "")]])
+@pytest.mark.parametrize("rows", [[], [RungMark("x", 0.0)], [RungMark("x", -1.0)]])
 def test_a_ladder_without_rungs_is_refused(rows):
     with pytest.raises(ValueError, match="each with a bandwidth above 0"):
         rungs(rows, "No")
