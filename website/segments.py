@@ -10,7 +10,7 @@ b = 3 MiB
 del a
 ```
 
-With `:lab:` instead of a program: the widget of that title in the page's own lab.
+Instead of a program: `:lab:`, the widget of that title in the page's own lab, or `:recorded: article-cuda-like`, a recorded trace.
 """
 
 import json
@@ -36,13 +36,15 @@ class SegmentsDirective(WidgetDirective):
     option_spec: ClassVar[dict[str, Any]] = {
         "step": directives.nonnegative_int,
         "lab": directives.flag,
-        **dict.fromkeys(("mode", "limit"), directives.unchanged_required),
+        **dict.fromkeys(("mode", "limit", "recorded"), directives.unchanged_required),
     }
 
     def html(self) -> str:
         if "lab" in self.options:
             return shown(outputs(self.env, PurePosixPath(self.env.docname).name), self.arguments[0])
-        return segments_html(segments_spec("\n".join(self.content), label=self.arguments[0], **self.options))
+        how = {key: self.options[key] for key in ("mode", "limit", "step") if key in self.options}
+        what = self.options.get("recorded") or "\n".join(self.content)
+        return segments_html(segments_spec(what, label=self.arguments[0], **how))
 
 
 def shown(stored: list[dict[str, Any]], label: str) -> str:

@@ -55,5 +55,5 @@ class SegmentsWidget(CourseWidget):
 def segments(
     what: Trace | str, mode: str = "both", limit: int | str | None = None, step: int = 0, label: str = ""
 ) -> SegmentsWidget:
-    """The allocator's model, to be stepped through: `segments("a = 6 MiB; b = 3 MiB; del a")`, or a trace. Options: `segments_spec`."""
+    """The allocator's model, stepped through: of `"a = 6 MiB; del a"`, a trace, or a recorded one's name. Options: `segments_spec`."""
     return SegmentsWidget(what, mode=mode, limit=limit, step=step, label=label)

@@ -11,6 +11,7 @@ from helpers.memory.allocator.programs import WRITTEN
 from helpers.memory.allocator.rules import MIN_BLOCK
 from helpers.memory.trace import CLASSES, Event, Trace
 from helpers.units import MIB, nbytes_text, parse_nbytes
+from helpers.view.memory_spec import names, recorded_set, traces_of
 
 MODES = ("fixed", "expandable", "both")
 EVENTS = 2500  # more do not fit into a page's mount, nor on a screen
@@ -29,10 +30,11 @@ def segments_spec(
 ) -> dict:
     """The widget's state as JSON: {"label", "source", "program", "mode", "step", "limit", "texts", "events", "views"}.
 
-    what: a trace, or a program as `allocator.program` reads it. mode: "fixed" segments, "expandable" ones, or "both" beside each other.
+    what: a trace, the name of a recorded one, or a program as `allocator.program` reads it.
+    mode: "fixed" segments, "expandable" ones, or "both" beside each other.
     limit: what the device has. ValueError on another mode, more than 2,500 events, or a step outside the trace.
     """
-    trace = program(what, label or "a program") if isinstance(what, str) else what
+    trace = _read(what, label)
     if mode not in MODES:
         raise ValueError(f"mode must be one of {', '.join(MODES)}, got {mode!r}")
     if len(trace) > EVENTS:
@@ -46,7 +48,7 @@ def segments_spec(
     return {
         "label": label or str(trace.about.get("label", "a trace")),
         "source": f"model of the allocator; trace {trace.source}",
-        "program": what if isinstance(what, str) else None,
+        "program": what if trace.source == WRITTEN and isinstance(what, str) else None,
         "written": trace.source == WRITTEN,
         "mode": mode,
         "step": step,
@@ -56,6 +58,13 @@ def segments_spec(
         "events": events,
         "views": views,
     }
+
+
+def _read(what: Trace | str, label: str) -> Trace:
+    """The trace that is meant; of a recorded set with several ranks, the first."""
+    if not isinstance(what, str):
+        return what
+    return traces_of(recorded_set(what))[0] if what in names() else program(what, label or "a program")
 
 
 def _event(event: Event, texts: dict[str, int]) -> list:

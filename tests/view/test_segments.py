@@ -43,3 +43,10 @@ def test_segments_are_numbered_in_the_order_of_their_making():
     assert fixed["segments"] == [["large", 12 << 11], ["small", 2 << 11], ["large", 14 << 11]]
     assert grown["segments"][0] == ["large", 20 << 11]
     assert [action[2:3] for action in fixed["actions"]] == [[0], [0], [1], [1], [], [0], [2], [2]]
+
+
+def test_a_recorded_trace_is_shown_by_its_name():
+    spec = segments_spec("article-cuda-like", label="the article")
+    assert spec["program"] is None
+    assert len(spec["events"]) > 1000
+    assert spec["views"][0]["peaks"][1] > spec["views"][1]["peaks"][1] > spec["views"][1]["peaks"][0]
