@@ -61,7 +61,7 @@ WRONG = [
     ("sectors", lambda s, o, n: min(32, right_sectors(s, 0, n)), "4 bytes after the start"),
     ("sectors", lambda s, o, n: len({(o + i * s * n) // 32 for i in range(32)}), "30 bytes after the start"),
     ("sectors", lambda s, o, n: 1 // 0, "ZeroDivisionError"),
-    ("padding", lambda width: right_padding(width) + 2, "so are 1"),
+    ("padding", lambda width: right_padding(width) + 2, "so are 0"),
     ("padding", lambda width: 1, "still takes 2 passes"),
     ("padding", lambda width: 0, "still takes 2 passes"),
     ("padding", lambda width: 33 - width, "a padding is 0 or more|so are"),
