@@ -114,7 +114,7 @@ def write_notebook(path: Path, total: int, rate: int) -> None:
 
 def opened(page: Page, address: str) -> None:
     """Once the server answers, the notebook is on show and every cell is run."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 90
     while True:
         try:
             page.goto(address)
@@ -124,9 +124,17 @@ def opened(page: Page, address: str) -> None:
                 raise
             time.sleep(0.5)
     page.locator(".jp-Notebook .jp-Cell").first.wait_for(timeout=60_000)
-    page.locator('[data-status="idle"]').first.wait_for(timeout=60_000)  # the kernel's sign in the toolbar
-    page.get_by_text("Run", exact=True).first.click()
-    page.get_by_text("Run All Cells", exact=True).click()
+    while time.monotonic() < deadline and not begun(page):  # a press before the kernel is there is lost
+        page.keyboard.press("Escape")
+        page.get_by_text("Run", exact=True).first.click()
+        page.get_by_text("Run All Cells", exact=True).click()
+        page.wait_for_timeout(3000)
+
+
+def begun(page: Page) -> bool:
+    """Whether a cell runs or has run."""
+    prompts = page.locator(".jp-CodeCell .jp-InputArea-prompt").all_inner_texts()
+    return any(prompt.strip("[]: \n") for prompt in prompts)
 
 
 def measure(rate: int = 800, total: int = 3710) -> Seen:

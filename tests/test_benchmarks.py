@@ -8,7 +8,19 @@ import sys
 import psutil
 import pytest
 
-from benchmarks import algorithms, emulator, faults, matrix, notes, peers, ranks, samples, schedules, sessions
+from benchmarks import (
+    algorithms,
+    emulator,
+    faults,
+    live_memory,
+    matrix,
+    notes,
+    peers,
+    ranks,
+    samples,
+    schedules,
+    sessions,
+)
 from benchmarks.launchers import CELLS, OURS, PEERS, SPAWN, Launcher
 from benchmarks.notebook import MARK, CellFailed
 from helpers.collectives import CATALOGUE
@@ -39,6 +51,8 @@ def test_a_median_stands_between_the_bounds_that_hold_it_in_95_cases_of_100():
         (faults.main, {"rounds": 0}, "rounds must be at least 1, got 0"),
         (algorithms.main, {"collective": "all"}, "collective is one of all_reduce, .*, got 'all'"),
         (algorithms.main, {"reps": 0}, "reps must be at least 1, got 0"),
+        (live_memory.main, {"rate": 0}, "rate must be at least 1, got 0"),
+        (live_memory.main, {"rounds": 0}, "rounds must be at least 1, got 0"),
         (faults.main, {"only": "deaths,births"}, "--only takes deaths, .*leaks, got 'births'"),
     ],
 )

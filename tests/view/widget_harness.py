@@ -19,7 +19,9 @@ const BytesInMotion = { define: (kind, widget) => { BytesInMotion.widget = widge
 function makeModel(state) {
   const hearers = {};
   return {
-    saved: 0,
+    saved: 0, sent: [],
+    send(message) { this.sent.push(message); },
+    hear(message) { (hearers["msg:custom"] ?? []).forEach((f) => f(message)); },
     get: (key) => state[key],
     set(key, value) { state[key] = value; (hearers["change:" + key] ?? []).forEach((f) => f()); },
     on: (event, f) => { (hearers[event] ??= []).push(f); },

@@ -7,16 +7,17 @@ import { transportBar } from "./bar.mjs";
 import { layerText } from "./bars.mjs";
 import { byLayer } from "./parts.mjs";
 import { onTheme } from "./colours.mjs";
-import { draw, layerUnder, eventUnder } from "./easel-memory.mjs";
+import { draw } from "./easel-memory.mjs";
 import { listing } from "./list.mjs";
 import { mover } from "./moment.mjs";
 import { rankTable } from "./others.mjs";
+import { pointers } from "./pointers.mjs";
 import { receiver } from "./receive.mjs";
 import { prepared, shape } from "./scope.mjs";
 import { openSnapshot } from "./snapshot.mjs";
-import { controlsOf, furniture, keysOf, listPick } from "./stage.mjs";
+import { controlsOf, fill, furniture, keysOf } from "./stage.mjs";
 import { CLASSES, composition } from "./store.mjs";
-import { badgeText, momentRows, NOUNS, sentence } from "./telling-memory.mjs";
+import { dress, momentRows, NOUNS, sentence } from "./telling-memory.mjs";
 
 const LISTED_EVERY = 250; // milliseconds between two lists while events arrive
 
@@ -80,8 +81,7 @@ function render({ model, el }) {
     ui.at = Math.min(Math.max(asked.at ?? (ui.following ? ui.t.n - 1 : ui.t.peak), 0), Math.max(0, ui.t.n - 1));
     ui.asked = {};
     parts.title.textContent = ui.opened || ui.set.title || ui.t.about.label || ui.set.label || "Memory over time";
-    parts.badge.textContent = badgeText(ui.t, { machine: ui.set.machine, date: ui.opened ? "" : ui.set.date, fresh: Boolean(feed) });
-    parts.badge.className = `bim-mt-badge ${ui.t.source.startsWith("predicted") ? "bim-mt-predicted" : ""} ${ui.set.recorded && !ui.opened ? "bim-mt-recorded" : ""}`;
+    dress(parts.badge, ui, Boolean(feed));
     parts.controls.replaceChildren(...controlsOf(ui, does));
     parts.controls.hidden = !parts.controls.childNodes.length;
     parts.barPanel.hidden = !ui.layered;
@@ -116,7 +116,9 @@ function render({ model, el }) {
     parts.sentence.textContent = words;
     parts.keys.replaceChildren(...keysOf(t.n ? composition(t, at) : CLASSES.map(() => 0), ui.used, t.total[at] ?? 0, unit, ui.unclassed));
     if (ui.layered) parts.barText.textContent = layerText("", byLayer(t, at, ui.rows).get(""), unit);
-    if (ui.traces.length > 1) parts.keys.append(rankTable(ui.traces, ui.axis, ui.axis.place(at), unit));
+    if (ui.traces.length > 1) parts.ranks.replaceChildren(rankTable(ui.traces, ui.axis, ui.axis.place(at), unit));
+    parts.ranks.hidden = ui.traces.length < 2;
+    parts.bars.setAttribute("aria-label", `Bytes by layer, stacked by class, after event ${at + 1}; the same as a table under The numbers`);
     bar.show(ui.axis, at, move.playing(), words, Boolean(feed) && !ui.following && !feed.over);
     if (move.playing() || (feed && performance.now() - listed < LISTED_EVERY)) return;
     if (feed) list();
@@ -132,11 +134,7 @@ function render({ model, el }) {
   function list() {
     listed = performance.now();
     if (!ui.t.n || move.playing()) return;
-    const made = listing(ui.t, ui.at, ui.list, ui);
-    parts.listBody.replaceChildren(made.table);
-    parts.listTold.textContent = made.told;
-    parts.more.hidden = !made.rest;
-    parts.listHead.querySelector(".bim-mt-listing").replaceChildren(listPick(made.single ? "blocks" : "groups", does.listMode));
+    fill(parts, listing(ui.t, ui.at, ui.list, ui), does.listMode);
     numbers.refresh();
   }
 
@@ -171,17 +169,7 @@ function render({ model, el }) {
     else take();
   }
 
-  const point = (event, aloud) => { const i = eventUnder(parts.picture, ui, event); if (i >= 0) stand(i, aloud); };
-  parts.picture.addEventListener("pointerdown", (event) => { point(event, true); parts.picture.setPointerCapture(event.pointerId); });
-  parts.picture.addEventListener("pointermove", (event) => { if (event.buttons & 1) point(event, true); });
-  parts.bars.addEventListener("pointermove", (event) => {
-    const name = layerUnder(parts.bars, ui, event);
-    if (name !== undefined) parts.barText.textContent = layerText(name, byLayer(ui.t, ui.at, ui.rows).get(name), ui.unit);
-  });
-  for (const kind of ["dragover", "drop"]) parts.root.addEventListener(kind, (event) => {
-    event.preventDefault();
-    if (kind === "drop" && event.dataTransfer.files[0]) does.open(event.dataTransfer.files[0]);
-  });
+  pointers(parts, ui, (i) => stand(i, true), does.open);
   listen(parts.stage, does);
   el.append(parts.root);
   parts.root.memory = { tick: move.tick, ui, feed, frames: () => frames }; // tests drive time, benchmarks count

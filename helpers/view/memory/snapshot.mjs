@@ -34,7 +34,7 @@ function before(segments, entries) {
   return found;
 }
 
-export function history(segments, entries, device) {
+export function historyOf(segments, entries, device) {
   const t = emptyTrace({ source: "measured (CUDA allocator)", about: { label: `snapshot, GPU ${device}`, classes: false } });
   const here = new Map(); // address -> [block, the line that made it]
   const start = entries[0].time_us ?? 0;
@@ -75,7 +75,7 @@ export function openSnapshot(bytes) {
     const segments = data.segments.filter((segment) => (segment.device ?? 0) === device);
     if (![...entries, ...segments].every(isRow)) throw new Error("a snapshot's entries are dicts");
     try {
-      return [history(segments, entries, device)];
+      return [historyOf(segments, entries, device)];
     } catch (error) {
       throw new Error(`this is no memory snapshot of torch (${error.message})`);
     }

@@ -17,6 +17,7 @@ export function furniture(does, { live, bar, numbers }) {
   const picture = h("canvas", { class: "bim-mt-picture", role: "img" });
   const keys = h("ol", { class: "bim-mt-keys", "aria-label": "Bytes by class at this moment" });
   const stage = h("div", { class: "bim-mt-stage", tabindex: "0", role: "group", "aria-label": "Memory over time: Space plays, arrow keys step, Home and End jump" }, picture);
+  const ranks = h("div", { class: "bim-scroll bim-mt-ranks", tabindex: "0", role: "region", "aria-label": "Every rank at this moment" });
   const sentence = h("p", { class: "bim-sentence" });
   const bars = h("canvas", { class: "bim-mt-bars", role: "img" });
   const barText = h("p", { class: "bim-mt-note" });
@@ -32,8 +33,8 @@ export function furniture(does, { live, bar, numbers }) {
   const tools = h("div", { class: "bim-tools" }, !live && tool("Copy link", does.copyLink), tool("Copy as Python", does.copyPython), tool("Open a PyTorch snapshot", () => file.click()), back, file, notice);
   const said = h("p", { class: "bim-sr", "aria-live": "polite" });
   const root = h("div", { class: "bim-mt bim-widget" }, h("div", { class: "bim-body" },
-    h("div", { class: "bim-mt-heading" }, title, badge), controls, h("div", { class: "bim-mt-beside" }, stage, keys), bar, sentence, barPanel, list, tools, numbers, said));
-  return { root, title, badge, controls, picture, keys, stage, sentence, bars, barText, barPanel, listHead, listTold, listBody, search, more, list, notice, back, said };
+    h("div", { class: "bim-mt-heading" }, title, badge), controls, h("div", { class: "bim-mt-beside" }, stage, keys, ranks), bar, sentence, barPanel, list, tools, numbers, said));
+  return { root, title, badge, controls, picture, keys, ranks, stage, sentence, bars, barText, barPanel, listHead, listTold, listBody, search, more, list, notice, back, said };
 }
 
 // "Memory of [Llama-2-7B] on [rank 0], [everything], by [event]": only what can be chosen.
@@ -48,7 +49,15 @@ export function controlsOf(ui, does) {
   return parts.length ? ["Memory ", parts.flatMap((part, p) => [p ? ", " : "", ...part])].flat() : [];
 }
 
-export const listPick = (mode, change) => pick("Rows", [["groups", "grouped"], ["blocks", "block by block"]], mode, change);
+// The list's table, how it is grouped, and what it adds up to.
+export function fill({ listBody, listTold, listHead, more }, { table, told, rest, single }, change) {
+  listBody.replaceChildren(table);
+  listTold.textContent = told;
+  more.hidden = !rest;
+  const rows = pick("Rows", [["groups", "grouped"], ["blocks", "block by block"]], single ? "blocks" : "groups", change);
+  const place = listHead.querySelector(".bim-mt-listing");
+  if (place.firstChild?.value !== rows.value) place.replaceChildren(rows); // what is focused stays
+}
 
 // A key per class in the order of the stack, top first, with what it holds here.
 export function keysOf(bytes, used, total, unit, unclassed) {

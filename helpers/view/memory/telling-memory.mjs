@@ -30,10 +30,17 @@ export function sentence(t, i, { unit, limit, unclassed }) {
 }
 
 // What it is, on what, when: never a picture without.
-export function badgeText(t, { machine = "", date = "", fresh = false }) {
+function badgeText(t, { machine = "", date = "", fresh = false }) {
   const { torch, device } = t.about;
   const kind = t.source || (fresh ? "live in this kernel" : "");
   return [kind, machine || (kind.toLowerCase().includes(device) ? "" : device), torch && `torch ${torch}`, date || t.about.date].filter(Boolean).join(" · ");
+}
+
+// A prediction's badge is dashed, a recorded measurement's has a dot.
+export function dress(badge, { t, set, opened }, fresh) {
+  badge.textContent = badgeText(t, { machine: opened ? "" : set.machine, date: opened ? "" : set.date, fresh });
+  badge.classList.toggle("bim-mt-predicted", t.source.startsWith("predicted"));
+  badge.classList.toggle("bim-mt-recorded", Boolean(set.recorded && !opened));
 }
 
 // Rows for the table twin: marks, the last event of every phase, the peak: [event, what, bytes by class, all]

@@ -1,0 +1,380 @@
+"""The memory widget in Chromium, alone on a page from a file: every control pressed, by mouse and by keyboard; snapshots; live batches."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+import time
+from queue import SimpleQueue
+
+import pytest
+import widget_harness
+from memory_traces import step_trace
+from playwright.sync_api import Page, expect
+from snapshots import HOSTILE
+
+from helpers.memory.snapshot import read
+from helpers.view.memory_feed import Sender
+from helpers.view.memory_spec import memory_spec, recorded_set, trace_set, traces_of
+from helpers.view.memory_text import amount
+
+STEP = step_trace(6, 4)
+BACKLOG = 2.0  # seconds: a guard, far above what benchmarks/live_memory.py prints
+
+
+@pytest.fixture
+def open_memory(open_alone, tmp_path):
+    """open_memory(traces, theme=, width=, ...) -> a page with one widget whose clock only `tick` moves; errors fail the test."""
+
+    def open_(
+        traces=(STEP,), theme="light", width=1280, motion="no-preference", hash_="", found=None, stream=False, **spec
+    ):
+        found = found or (trace_set(list(traces)) if traces else {})
+        state = {"spec": memory_spec(**spec), "trace": found, "live": stream, "stream": stream}
+        address = widget_harness.write(tmp_path / "memory.html", "memory", [state], theme)
+        return open_alone(f"{address}?manual{hash_}", width, motion)
+
+    return open_
+
+
+def state(page: Page, expression: str) -> object:
+    return page.evaluate(f"(() => {{ const m = document.querySelector('.bim-mt').memory; return {expression}; }})()")
+
+
+def press(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def sentence(page: Page) -> str:
+    return page.locator(".bim-sentence").inner_text()
+
+
+def said(page: Page) -> str:
+    return page.locator("[aria-live=polite]").inner_text()
+
+
+def keys(page: Page) -> dict[str, str]:
+    rows = page.locator(".bim-mt-keys > li").all_inner_texts()
+    return dict(row.split("\n") for row in rows)
+
+
+def total(page: Page) -> list[str]:
+    return [cell.strip() for cell in page.locator(".bim-alive tfoot tr").inner_text().split("\t")]
+
+
+def pixels(page: Page) -> dict[str, int]:
+    """How many pixels of the picture have each class's colour."""
+    return page.evaluate(
+        """() => {
+        const canvas = document.querySelector(".bim-mt-picture"), root = document.querySelector(".bim-mt"), style = getComputedStyle(root);
+        const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data, found = {};
+        for (const name of ["parameters", "gradients", "optimizer", "input", "activations", "temporary"]) {
+          const hex = style.getPropertyValue(`--bim-memory-${name}`).trim(), want = [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
+          found[name] = 0;
+          for (let p = 0; p < data.length; p += 4) if (want.every((value, i) => data[p + i] === value)) found[name] += 1;
+        }
+        return found;
+      }"""
+    )
+
+
+def test_the_first_frame_stands_at_the_peak_and_is_silent(open_memory):
+    page = open_memory()
+    peak = STEP.peak
+    assert state(page, "m.ui.at") == peak.index
+    assert sentence(page).startswith(f"Event {peak.index + 1:,} of {len(STEP):,}")
+    assert sentence(page).endswith("alive: the peak.")
+    assert said(page) == ""
+    shown = keys(page)
+    assert shown["in all, MiB"] == amount(peak.nbytes, "MiB")
+    assert shown["activation"] == amount(peak.by_class["activation"], "MiB")
+    assert page.locator(".bim-mt-badge").inner_text() == "tracked (CPU tensors) · torch 2.13.0"
+    assert all(count > 50 for name, count in pixels(page).items() if name not in ("input", "temporary"))
+
+
+def test_keys_and_buttons_step_and_say_so(open_memory):
+    page = open_memory()
+    last = len(STEP) - 1
+    for name, at in [
+        ("First event", 0),
+        ("Event forward", 1),
+        ("Event forward", 2),
+        ("Event back", 1),
+        ("Last event", last),
+        ("To the peak", STEP.peak.index),
+    ]:
+        press(page, name)
+        assert state(page, "m.ui.at") == at
+        assert said(page) == sentence(page)
+        assert keys(page)["in all, MiB"] == amount(int(STEP.total[at]), "MiB")
+        assert total(page)[-1] == amount(int(STEP.total[at]), "MiB")
+    page.locator(".bim-mt-stage").focus()
+    for key, at in [("Home", 0), ("ArrowRight", 1), ("End", last), ("ArrowLeft", last - 1)]:
+        page.keyboard.press(key)
+        assert state(page, "m.ui.at") == at
+    page.get_by_role("slider", name="Event").fill("40")
+    assert state(page, "m.ui.at") == 40
+    assert page.get_by_role("slider", name="Event").get_attribute("aria-valuetext") == sentence(page)
+
+
+def test_it_never_starts_by_itself_and_plays_from_the_start(open_memory):
+    page = open_memory()
+    state(page, "m.tick(5000)")
+    assert state(page, "m.ui.at") == STEP.peak.index
+    press(page, "Play")
+    state(page, "m.tick(3000)")
+    at = state(page, "m.ui.at")
+    assert at == pytest.approx(len(STEP) / 4, abs=2)  # everything in twelve seconds
+    page.get_by_role("combobox", name="Speed").select_option("4")
+    state(page, "m.tick(1000)")
+    assert state(page, "m.ui.at") == pytest.approx(len(STEP) * 7 / 12, abs=2)
+    assert said(page) == ""
+    page.locator(".bim-mt-stage").press(" ")
+    assert said(page) == sentence(page)
+    stopped = state(page, "m.ui.at")
+    state(page, "m.tick(1000)")
+    assert state(page, "m.ui.at") == stopped
+    press(page, "Play")
+    state(page, "m.tick(12000)")
+    assert state(page, "m.ui.at") == len(STEP) - 1
+    assert page.get_by_role("button", name="Play", exact=True).count() == 1
+
+
+def test_reduced_motion_jumps(open_memory):
+    page = open_memory(motion="reduce")
+    press(page, "Play")
+    assert state(page, "m.ui.at") == len(STEP) - 1
+
+
+def test_a_click_freezes_a_time_whose_list_sums_to_the_curve(open_memory):
+    page = open_memory()
+    box = page.locator(".bim-mt-picture").bounding_box()
+    for share in (0.2, 0.5, 0.9):
+        page.mouse.click(box["x"] + 52 + share * (box["width"] - 62), box["y"] + 150)
+        at = state(page, "m.ui.at")
+        assert at == pytest.approx(share * len(STEP), abs=2)
+        nbytes = int(STEP.total[at])
+        assert total(page)[-2:] == [f"{nbytes:,}", amount(nbytes, "MiB")]
+        cells = page.locator(".bim-alive tbody tr td:nth-child(5)").all_inner_texts()
+        assert sum(int(cell.replace(",", "")) for cell in cells) == nbytes
+        assert said(page) == sentence(page)
+
+
+def test_blocks_one_by_one_and_only_those_of_a_name(open_memory):
+    page = open_memory([step_trace(12, 30)])
+    whole = total(page)
+    page.get_by_role("combobox", name="Rows").select_option("blocks")
+    assert page.locator(".bim-alive tbody tr").count() == 200
+    press(page, "Show more")
+    assert page.locator(".bim-alive tbody tr").count() == int(whole[3].replace(",", ""))
+    assert total(page)[-1] == whole[-1]
+    page.get_by_role("searchbox").fill("layers.11 activation")
+    rows = page.locator(".bim-alive tbody tr").all_inner_texts()
+    assert rows and all("layers.11" in row and "activation" in row for row in rows)
+    assert "blocks of" in page.locator(".bim-tools .bim-mt-note").inner_text()
+
+
+def test_a_part_and_the_axis_in_seconds(open_memory):
+    page = open_memory()
+    page.get_by_role("combobox", name="Part").select_option(label="backward 2")
+    first = next(i for i, e in enumerate(STEP.events) if e.phase == "backward" and i > STEP.peak.index - 3)
+    assert state(page, "m.ui.at") == first
+    press(page, "Last event")
+    assert STEP.events[state(page, "m.ui.at")].phase == "backward"
+    press(page, "First event")
+    assert state(page, "m.ui.at") == first
+    page.get_by_role("combobox", name="Axis").select_option("seconds")
+    assert state(page, "m.ui.axis.mode") == "seconds"
+    press(page, "To the peak")
+    assert state(page, "m.ui.at") == STEP.peak.index
+
+
+def test_a_trace_without_times_has_only_events(open_memory):
+    page = open_memory([step_trace(2, 2, tick=0, source="predicted (meta)")])
+    assert page.get_by_role("combobox", name="Axis").count() == 0
+    assert "bim-mt-predicted" in page.locator(".bim-mt-badge").get_attribute("class")
+
+
+def test_several_ranks_on_one_clock(open_memory):
+    ranks = [step_trace(4, 4, unit=2**20 * (rank + 1)) for rank in range(3)]
+    page = open_memory(ranks)
+    page.get_by_role("combobox", name="Rank", exact=True).select_option("2")
+    assert state(page, "m.ui.at") == ranks[2].peak.index
+    rows = page.locator(".bim-mt-ranks tbody tr").all_inner_texts()
+    assert [row.split("\t")[:3] for row in rows] == [
+        [
+            f"rank {rank}",
+            *[
+                f"{amount(int(ranks[rank].total[ranks[2].peak.index]), 'MiB')} MiB",
+                f"{amount(ranks[rank].peak.nbytes, 'MiB')} MiB",
+            ],
+        ]
+        for rank in range(3)
+    ]
+
+
+def test_over_the_limit_is_said(open_memory):
+    limit = STEP.peak.nbytes - 2**20
+    page = open_memory(limit=limit)
+    assert "1.00 MiB more than the limit" in sentence(page)
+    press(page, "First event")
+    assert "limit" not in sentence(page)
+
+
+def test_the_layers_are_told_under_the_pointer(open_memory):
+    page = open_memory()
+    assert (
+        page.locator(".bim-mt-panel .bim-mt-note").first.inner_text() == "Made outside of all modules: 0.50 MiB, input."
+    )
+    box = page.locator(".bim-mt-bars").bounding_box()
+    page.mouse.move(box["x"] + box["width"] - 30, box["y"] + 60)
+    assert page.locator(".bim-mt-panel .bim-mt-note").first.inner_text().startswith("layers.5 holds ")
+
+
+def test_the_numbers_as_a_table(open_memory):
+    page = open_memory()
+    page.get_by_text("The numbers").click()
+    rows = page.locator("details table").first.locator("tbody tr").all_inner_texts()
+    marks = [row.split("\t") for row in rows if row.startswith("after forward")]
+    wanted = [[f"{i + 1:,}", amount(n, "MiB")] for i, name, n in STEP.marks if name.startswith("after forward")]
+    assert [[row[1], row[-1]] for row in marks] == wanted
+    assert page.locator("details table").nth(1).locator("tbody tr").count() == 7
+
+
+def test_a_link_brings_the_whole_state_back(open_memory):
+    page = open_memory()
+    page.get_by_role("combobox", name="Axis").select_option("seconds")
+    page.get_by_role("slider", name="Event").fill("17")
+    press(page, "Copy link")
+    expect(page.get_by_role("status")).to_have_text("Link copied.")
+    link = page.evaluate("navigator.clipboard.readText()")
+    page.goto("about:blank")
+    page.goto(link)
+    assert state(page, "[m.ui.at, m.ui.axis.mode]") == [17, "seconds"]
+
+
+@pytest.mark.parametrize(
+    "hash_", ["#memory-0--x", "#memory-0--at-999999--part-99", "#memory-9--at-1", "#memory-0--rank-7"]
+)
+def test_a_bad_link_breaks_nothing(open_memory, hash_):
+    page = open_memory(hash_=hash_)
+    assert keys(page)["in all, MiB"]
+
+
+def test_python_of_what_is_on_show(open_memory):
+    page = open_memory((), found=recorded_set("article-cpu"), shown=["article-cpu"], limit=2**31)
+    press(page, "Event back")
+    press(page, "Copy as Python")
+    expect(page.get_by_role("status")).to_have_text("Python copied.")
+    names: dict = {}
+    exec(page.evaluate("navigator.clipboard.readText()").replace("\nmemory(", "\nmade = memory("), names)
+    assert (names["made"].spec["at"], names["made"].spec["limit"]) == (state(page, "m.ui.at"), 2**31)
+
+
+SNAPSHOT = {
+    "segments": [{"device": 0, "address": 4096, "total_size": 2**21, "segment_type": "small", "blocks": [
+        {"address": 4096, "size": 512, "requested_size": 500, "state": "active_allocated"}]}],
+    "device_traces": [[
+        {"action": "segment_alloc", "addr": 4096, "size": 2**21, "time_us": 5, "frames": []},
+        {"action": "alloc", "addr": 8192, "size": 2**20, "time_us": 9, "frames": [{"filename": "/x/train.py", "line": 3, "name": "step"}]},
+    ]],
+}  # fmt: skip
+
+
+def test_a_snapshot_of_pytorch_is_opened_and_left(open_memory, tmp_path):
+    page = open_memory()
+    path = tmp_path / "mine.pickle"
+    path.write_bytes(pickle.dumps(SNAPSHOT))
+    page.locator("input[type=file]").set_input_files(path)
+    expect(page.locator(".bim-mt-heading strong")).to_have_text("mine.pickle")
+    trace = read(SNAPSHOT).trace(0)
+    assert page.locator(".bim-mt-badge").inner_text() == "measured (CUDA allocator)"
+    assert keys(page) == {
+        "allocated": amount(trace.peak.nbytes, "MiB"),
+        "in all, MiB": amount(trace.peak.nbytes, "MiB"),
+    }
+    assert "step train.py:3" in page.locator(".bim-alive").inner_text()
+    press(page, "Back to the course's trace")
+    assert keys(page)["in all, MiB"] == amount(STEP.peak.nbytes, "MiB")
+
+
+def test_a_file_that_would_run_something_is_refused_by_name(open_memory, tmp_path):
+    page = open_memory()
+    path = tmp_path / "bad.pickle"
+    path.write_bytes(HOSTILE[2])
+    page.locator("input[type=file]").set_input_files(path)
+    expect(page.get_by_role("status")).to_contain_text("bad.pickle cannot be opened: byte ")
+    assert "only plain data is read" in page.get_by_role("status").inner_text()
+    assert keys(page)["in all, MiB"] == amount(STEP.peak.nbytes, "MiB")
+
+
+def test_live_events_lose_nothing_and_leave_no_backlog(open_memory):
+    """The recorded step of the article at 1,000 events a second, batches as a kernel sends them."""
+    trace = traces_of(recorded_set("article-cpu"))[0]
+    page, queue, ended = open_memory((), stream=True), SimpleQueue(), []
+    sender = Sender(queue.put)
+
+    def feed() -> None:
+        start = time.monotonic()
+        for n, event in enumerate(trace.events):
+            sender.take(event, 0)
+            time.sleep(max(0.0, start + (n + 1) / 1000 - time.monotonic()))
+        sender.flush()
+        ended.append(time.monotonic())
+        queue.put({"over": True})
+
+    thread = threading.Thread(target=feed)
+    thread.start()
+    message = {}
+    while "over" not in message:
+        message = queue.get(timeout=30)
+        page.evaluate("message => models[0].hear(message)", message)
+    page.wait_for_function(f"document.querySelector('.bim-mt').memory.ui.t.n === {len(trace)}")
+    assert time.monotonic() - ended[0] < BACKLOG
+    thread.join()
+    assert state(page, "[m.feed.received, m.feed.asked, m.feed.over]") == [len(trace), 0, True]
+    assert state(page, "m.ui.t.total") == trace.total.tolist()
+    assert 5 < state(page, "m.frames()") < len(trace) / 2  # drawn at the screen's pace, not at the events'
+    assert page.evaluate("models[0].sent") == [{"ask": "all"}]
+
+
+def test_a_gap_is_asked_for(open_memory):
+    page, told = open_memory((), stream=True), []
+    sender = Sender(told.append)
+    for start in (0, 20, 40):
+        sender.take(STEP.events[start : start + 20], 0)
+        sender.flush()
+    for message in (told[0], told[2]):
+        page.evaluate("message => models[0].hear(message)", message)
+    assert page.evaluate("models[0].sent.at(-1)") == {"ask": {"rank": 0, "from": 20, "named": len(told[0]["what"])}}
+    assert state(page, "m.feed.received") == 20
+    sender.answer(page.evaluate("models[0].sent.at(-1).ask"))
+    page.evaluate("message => models[0].hear(message)", told[3])
+    assert state(page, "m.feed.received") == 60
+    expect(page.locator(".bim-mt-sum strong")).to_have_text(amount(int(STEP.total[59]), "MiB"))
+    page.get_by_role("slider", name="Event").fill("7")  # the reader looks back while events arrive
+    press(page, "Follow")
+    expect(page.locator(".bim-sentence")).to_contain_text("Event 60 of 60")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [375, 1280])
+def test_nothing_overflows_and_axe_is_content(open_memory, theme, width):
+    ranks = [step_trace(12, 6, unit=2**24 * (rank + 1)) for rank in range(2)]
+    page = open_memory(ranks, theme, width, limit=2**31)
+    page.get_by_text("The numbers").click()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    small = page.eval_on_selector_all(
+        "button, select, input:not(.bim-sr)",
+        "all => all.filter((e) => e.offsetParent && e.getBoundingClientRect().height < 24).map((e) => e.outerHTML)",
+    )
+    assert small == []
+    assert widget_harness.violations(page) == []
+
+
+def test_the_theme_repaints_the_picture(open_memory):
+    page = open_memory()
+    light = page.evaluate("document.querySelector('.bim-mt-picture').toDataURL()")
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    page.wait_for_function("was => document.querySelector('.bim-mt-picture').toDataURL() !== was", arg=light)
+    assert all(count > 50 for name, count in pixels(page).items() if name not in ("input", "temporary"))
