@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from helpers.collectives import CATALOGUE
+from helpers.memory import unpack
 from helpers.ranks.gpus import Gpus
 from tools import gpu_check
 from tools.gpu.checks import CHECKS
@@ -23,7 +24,7 @@ def checked(root, tmp_path_factory):
     out = tmp_path_factory.mktemp("recorded")
     command = [sys.executable, "-m", "tools.gpu_check", "--backend", "gloo", "--ranks", "2", "--out", str(out)]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=500)
-    return done, {path.stem: json.loads(path.read_text()) for path in out.glob("*.json")}
+    return done, {path.stem: json.loads(path.read_text()) for path in out.rglob("*.json")}
 
 
 def test_every_check_passes_on_the_cpu_or_says_what_it_needs(checked):
@@ -31,7 +32,9 @@ def test_every_check_passes_on_the_cpu_or_says_what_it_needs(checked):
     assert done.returncode == 0, done.stdout + done.stderr
     outcomes = {name: answer["outcome"] for name, answer in records["gpu-check"]["data"].items()}
     assert list(outcomes) == [check.name for check in CHECKS]
-    assert {name for name, outcome in outcomes.items() if outcome == "skipped"} == {c.name for c in CHECKS if c.nccl}
+    assert {name for name, outcome in outcomes.items() if outcome == "skipped"} == {
+        c.name for c in CHECKS if c.nccl or c.cuda
+    }
     assert set(outcomes.values()) == {"passed", "skipped"}
 
 
@@ -40,13 +43,15 @@ def test_it_prints_a_row_for_every_check_and_the_counts(checked):
     assert rows[0] == "2 ranks, gloo, CPU" and len(rows) == len(CHECKS) + 2
     for check, row in zip(CHECKS, rows[1:], strict=False):
         assert row.startswith(check.name)
-    skipped = sum(check.nccl for check in CHECKS)
+    skipped = sum(check.nccl or check.cuda for check in CHECKS)
     assert rows[-1] == f"{len(CHECKS) - skipped} passed, 0 failed, {skipped} skipped"
 
 
 def test_it_records_figures_with_machine_versions_and_command(checked):
     records = checked[1]
-    assert set(records) == {"gpu-check", "gpu-bandwidth", "gpu-trace-ring", "gpu-trace-binomial"}
+    runs = {"gpu-check", "gpu-bandwidth", "gpu-trace-ring", "gpu-trace-binomial", "gpu-ladder", "gpu-roofline"}
+    assert set(records) == {*runs, "gpu-memory-stages", "gpu-memory-optimizers", "gpu-article"}
+    assert unpack(records.pop("gpu-article")["data"]["ranks"][0]).source == "tracked (CPU tensors)"
     for record in records.values():
         assert record["label"] == "2 ranks, gloo, CPU" and record["machine"]["cores"] and record["versions"]["torch"]
         assert record["command"] == "python -m tools.gpu_check --backend gloo --ranks 2"
@@ -57,6 +62,8 @@ def test_it_records_figures_with_machine_versions_and_command(checked):
     figures = records["gpu-check"]["data"]
     assert figures["every schedule equals torch"]["figures"]["schedules"] > len(CATALOGUE)
     assert figures["ten primitives"]["figures"]["runs"] == 40
+    assert figures["memory, the article's stages"]["figures"]["share"] == 0
+    assert figures["optimizers' peaks"]["figures"]["peaks"]["adamw-foreach"]["tracked"] == pytest.approx(5, abs=0.01)
     assert figures["a rank is killed"]["figures"]["seconds"] < 5
 
 
@@ -96,7 +103,9 @@ def test_a_failure_is_the_exit_code(monkeypatch, root, tmp_path):
 
 def test_on_one_gpu_what_needs_two_is_skipped_by_name():
     place = Place("nccl", 2, 1)
-    assert {c.name for c in CHECKS if c.skipped(place)} == {*("what a note costs", "bandwidth", "traces of real runs")}
+    assert {c.name for c in CHECKS if c.skipped(place)} == {
+        *("what a note costs", "bandwidth", "traces of real runs", "GPU to GPU")
+    }
     assert {c.skipped(place) for c in CHECKS} == {"", "needs 2 GPUs"}
     assert not any(check.skipped(Place("nccl", 8, 8)) for check in CHECKS)
 

@@ -47,9 +47,10 @@ def step(shape: Model, batch: int, seq: int, device: str, steps: int = 2) -> tup
     return trace, torch.cuda.max_memory_allocated() - before if device == "cuda" else 0
 
 
-def train(shape: Model, batch: int, seq: int, device: str, steps: int) -> Trace:
+def train(shape: Model, batch: int, seq: int, device: str, steps: int, attention: str = "flash") -> Trace:
+    """The trace of `steps` steps in bf16."""
     torch.manual_seed(0)
-    model = build(shape, device=device, dtype=torch.bfloat16)
+    model = build(shape, attention=attention, device=device, dtype=torch.bfloat16)
     optimizer = types.optimizer("adamw", model.parameters(), "bf16")
     tokens = torch.randint(shape.vocab, (batch, seq), device=device)
     targets = tokens.roll(-1, 1)

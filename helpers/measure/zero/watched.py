@@ -8,9 +8,6 @@ from collections.abc import Callable, Iterator
 import torch
 import torch.distributed as dist
 from torch import nn
-from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import FSDPModule, fully_shard
-from torch.nn.parallel import DistributedDataParallel
 
 from helpers.measure.tracker import Watch, track
 from helpers.memory import Trace
@@ -61,6 +58,8 @@ def _zero(zero: Zero, inputs: object, loss: Loss, steps: int) -> Trace:
 
 def _ddp(model: nn.Module, inputs: object, loss: Loss, steps: int) -> Trace:
     """Its buckets are made with it, so it is made while we look; it makes them anew before its second step."""
+    from torch.nn.parallel import DistributedDataParallel
+
     optimizer = torch.optim.AdamW(model.parameters(), foreach=False)
     with track(model, optimizer, inputs) as watch:
         ddp = DistributedDataParallel(model)
@@ -77,6 +76,9 @@ def _ddp(model: nn.Module, inputs: object, loss: Loss, steps: int) -> Trace:
 
 def _fsdp2(model: nn.Module, inputs: object, loss: Loss, steps: int, reshard: bool) -> Trace:
     """It makes its buffers in its first step, which nobody watches."""
+    from torch.distributed.device_mesh import init_device_mesh  # a second to import, and only this way wants it
+    from torch.distributed.fsdp import fully_shard
+
     mesh = init_device_mesh(next(model.parameters()).device.type, (dist.get_world_size(),))
     for block in blocks(model):
         fully_shard(block, mesh=mesh, reshard_after_forward=reshard)
@@ -93,6 +95,8 @@ def _fsdp2(model: nn.Module, inputs: object, loss: Loss, steps: int, reshard: bo
 
 def unsharded(model: nn.Module) -> Iterator[torch.Tensor]:
     """The buffers of FSDP2 that hold whole parameters, after its first forward. It has no public name for them."""
+    from torch.distributed.fsdp import FSDPModule
+
     for module in model.modules():
         if isinstance(module, FSDPModule) and (group := module._get_fsdp_state()._fsdp_param_group):
             for param in group.fsdp_params:
