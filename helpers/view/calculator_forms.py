@@ -81,7 +81,7 @@ def _rank(model: Model, tensor: int) -> dict:
     """Parameters of one of `tensor` ranks: of a block, of the rest, the largest outside and inside, those with a gradient, those cast."""
     rank = Rank(tensor)
     block_, rest = rank.units(model)[-2:]
-    made = [rank.made(model, name) for name in ("last block", "first block")]
+    made = [rank.made(model, name) for name in ("last block", "first block", "reduction", "last reduction")]
     return {"block": block_, "rest": rest, "largest": rank.largest(model), "made": made, "cast": rank.multiplied(model)}
 
 

@@ -17,6 +17,8 @@ def test_page_is_light_and_every_player_steps(book, path, address, open_page):
     assert_within_budget(page, watch)
     step_every_player(page)
     choose_in_every_primitive(page)
+    step_every_memory(page)
+    choose_in_every_calculator(page)
     watch.assert_clean(path)
 
 
@@ -27,6 +29,8 @@ def test_page_lives_from_a_folder(book, path, request, open_page):
     read_through(page)
     step_every_player(page)
     choose_in_every_primitive(page)
+    step_every_memory(page)
+    choose_in_every_calculator(page)
     assert page.locator(".bim-chart svg.main-svg").count() >= page.locator('.bim-mount[data-kind="chart"]').count()
     watch.assert_clean(path)
     assert all(url.startswith(("file:", "data:")) for url in watch.asked)
@@ -59,6 +63,32 @@ def choose_in_every_primitive(page):
         number.press("Tab")
         assert spoken(widget) != said
         assert widget.locator(".bim-after").inner_text() != held
+
+
+def choose_in_every_calculator(page):
+    """Another batch, and the last moment: what is shown and what is said must change."""
+    widgets = page.locator('.bim-mount[data-kind="calculator"]')
+    for i in range(widgets.count()):
+        widget = widgets.nth(i)
+        before = widget.locator(".bim-sentence").inner_text()
+        widget.get_by_role("combobox", name="Batch", exact=True).select_option("32")
+        assert widget.locator(".bim-sentence").inner_text() == spoken(widget) != before
+        widget.locator(".bim-calc-row").last.click()
+        assert spoken(widget) == widget.locator(".bim-calc-bars + .bim-title, .bim-title").first.inner_text()
+
+
+def step_every_memory(page):
+    """Press back in each timeline of memory, then the peak again: what is said must change, and the list is what is said."""
+    widgets = page.locator('.bim-mount[data-kind="memory"]')
+    for i in range(widgets.count()):
+        widget = widgets.nth(i)
+        before = widget.locator(".bim-sentence").inner_text()
+        widget.get_by_role("button", name="Event back").click()
+        assert widget.locator(".bim-sentence").inner_text() == spoken(widget) != before
+        widget.get_by_role("button", name="To the peak").click()
+        assert "alive: the peak" in spoken(widget)
+        whole = widget.locator(".bim-mt-sum strong").inner_text()
+        assert widget.locator(".bim-alive tfoot tr > *").last.inner_text() == whole
 
 
 def spoken(player) -> str:
@@ -100,6 +130,20 @@ def test_a_permalink_fills_a_primitive(address, open_page):
     widget.locator(".bim-after button").first.wait_for()
     assert widget.evaluate("el => el.getBoundingClientRect().top < innerHeight")
     assert widget.locator(".bim-after button").all_inner_texts() == ["4", "-5", "6.5"]
+    watch.assert_clean("kitchen.html")
+
+
+def test_a_permalink_stands_at_an_event_of_another_trace(address, open_page):
+    """Only the trace on show is loaded, and the one that is chosen."""
+    state = "show-article-cuda-like--axis-events--rank-0--part-0--at-7"
+    page, watch = open_page(address("sample"), f"book/kitchen.html#memory-0--{state}")
+    widget = page.locator('.bim-mount[data-kind="memory"]')
+    widget.get_by_text(re.compile("^Event 8 of")).first.wait_for()
+    assert widget.get_by_role("combobox", name="Trace").input_value() == "article-cuda-like"
+    widget.get_by_role("combobox", name="Trace").select_option("article-cpu")
+    widget.locator(".bim-mt-badge", has_text="tracked (CPU tensors)").wait_for()
+    asked = [url.partition("/_static/memory/")[2] for url in watch.asked if "/_static/memory/" in url]
+    assert sorted(asked) == ["article-cpu.js", "article-cuda-like.js"]
     watch.assert_clean("kitchen.html")
 
 

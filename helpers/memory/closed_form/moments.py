@@ -1,7 +1,8 @@
 """The moments of a step that can be the highest, and what stands in memory at each.
 
 "forward": its end, the logits are there. "loss": backward begins, everything that forward kept is there. "last block",
-"first block": halfway through the backward of its MLP. "optimizer": every gradient is there, and no activation.
+"first block": halfway through the backward of its MLP. "reduction" and "last reduction", from ZeRO-2 on: gradients of
+the last block, and in the end of the rest, are whole and on their way. "optimizer": every gradient is there, and no activation.
 Chapters: too-big; the memory calculator.
 """
 
@@ -24,9 +25,10 @@ from helpers.memory.closed_form.temporaries import (
 from helpers.memory.closed_form.terms import Operator, Term, Terms
 from helpers.memory.closed_form.weights import Rank
 
-MOMENTS = ("forward", "loss", "last block", "first block", "optimizer")
+MOMENTS = ("forward", "loss", "last block", "reduction", "first block", "last reduction", "optimizer")
 
 AROUND = ("forward", "loss")  # no block is in its backward
+REDUCTIONS = ("reduction", "last reduction")  # of ZeRO-2 and 3
 
 
 @dataclass(frozen=True)
@@ -88,25 +90,31 @@ def _gradients(name: str, term: Term, c: Choice) -> Term:
 def _activations(name: str, c: Choice) -> Iterator[Term]:
     """At the loss all; in the last block's backward no longer the ends; in the first block's, one block of this micro-batch."""
     blocks, *around = c.kept
-    if name == "optimizer":
+    if name in ("last reduction", "optimizer"):
         return
     others = c.flight - 1
-    layers = blocks.times if name != "first block" else 1
+    layers = {"first block": 1, "reduction": blocks.times - 1}.get(name, blocks.times)
     yield replace(blocks, times=layers + others * blocks.times)
     for term in around:
         if name in AROUND or term.name == "positions":
             yield term
-    if name not in AROUND and c.again:
+    if name in ("last block", "first block") and c.again:
         yield replace(c.again, name="one block, computed again", times=1)
 
 
 def _cast(name: str, c: Choice) -> Iterator[Term]:
     """Autocast's 16-bit copies of weights: all until forward ends, then those that a backward still to come will read."""
-    if c.precision != "autocast" or name == "optimizer":
+    if c.precision != "autocast" or name in ("last reduction", "optimizer"):
         return
     blocks, block, head = c.rank.multiplied(c.model)
     rest = blocks if c.again is None else 0 if name == "loss" else block
-    count = {"forward": blocks + head, "loss": rest + head, "last block": rest, "first block": block}[name]
+    count = {
+        "forward": blocks + head,
+        "loss": rest + head,
+        "last block": rest,
+        "reduction": rest,
+        "first block": block,
+    }[name]
     listed = (
         Operator("autocast", "a copy of each weight that a matrix multiplication reads", ("P",), 2, 1, 2 * count),
     )
@@ -114,6 +122,8 @@ def _cast(name: str, c: Choice) -> Iterator[Term]:
 
 
 def _temporaries(name: str, c: Choice) -> Iterator[Term]:
+    if name in REDUCTIONS:
+        return
     if name == "optimizer":
         listed = _optimizer(c)
     elif name == "forward":
@@ -136,22 +146,29 @@ def _optimizer(c: Choice) -> tuple[Operator, ...]:
 
 
 def _gathered(name: str, c: Choice) -> Iterator[Term]:
-    """Under ZeRO-3 the whole weights of what computes; from ZeRO-2 on whole gradients until they are reduced."""
+    """Under ZeRO-3 the whole weights of what computes, and of the block that comes next; from ZeRO-2 on gradients not yet reduced."""
+    if c.data > 1 and not c.zero:
+        width = PRECISIONS[c.precision]["gradients"]
+        listed = (Operator("DDP", "a second place for each gradient", ("P",), width, 1, width * sum(c.units), "ddp"),)
+        yield Term("gradient buckets", "communication", f"{width} P", listed, 1, "ddp")
     if c.zero < 2 or name == "optimizer":
         return
     units, layers = [padded(unit, c.data) for unit in c.units], len(c.rank.layers(c.model))
-    block = max(units[:layers]) if name not in AROUND else 0
-    rest = sum(units[layers:])
-    widths = PRECISIONS[c.precision]
+    block, rest = max(units[:layers]), sum(units[layers:])
+    weights, gradients = (PRECISIONS[c.precision][what] for what in ("parameters", "gradients"))
     if c.zero == 3:
-        yield _whole("gathered weights", "communication", widths["parameters"], block, rest)
+        none = name in (*AROUND, "last reduction")
+        blocks = 0 if none else 1 if name == "first block" or layers == 1 else 2
+        here = {("", "a block", "two blocks")[blocks]: blocks * block, "embedding, final norm and head": rest}
+        yield _whole("gathered weights", "communication", weights, here)
     if name not in AROUND:
-        yield _whole("unreduced gradients", "gradient", widths["gradients"], block, rest)
+        made = c.rank.made(c.model, name if name in REDUCTIONS else "last block")
+        yield _whole("unreduced gradients", "gradient", gradients, {"what backward has made": made})
+    if name in REDUCTIONS:
+        part = {"a block": block} if name == "reduction" else {"embedding, final norm and head": rest}
+        yield _whole("gradients on their way", "communication", gradients, part)
 
 
-def _whole(name: str, cls: str, width: int, block: int, rest: int) -> Term:
-    parts = {"a block": block, "embedding, final norm and head": rest}
-    listed = (Operator(text, "whole", ("P",), width, 1, width * n, "zero") for text, n in parts.items() if n)
-    return Term(
-        name, cls, f"{width} P of {' and '.join(text for text, n in parts.items() if n)}", tuple(listed), 1, "zero"
-    )
+def _whole(name: str, cls: str, width: int, parts: dict[str, int]) -> Term:
+    listed = tuple(Operator(text, "whole", ("P",), width, 1, width * n, "zero") for text, n in parts.items() if n)
+    return Term(name, cls, f"{width} P of {' and '.join(op.name for op in listed)}", listed, 1, "zero")

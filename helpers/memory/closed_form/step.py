@@ -11,7 +11,7 @@ from functools import cached_property
 
 from helpers.facts import Model
 from helpers.memory.closed_form.activations import activations, known
-from helpers.memory.closed_form.moments import AROUND, MOMENTS, Choice, moment
+from helpers.memory.closed_form.moments import AROUND, MOMENTS, REDUCTIONS, Choice, moment
 from helpers.memory.closed_form.terms import FormError, Terms, one_of, whole
 from helpers.memory.closed_form.weights import Rank
 from helpers.units import nbytes_text
@@ -88,7 +88,13 @@ def step(
     kept = activations(model, batch, seq, checkpoint=checkpoint, layers=layers, **inside)
     again = activations(model, batch, seq, layers=1, **inside)["blocks"] if checkpoint != "none" else None
     choice = Choice(model, batch, seq, precision, optimizer, zero, data, rank, sequence, micro_batches, kept, again)
-    return Step(_title(choice), {name: moment(name, choice) for name in MOMENTS if rank.last or name not in AROUND})
+    return Step(_title(choice), {name: moment(name, choice) for name in _there(choice)})
+
+
+def _there(c: Choice) -> list[str]:
+    """The moments that this rank has: no loss before the last stage, no reduction below ZeRO-2."""
+    absent = (() if c.rank.last else AROUND) + (() if c.zero > 1 else REDUCTIONS)
+    return [name for name in MOMENTS if name not in absent]
 
 
 def _title(c: Choice) -> str:

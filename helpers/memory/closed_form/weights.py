@@ -124,7 +124,7 @@ class Rank:
         return [each[layer < model.dense] for layer in self.layers(model)]
 
     def made(self, model: Model, name: str) -> int:
-        """Parameters whose gradient is there halfway through the backward of the MLP in the "last block" or the "first block"."""
+        """Parameters whose gradient is there at that moment: halfway through a block's MLP, or all of the last block's."""
         if name in ("forward", "loss"):
             return 0
         tied = model.tied and self.first and self.last
@@ -133,10 +133,15 @@ class Rank:
         last = block_weights(model, here[-1] < model.dense)
         experts = tuple(weight for weight in last if weight.split == EXPERT)
         half = self._count(experts) or max(numel for numel, _ in self._here(last))
+        if name == "last reduction":
+            return sum(self.units(model)[len(here) :])
+        table = self._count(first_weights(model)[:1]) if tied else 0
+        if name == "reduction":
+            return end + table + self._count(last)
         if name == "last block":
-            return end + half + (self._count(first_weights(model)[:1]) if tied else 0)
+            return end + table + half
         others = sum(self._blocks(model)[1:])
-        return end + others + half + (self._count(first_weights(model)[:1]) if tied else 0)
+        return end + table + others + half
 
     def multiplied(self, model: Model) -> tuple[int, int, int]:
         """Parameters that a matrix multiplication reads, as autocast casts them: of all blocks, of one block, of the head."""

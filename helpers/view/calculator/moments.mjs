@@ -3,6 +3,7 @@ import { operator, operators, spell, term, total } from "./lists.mjs";
 import { count, padded, states } from "./states.mjs";
 
 const AROUND = ["forward", "loss"]; // no block is in its backward
+const REDUCTIONS = ["reduction", "last reduction"]; // of ZeRO-2 and 3
 
 // What a choice comes to, before any moment: its model, the parameters of a rank, the activations.
 function setting(spec, forms) {
@@ -21,16 +22,16 @@ const blockTerm = (c, items, name, times) =>
   term(name, "activation", `L b s h (${spell(items, c.model.numbers, c.s, c.forms)})`, c.listed(items), times, "korthikanti");
 
 function activations(c, moment) {
-  if (moment === "optimizer") return [];
+  if (["last reduction", "optimizer"].includes(moment)) return [];
   const { lists, layers } = c.model;
-  const blocks = blockTerm(c, c.kept, c.s.checkpoint === "full" ? "block inputs" : "blocks", moment === "first block" ? 1 : layers);
+  const blocks = blockTerm(c, c.kept, c.s.checkpoint === "full" ? "block inputs" : "blocks", { "first block": 1, reduction: layers - 1 }[moment] ?? layers);
   const around = [["positions", lists.start], ...["final norm", "head", "loss"].map((name) => [name, lists[name]])]
     .filter(([name]) => AROUND.includes(moment) || name === "positions")
     .map(([name, items]) => {
       const listed = c.listed(items);
       return term(name, "activation", listed.reduce((a, b) => (b.nbytes > a.nbytes ? b : a)).formula, listed, 1, items.at(-1)[7]);
     });
-  const again = !AROUND.includes(moment) && c.s.checkpoint !== "none" ? [blockTerm(c, c.whole, "one block, computed again", 1)] : [];
+  const again = moment.endsWith("block") && c.s.checkpoint !== "none" ? [blockTerm(c, c.whole, "one block, computed again", 1)] : [];
   return [blocks, ...around, ...again];
 }
 
@@ -48,21 +49,29 @@ function held(c, moment) {
 
 // Autocast's 16-bit copies of weights: all until forward ends, then those that a backward still to come will read.
 function cast(c, moment) {
-  if (c.s.precision !== "autocast" || moment === "optimizer") return [];
+  if (c.s.precision !== "autocast" || ["last reduction", "optimizer"].includes(moment)) return [];
   const [blocks, block, head] = c.rank.cast;
   const rest = c.s.checkpoint === "none" ? blocks : moment === "loss" ? 0 : block;
-  const n = { forward: blocks + head, loss: rest + head, "last block": rest, "first block": block }[moment];
+  const n = { forward: blocks + head, loss: rest + head, "last block": rest, reduction: rest, "first block": block }[moment];
   return [term("16-bit copies of weights", "activation", "2 P", [operator("autocast", "a copy of each weight that a matrix multiplication reads", "P", 2, 1, 2 * n)], 1, "torch-autocast")];
 }
 
+// Under ZeRO-3 the whole weights of what computes and of the block that comes next; from ZeRO-2 on gradients not yet reduced.
 function gathered(c, moment) {
   if (c.s.zero < 2 || moment === "optimizer") return [];
   const { parameters, gradients } = c.forms.states[c.s.precision];
-  const parts = [["a block", AROUND.includes(moment) ? 0 : padded(c.rank.block, c.s.data)], ["embedding, final norm and head", padded(c.rank.rest, c.s.data)]].filter(([, n]) => n);
-  const whole = (name, cls, width) => term(name, cls, `${width} P of ${parts.map(([text]) => text).join(" and ")}`,
-    parts.map(([text, n]) => operator(text, "whole", "P", width, 1, width * n, "zero")), 1, "zero");
-  return [...(c.s.zero === 3 ? [whole("gathered weights", "communication", parameters)] : []),
-    ...(AROUND.includes(moment) ? [] : [whole("unreduced gradients", "gradient", gradients)])];
+  const whole = (name, cls, width, all) => {
+    const parts = all.filter(([, n]) => n);
+    return term(name, cls, `${width} P of ${parts.map(([text]) => text).join(" and ")}`, parts.map(([text, n]) => operator(text, "whole", "P", width, 1, width * n, "zero")), 1, "zero");
+  };
+  const [block, rest] = [padded(c.rank.block, c.s.data), padded(c.rank.rest, c.s.data)];
+  const around = AROUND.includes(moment);
+  const blocks = around || moment === "last reduction" ? 0 : moment === "first block" || c.model.layers === 1 ? 1 : 2;
+  return [
+    c.s.zero === 3 && whole("gathered weights", "communication", parameters, [[["", "a block", "two blocks"][blocks], blocks * block], ["embedding, final norm and head", rest]]),
+    !around && whole("unreduced gradients", "gradient", gradients, [["what backward has made", c.rank.made[{ reduction: 2, "last reduction": 3 }[moment] ?? 0]]]),
+    REDUCTIONS.includes(moment) && whole("gradients on their way", "communication", gradients, [moment === "reduction" ? ["a block", block] : ["embedding, final norm and head", rest]]),
+  ].filter(Boolean);
 }
 
 function optimizer({ s, rank, units, forms }) {
@@ -79,6 +88,7 @@ function optimizer({ s, rank, units, forms }) {
 }
 
 function flickering(c, moment) {
+  if (REDUCTIONS.includes(moment)) return [];
   const { forms, model, s } = c;
   const gone = (items) => c.listed(items).map((one) => ({ ...one, nbytes: -one.nbytes }));
   const listed = moment === "optimizer" ? optimizer(c)
@@ -91,7 +101,7 @@ function flickering(c, moment) {
 // -> [{ name, terms, nbytes }] of every moment
 export function training(spec, forms) {
   const c = setting(spec, forms);
-  return forms.moments.map((name) => {
+  return forms.moments.filter((name) => !REDUCTIONS.includes(name) || spec.zero > 1).map((name) => {
     const terms = [held, activations, cast, gathered, flickering].flatMap((part) => part(c, name)).filter(({ nbytes }) => nbytes);
     return { name, terms, nbytes: total(terms) };
   });

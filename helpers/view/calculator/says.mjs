@@ -14,6 +14,8 @@ export const AT = {
   forward: "at the end of forward",
   loss: "at the loss, as backward begins",
   "last block": "in the last block's backward",
+  reduction: "as the last block's gradients are reduced",
+  "last reduction": "as the gradients of embedding and head are reduced",
   "first block": "in the first block's backward",
   optimizer: "in the optimizer's step",
   serving: "with every request at its longest",
@@ -50,6 +52,6 @@ export function sentence(spec, top, capacity) {
 export const NOWHERE = "In neither: the CUDA context, what a kernel allocates inside itself (cuBLAS and flash attention workspaces), NCCL's buffers, and memory that the caching allocator holds in reserve.";
 
 export const ONLY = {
-  train: "A gradient is counted in the type that backward makes it in; a term is what one rank holds.",
+  train: "Counted is what one rank holds, in the second step or later.",
   serve: "Weights of a mixture count all experts, for any token may visit any. The activations of a decoding step are small and are not counted.",
 };
