@@ -2,7 +2,6 @@
 
 import re
 import runpy
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,22 +11,28 @@ import torch
 SCRIPT = Path(__file__).parents[2] / "scripts" / "execution-model.py"
 
 
-def run(*arguments):
-    command = [sys.executable, str(SCRIPT), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+@pytest.fixture
+def run(monkeypatch):
+    """run(*arguments): the script from its first line to its last, in this process."""
+
+    def run_(*arguments):
+        monkeypatch.setattr(sys, "argv", [str(SCRIPT), *arguments])
+        runpy.run_path(str(SCRIPT), run_name="__main__")
+
+    return run_
 
 
-def test_it_prints_strides_and_panels():
-    done = run("--mib", "8", "--size", "64")
-    assert done.returncode == 0, done.stderr[-2000:]
-    rows = re.findall(r"stride +(\d+): +([\d.]+) ns a number, x([\d.]+); by whole lines x([\d.]+)", done.stdout)
+def test_it_prints_strides_and_panels(run, capsys):
+    run("--mib", "8", "--size", "64")
+    said = capsys.readouterr().out
+    rows = re.findall(r"stride +(\d+): +([\d.]+) ns a number, x([\d.]+); by whole lines x([\d.]+)", said)
     assert [int(row[0]) for row in rows] == [1, 2, 4, 8, 16, 32, 64]
     if not torch.cuda.is_available():
         assert [float(row[3]) for row in rows] == [1.0, 1.5, 2.5, 4.5, 8.5, 8.5, 8.5]
     first = float(rows[0][1])
     for _, nanoseconds, factor, _ in rows:
         assert float(factor) == pytest.approx(float(nanoseconds) / first, abs=0.06 + 0.002 * float(factor) / first)
-    wide = re.findall(r"panels +(\d+) wide: +([\d.]+) FLOP/B", done.stdout)
+    wide = re.findall(r"panels +(\d+) wide: +([\d.]+) FLOP/B", said)
     assert [(int(w), float(i)) for w, i in wide] == [(1, 0.25), (4, 1), (16, 4), (64, 16)]
 
 
@@ -40,6 +45,7 @@ def test_panels_add_up_to_the_product(width):
     assert torch.equal(c, a @ b)
 
 
-def test_bad_sizes_are_refused():
-    done = run("--mib", "0")
-    assert done.returncode == 2 and "are 1 or more, got 0" in done.stderr
+def test_bad_sizes_are_refused(run, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        run("--mib", "0")
+    assert "are 1 or more, got 0" in capsys.readouterr().err
