@@ -248,3 +248,10 @@ def test_the_rules_are_the_facts():
     for name, nbytes in named.items():
         fact = FACTS[f"allocator.{name}"]
         assert fact.value * {"B": 1, "MiB": MIB}[fact.unit] == nbytes
+
+
+def test_an_expandable_block_at_the_end_counts_as_large_as_it_could_grow():
+    text = "a = 19 MiB; b = 3 MiB; c = 10 MiB; del a; d = 6 MiB"
+    made = replay(program(text), expandable=True)
+    assert shape(made.segments(3)[0]) == [-19, 3, 10, -8]
+    assert shape(made.segments()[0]) == [6, -13, 3, 10, -8]  # not into the 8, which can grow to all of the device
