@@ -135,7 +135,7 @@ def test_checks_that_need_a_gpu_are_skipped_by_name():
     ],
 )
 def test_on_a_gpu(check):
-    assert ask(check, "cuda")
+    assert ask(check, "cuda", **memory.EXPANDABLE if check is memory.expandable else {})
 
 
 @pytest.mark.gpus(2)

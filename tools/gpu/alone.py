@@ -22,20 +22,20 @@ SETTINGS = (
 )  # ours are torch's defaults
 
 
-def alone(fn: Callable[[str], dict]) -> Callable[[Place], dict]:
-    """The check that runs fn("cuda") in a process of its own, or fn("cpu") where ranks run over Gloo."""
+def alone(fn: Callable[[str], dict], **env: str) -> Callable[[Place], dict]:
+    """The check that runs fn("cuda") in a process of its own, or fn("cpu") where ranks run over Gloo. env: for that process."""
 
     def check(place: Place) -> dict:
-        return ask(fn, "cuda" if place.backend == "nccl" else "cpu")
+        return ask(fn, "cuda" if place.backend == "nccl" else "cpu", **env)
 
     check.__doc__, check.__name__ = fn.__doc__, fn.__name__
     return check
 
 
-def ask(fn: Callable[[str], dict], device: str) -> dict:
+def ask(fn: Callable[[str], dict], device: str, **env: str) -> dict:
     """What fn(device) gives there. AssertionError with the text of what it raised, or with how its process ended."""
     command = [sys.executable, "-m", "tools.gpu.alone", fn.__module__, fn.__name__, device]
-    env = {name: value for name, value in os.environ.items() if name not in SETTINGS}
+    env = {name: value for name, value in os.environ.items() if name not in SETTINGS} | env
     done = subprocess.run(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True)  # its errors go where ours go
     lines = done.stdout.splitlines()
     assert done.returncode == 0 and lines, f"its process ended with code {done.returncode} and said nothing"

@@ -64,7 +64,7 @@ CHECKS = [
     Check("memory, the article's stages", alone(memory.stages), 90.0),
     Check("memory, predicted", alone(prediction.predictions), 90.0, cuda=True),
     Check("the allocator's model", alone(memory.segments), 60.0, cuda=True),
-    Check("its expandable segments", alone(memory.expandable), 60.0, cuda=True),
+    Check("its expandable segments", alone(memory.expandable, **memory.EXPANDABLE), 60.0, cuda=True),
     Check("optimizers' peaks", alone(memory.optimizers), 60.0),
     Check("ladder", alone(rates.steps), 60.0),
     Check("roofline", alone(rates.roof), 90.0),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 
 import torch
 
@@ -18,6 +19,7 @@ ARTICLE = {"batch": 16, "seq": 256}  # 4,096 tokens: the article's 8 MiB of inpu
 SMALL = {"layers": 2, "width": 64, "heads": 4, "ffn": 256, "batch": 2, "seq": 16}  # on a CPU
 NEAR = 0.02  # what kernels take beside their tensors, as a share of the peak
 SAME = 0.95  # of the model's blocks that a snapshot must have at the same place
+EXPANDABLE = {"PYTORCH_ALLOC_CONF": "expandable_segments:True"}
 HISTORY = 1_000_000  # entries; a step has a few thousand
 
 
@@ -109,14 +111,13 @@ def segments(device: str) -> dict:
 
 
 def expandable(device: str) -> dict:
-    """As segments, with expandable ones."""
+    """As segments, with expandable ones: its process needs EXPANDABLE in its environment."""
     return watched_allocator(device, expandable=True)
 
 
 def watched_allocator(device: str, expandable: bool) -> dict:
     assert device == "cuda", "only CUDA's allocator has a snapshot"
-    if expandable:
-        torch.cuda.memory._set_allocator_settings("expandable_segments:True")
+    assert not expandable or EXPANDABLE.items() <= os.environ.items(), f"needs {EXPANDABLE} in its environment"
     torch.cuda.memory._record_memory_history("all", context=None, max_entries=HISTORY)
     profile_step(**size(device), device=device, steps=2)
     torch.cuda.synchronize()

@@ -15,7 +15,7 @@ from helpers.memory import Trace
 from .group import Group, Paper
 from .training import Zero, blocks
 
-WAYS = ("ddp", "zero-1", "zero-2", "zero-3", "fsdp2-keep", "fsdp2")
+WAYS = ("ddp", "ddp-zero", "zero-1", "zero-2", "zero-3", "fsdp2-keep", "fsdp2")
 WARM = 2  # steps of DDP that nobody looks at: it makes its buckets anew in between
 Loss = Callable[..., torch.Tensor]
 
@@ -31,8 +31,9 @@ def watched(
 ) -> Trace:
     """Inside a rank: train `steps` steps and watch them. The trace has the marks "after forward", "after backward", "after step".
 
-    way: "ddp" (torch's), "zero-1", "zero-2", "zero-3" (ours), "fsdp2" or "fsdp2-keep" (torch's, the latter keeps what it has
-    gathered until backward). build() makes the same model on every rank; loss(model, inputs) is a scalar. Gradients are dropped
+    way: "ddp" (torch's; "ddp-zero" with its ZeroRedundancyOptimizer), "zero-1", "zero-2", "zero-3" (ours), "fsdp2" or
+    "fsdp2-keep" (torch's, the latter keeps what it has gathered until backward). build() makes the same model on every rank;
+    loss(model, inputs) is a scalar. Gradients are dropped
     after each step. group: Paper(n) predicts a rank of ours on the meta device, in any process. ValueError for another way.
     """
     if way not in WAYS:
@@ -43,8 +44,8 @@ def watched(
     if group is not None:
         raise ValueError(f"torch's own {way} needs real ranks, got group={group!r}")
     model = build()
-    if way == "ddp":
-        return _ddp(model, inputs, loss, steps)
+    if way.startswith("ddp"):
+        return _ddp(model, inputs, loss, steps, shared=way == "ddp-zero")
     return _fsdp2(model, inputs, loss, steps, reshard=way == "fsdp2")
 
 
@@ -56,12 +57,20 @@ def _zero(zero: Zero, inputs: object, loss: Loss, steps: int) -> Trace:
     return _named(watch, f"zero-{zero.stage}", group.rank, group.nranks)
 
 
-def _ddp(model: nn.Module, inputs: object, loss: Loss, steps: int) -> Trace:
-    """Its buckets are made with it, so it is made while we look; it makes them anew before its second step."""
+def _ddp(model: nn.Module, inputs: object, loss: Loss, steps: int, shared: bool) -> Trace:
+    """Its buckets are made with it, so it is made while we look; it makes them anew before its second step.
+
+    shared: every rank updates some of the parameters, whole ones, and keeps state for those only.
+    """
+    from torch.distributed.optim import ZeroRedundancyOptimizer
     from torch.nn.parallel import DistributedDataParallel
 
-    optimizer = torch.optim.AdamW(model.parameters(), foreach=False)
-    with track(model, optimizer, inputs) as watch:
+    how = {"foreach": False}
+    if shared:
+        optimizer = ZeroRedundancyOptimizer(model.parameters(), torch.optim.AdamW, **how)
+    else:
+        optimizer = torch.optim.AdamW(model.parameters(), **how)
+    with track(model, optimizer.optim if shared else optimizer, inputs) as watch:
         ddp = DistributedDataParallel(model)
         for _ in range(WARM):
             loss(ddp, inputs).backward()
@@ -71,7 +80,8 @@ def _ddp(model: nn.Module, inputs: object, loss: Loss, steps: int) -> Trace:
         time.sleep(0.02)  # Gloo's threads give back what they sent as soon as Python lets them
         before = len(watch.trace)
         _steps(watch, lambda: loss(ddp, inputs), optimizer, steps)
-    return _named(watch, "ddp", dist.get_rank(), dist.get_world_size()).between(before, len(watch.trace))
+    name = "ddp-zero" if shared else "ddp"
+    return _named(watch, name, dist.get_rank(), dist.get_world_size()).between(before, len(watch.trace))
 
 
 def _fsdp2(model: nn.Module, inputs: object, loss: Loss, steps: int, reshard: bool) -> Trace:
