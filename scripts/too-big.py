@@ -1,0 +1,61 @@
+"""The peak memory of a training step that does not fit, counted without a byte: python scripts/too-big.py [--layers 32 --hidden 4096 ...]
+
+A decoder without extras on the meta device, where a tensor has a shape and no values; every storage counts from its birth to its death.
+"""
+
+import argparse
+import weakref
+
+import torch
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+GIB = 2**30
+
+
+class Count(TorchDispatchMode):
+    """Bytes alive, and the most that ever were, in blocks of 512 as the CUDA allocator rounds."""
+
+    def __init__(self):
+        super().__init__()
+        self.alive, self.peak, self.known = 0, 0, weakref.WeakValueDictionary()
+
+    def __torch_dispatch__(self, operator, types, args=(), kwargs=None):
+        out = operator(*args, **(kwargs or {}))
+        for tensor in tree_leaves(out):
+            if isinstance(tensor, torch.Tensor) and tensor.is_meta:
+                self.see(tensor.untyped_storage())
+        return out
+
+    def see(self, storage):
+        if self.known.get(id(storage)) is not storage:
+            self.known[id(storage)] = storage
+            nbytes = -(-storage.nbytes() // 512) * 512
+            self.change(nbytes)
+            weakref.finalize(storage, self.change, -nbytes)
+
+    def change(self, nbytes):
+        self.alive += nbytes
+        self.peak = max(self.peak, self.alive)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    for name, default in {"layers": 32, "hidden": 4096, "heads": 32, "ffn": 11008, "tokens": 512, "steps": 2}.items():
+        parser.add_argument(f"--{name}", type=int, default=default)
+    a = parser.parse_args()
+    with Count() as count, torch.device("meta"):
+        block = nn.TransformerEncoderLayer(a.hidden, a.heads, a.ffn, dropout=0.0, batch_first=True)
+        model = nn.TransformerEncoder(block, a.layers, enable_nested_tensor=False)
+        adam, x = torch.optim.AdamW(model.parameters(), foreach=False), torch.empty(1, a.tokens, a.hidden)
+        for step in range(1, a.steps + 1):
+            count.peak = count.alive
+            model(x).sum().backward()
+            adam.step()
+            adam.zero_grad()
+            print(f"step {step}: peak {count.peak / GIB:.2f} GiB, {count.alive / GIB:.2f} GiB stay")
+
+
+if __name__ == "__main__":
+    main()
