@@ -111,6 +111,9 @@ card: {able: [fail], read: soon, hardware: none}
 ```{primitive} all_reduce
 :values: 1 2; 3
 ```
+
+```{memory} llama-9
+```
 """
 SAID = (
     "front matter needs a `description`",
@@ -123,6 +126,7 @@ SAID = (
     "'myst' cross-reference target not found: 'gone.md'",
     "player: unknown schedule 'all_reduce' by 'by-magic'",
     "primitive: values: expected a row of numbers for each of 4 ranks, got 2",
+    "memory: no recorded trace 'llama-9'; there are: article-cpu",
 )
 
 
