@@ -32,7 +32,7 @@ def test_five_models_within_half_a_percent(model, batch, seq, checkpoint):
     torch.set_num_threads(1)
     run = predict_step(model, batch=batch, seq=seq, checkpoint=checkpoint)
     made = closed_form.step(model, batch, seq, checkpoint=checkpoint)
-    assert made.peak == pytest.approx(run.peak.nbytes, rel=1e-4)
+    assert made.peak == pytest.approx(run.peak.nbytes, rel=1e-3)
     assert (made.where == "optimizer") == (run.where[0] == "step")
     kept = closed_form.activations(model, batch, seq, checkpoint=checkpoint).total
     assert kept == pytest.approx(after_forward(run.trace), rel=5e-4)

@@ -39,7 +39,7 @@ function beside(cls, nbytes, { run, unit }) {
 // open: the names of the terms that the reader has opened; run: { by_class } or undefined; unit: of all figures
 export function termList(terms, shown) {
   const { run, unit } = shown;
-  const groups = byClass(terms).map(([cls, nbytes]) => h("section", {},
+  const groups = byClass(terms).map(([cls, nbytes]) => h("div", { class: "bim-calc-group" },
     h("p", { class: "bim-calc-class" }, swatch(cls), h("b", {}, CLASSES[cls][0]), h("strong", {}, sized(nbytes, unit)), beside(cls, nbytes, shown)),
     terms.filter((term) => term.cls === cls).map((term) => one(term, shown))));
   const formulas = new Set(terms.map(({ cls }) => cls));
