@@ -12,7 +12,7 @@ import pytest
 from helpers.measure import Recipe, RecipeError, differences, profile_step
 from helpers.measure.__main__ import main
 from helpers.measure.plot import svg
-from helpers.memory import CLASSES, Trace
+from helpers.memory import CLASSES, Trace, unpack
 from helpers.units import MIB
 
 SMALL = {"layers": 2, "width": 64, "heads": 4, "ffn": 128, "batch": 4, "seq": 16}
@@ -29,6 +29,15 @@ def test_the_articles_table_in_mebibytes():
     assert found["after step"] == ([304.61] * 3, 304.61)
     assert found["after zero_grad"] == ([232.46] * 3, 232.46)
     assert found["the peak"] == ([1564.50, 1852.50, 2428.50], 1019.26)
+
+
+def test_a_recorded_run_on_cpu_tensors_of_full_size_is_the_first_column():
+    stored = json.loads((Path(__file__).parents[2] / "recorded" / "memory" / "article-cpu.json").read_text())
+    trace = unpack(stored["data"]["ranks"][0])
+    assert trace.source == "tracked (CPU tensors)" and trace.about["batch"] == 32
+    rows = {row.stage: row.cpu[0] for row in differences()}
+    assert {name: nbytes for _, name, nbytes in trace.marks} == {name: rows[name] for name in STAGES[1:]}
+    assert trace.peak.nbytes == rows["the peak"]
 
 
 def test_every_difference_has_its_reason_and_the_printed_ones_are_multiples():
