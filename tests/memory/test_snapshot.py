@@ -18,7 +18,7 @@ PROGRAM = (
 A = 0x7F5E_2A00_0000
 FRAMES = [
     {"filename": "/site/torch/nn/modules/linear.py", "line": 134, "name": "forward"},
-    {"filename": "/home/reader/train.py", "line": 12, "name": "step"},
+    {"filename": "/course/train.py", "line": 12, "name": "step"},
 ]
 REAL = {
     "segments": [
@@ -138,7 +138,7 @@ def test_a_list_of_segments_is_a_snapshot_without_history():
 
 class Command:
     def __reduce__(self):
-        return os.system, ("touch /tmp/never",)
+        return os.system, ("exit 7",)
 
 
 @pytest.mark.parametrize("planted", [Command(), os.path.join, {"segments": [Command()]}, ValueError], ids=str)
