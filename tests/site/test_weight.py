@@ -6,7 +6,8 @@ from pages import KB, read_through
 
 from helpers.collectives import CATALOGUE
 
-# The player draws three views, nodes, two algorithms on one clock and recorded runs; the playground holds a player of its own; memory reads pickles.
+# The player draws three views, nodes, two algorithms on one clock and recorded runs; the playground holds a player of its own;
+# memory reads pickles.
 WIDGETS = {
     "calculator": 10 * KB,
     "memory": 18 * KB,
@@ -43,7 +44,9 @@ def test_schedules_stay_light(sample):
 
 def test_recorded_traces_stay_light(sample):
     """A page loads the traces that its widgets show; 7B has 17,000 events."""
-    scripts = {path.stem: len(gzip.compress(path.read_bytes(), 6)) for path in (sample / "_static" / "memory").glob("*.js")}
+    scripts = {
+        path.stem: len(gzip.compress(path.read_bytes(), 6)) for path in (sample / "_static" / "memory").glob("*.js")
+    }
     assert {"article-cpu", "llama-2-7b", "llama-2-70b"} <= set(scripts)
     assert max(scripts.values()) <= 60 * KB, scripts
 
