@@ -9,6 +9,7 @@ pass would measure Python below 64 KiB. One thread, on one CPU of those it may u
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -105,7 +106,11 @@ def ladder(device: str | torch.device = "cpu", sizes: Sequence[int] | None = Non
         found, note = climb_gpu(sizes, device, seconds)
     else:
         found, note = _climb(sizes, seconds), _note(levels)
-    rungs = tuple(Rung(n, least, moved(n) / least) for n, least in zip(sizes, found, strict=True))
+    rungs = tuple(Rung(n, least, moved(n) / least) for n, least in zip(sizes, found, strict=True) if least < math.inf)
+    if not rungs:
+        raise ValueError(
+            f"a pass over {nbytes_text(sizes[-1])} is over before a launch is: ask for larger working sets"
+        )
     flat = find_steps([r.nbytes for r in rungs], [r.bandwidth for r in rungs]) if len(rungs) >= 3 else ()
     return Ladder(str(device), rungs, named(flat, levels), levels, note)
 

@@ -32,12 +32,17 @@ def gpu_sizes(levels: Sequence[tuple[str, int]]) -> list[int]:
 
 
 def climb_gpu(sizes: Sequence[int], device: torch.device, seconds: float) -> tuple[list[float], str]:
-    """Seconds of one pass at each working set, and a sentence on what a bare kernel takes."""
+    """Seconds of one pass at each working set, infinite where a bare kernel takes a good part of them, and a sentence on that."""
     whole = torch.ones(sizes[-1] // ITEM, device=device)
     tiny = whole[:1]
     bare = best(lambda: tiny.add_(1), device, 0.02)
     least = [best(_pass(whole, nbytes), device, seconds / len(sizes)) for nbytes in sizes]
-    return least, f"CUDA graph; a bare kernel takes {seconds_text(bare)}"
+    return trusted(least, bare), f"CUDA graph; a bare kernel takes {seconds_text(bare)}"
+
+
+def trusted(seconds: Sequence[float], bare: float) -> list[float]:
+    """The times that outlast LAUNCHES bare kernels; infinite instead of the others, which say nothing about memory."""
+    return [least if least >= LAUNCHES * bare else float("inf") for least in seconds]
 
 
 def _pass(whole: torch.Tensor, nbytes: int):

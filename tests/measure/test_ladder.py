@@ -10,7 +10,7 @@ import torch
 from benchmarks import ladder as benchmark
 from helpers.measure import Cache, Ladder, Rung, Step, caches, ladder
 from helpers.measure.ladder import PER_CALL, _on_one_cpu, _pair, _visit, default_sizes, moved
-from helpers.measure.ladder_gpu import gpu_sizes
+from helpers.measure.ladder_gpu import gpu_sizes, trusted
 from helpers.measure.steps import find_steps, named
 from helpers.units import GIB, KIB, MIB
 
@@ -109,6 +109,10 @@ def test_wrong_questions_are_refused(wrong, said):
 def test_a_gpu_that_is_not_there_is_missed_loudly():
     with pytest.raises(RuntimeError, match="device cuda needs a GPU: "):
         ladder("cuda")
+
+
+def test_a_pass_that_is_mostly_a_launch_is_no_rung():
+    assert trusted([2e-6, 5.9e-6, 6e-6, 1e-3], bare=2e-6) == [float("inf"), float("inf"), 6e-6, 1e-3]
 
 
 @pytest.mark.gpus(1)
