@@ -1,6 +1,6 @@
 """The peak memory of a training step that does not fit, counted without a byte: python scripts/too-big.py [--layers 32 --hidden 4096 ...]
 
-A decoder without extras on the meta device, where a tensor has a shape and no values; every storage counts from its birth to its death.
+An encoder's blocks on the meta device, where a tensor has a shape and no values; a storage counts from its birth to its death.
 """
 
 import argparse
@@ -23,9 +23,8 @@ class Count(TorchDispatchMode):
 
     def __torch_dispatch__(self, operator, types, args=(), kwargs=None):
         out = operator(*args, **(kwargs or {}))
-        for tensor in tree_leaves(out):
-            if isinstance(tensor, torch.Tensor) and tensor.is_meta:
-                self.see(tensor.untyped_storage())
+        for tensor in (leaf for leaf in tree_leaves(out) if torch.is_tensor(leaf) and leaf.is_meta):
+            self.see(tensor.untyped_storage())
         return out
 
     def see(self, storage):
@@ -42,13 +41,12 @@ class Count(TorchDispatchMode):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    for name, default in {"layers": 32, "hidden": 4096, "heads": 32, "ffn": 11008, "tokens": 512, "steps": 2}.items():
-        parser.add_argument(f"--{name}", type=int, default=default)
+    for size in ("layers=32", "hidden=4096", "heads=32", "ffn=11008", "tokens=512", "steps=2"):
+        parser.add_argument("--" + size.split("=")[0], type=int, default=size.split("=")[1])
     a = parser.parse_args()
     with Count() as count, torch.device("meta"):
-        block = nn.TransformerEncoderLayer(a.hidden, a.heads, a.ffn, dropout=0.0, batch_first=True)
-        model = nn.TransformerEncoder(block, a.layers, enable_nested_tensor=False)
-        adam, x = torch.optim.AdamW(model.parameters(), foreach=False), torch.empty(1, a.tokens, a.hidden)
+        model = nn.Sequential(*(nn.TransformerEncoderLayer(a.hidden, a.heads, a.ffn, 0.0) for _ in range(a.layers)))
+        adam, x = torch.optim.AdamW(model.parameters(), foreach=False), torch.empty(a.tokens, 1, a.hidden)
         for step in range(1, a.steps + 1):
             count.peak = count.alive
             model(x).sum().backward()
