@@ -13,7 +13,7 @@ from helpers.measure.zero import Alone, Paper, Zero
 from helpers.ranks import Ranks
 
 STAGES = (1, 2, 3)
-WIDTHS = {"divides": (8, 16, 8, 4), "does not divide": (7, 9, 5, 3)}  # of the linear maps; with 2 and 4 ranks
+WIDTHS = {"divides": (8, 16, 8, 4), "does not divide": (8, 9, 4, 3)}  # of the linear maps; with 2 and 4 ranks
 NBYTES = {torch.float32: (4, 4, 8), torch.bfloat16: (2, 2, 12)}  # of a parameter, its gradient, its optimizer state
 
 
