@@ -19,6 +19,7 @@ def test_page_is_light_and_every_player_steps(book, path, address, open_page):
     choose_in_every_primitive(page)
     step_every_memory(page)
     choose_in_every_calculator(page)
+    step_every_allocator(page)
     watch.assert_clean(path)
 
 
@@ -31,6 +32,7 @@ def test_page_lives_from_a_folder(book, path, request, open_page):
     choose_in_every_primitive(page)
     step_every_memory(page)
     choose_in_every_calculator(page)
+    step_every_allocator(page)
     assert page.locator(".bim-chart svg.main-svg").count() >= page.locator('.bim-mount[data-kind="chart"]').count()
     watch.assert_clean(path)
     assert all(url.startswith(("file:", "data:")) for url in watch.asked)
@@ -75,6 +77,26 @@ def choose_in_every_calculator(page):
         assert widget.locator(".bim-sentence").inner_text() == spoken(widget) != before
         widget.locator(".bim-calc-row").last.click()
         assert spoken(widget) == widget.locator(".bim-calc-bars + .bim-title, .bim-title").first.inner_text()
+
+
+def step_every_allocator(page):
+    """From the start, one event on, and with the other kind of segments: what is shown and what is said must change."""
+    widgets = page.locator('.bim-mount[data-kind="segments"]')
+    for i in range(widgets.count()):
+        widget = widgets.nth(i)
+        widget.get_by_role("button", name="First step").click()
+        assert spoken(widget).startswith("Start.")
+        assert widget.locator(".bim-cell").count() == 0
+        widget.get_by_role("button", name="Step forward").click()
+        page.wait_for_function(
+            "i => !document.querySelectorAll('.bim-segments')[i].querySelector('[aria-live]').textContent.startsWith('Start')",
+            arg=i,
+        )
+        assert widget.locator(".bim-cell").count() > 0
+        said = spoken(widget)
+        widget.get_by_role("combobox", name="Segments", exact=True).select_option("expandable")
+        assert "mapped" in spoken(widget)
+        assert spoken(widget) != said
 
 
 def step_every_memory(page):
