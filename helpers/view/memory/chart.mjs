@@ -102,14 +102,24 @@ export function line(ctx, box, axis, points, y, { colour, width = 1, dash = [] }
   ctx.restore();
 }
 
-// Another rank's bytes in all, on this picture's clock.
-export function thin(ctx, box, t, axis, colour, y, ratio) {
+// Another rank's bytes in all, on this picture's clock, with its number on the line; share: where along it.
+export function thin(ctx, box, t, axis, { colour, ground, rank, share }, y, ratio) {
   const chosen = columns(t, alike(t, axis), Math.max(1, Math.round(box.w * ratio)));
   ctx.beginPath();
   chosen.forEach((i, x) => { if (i >= 0) ctx.lineTo(box.x + ((x + 0.5) * box.w) / chosen.length, y(t.total[i])); });
   ctx.strokeStyle = colour;
   ctx.lineWidth = 1;
   ctx.stroke();
+  const i = chosen[Math.floor(share * chosen.length)];
+  if (!(i >= 0)) return;
+  ctx.lineWidth = 3;
+  ctx.strokeStyle = ground;
+  ctx.fillStyle = colour;
+  ctx.textAlign = "center";
+  ctx.textBaseline = "middle";
+  const at = [`${rank}`, box.x + share * box.w, y(t.total[i])];
+  ctx.strokeText(...at);
+  ctx.fillText(...at);
 }
 
 export function grid(ctx, box, view, colours, y) {

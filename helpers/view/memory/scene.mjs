@@ -132,7 +132,7 @@ export function paint(canvas, view, colours) {
   grid(ctx, box, view, colours, y);
   if (!view.t.n) return;
   areas(ctx, box, view, colours, y);
-  for (const [t, rank] of view.others) thin(ctx, box, t, view.axis, colours.ranks[rank % 8], y, ratio);
+  view.others.forEach(([t, rank], o) => thin(ctx, box, t, view.axis, { colour: colours.ranks[rank % 8], ground: colours.panel, rank, share: (o + 1) / (view.others.length + 1) }, y, ratio));
   line(ctx, box, view.axis, reservedOf(view.t), y, { colour: colours.ink });
   layers(ctx, box, view, colours);
   marks(ctx, box, view, colours);
