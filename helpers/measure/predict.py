@@ -120,6 +120,9 @@ def run(job: Job, steps: int) -> Trace:
             watch.mark(STAGES[0])
             job.backward(loss)
             del loss
+            gc.collect(
+                0
+            )  # a checkpoint's frames refer to each other: a real run's collector comes by long before the next step
             watch.mark(STAGES[1])
             job.update()
             watch.mark(STAGES[2])
