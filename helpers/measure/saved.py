@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from unittest import mock
 
 import torch
 from torch.autograd.graph import saved_tensors_hooks
+from torch.utils.checkpoint import _VersionWrapper
 
 from .ledger import KEPT_FOR_BACKWARD, UNCLAIMED, Held, Ledger, storages
 from .where import NO_BACKWARD, graph_task
@@ -53,9 +55,10 @@ class Saving:
 
     def pack(self, tensor: torch.Tensor) -> Kept:
         """Parameters, inputs and the like stay what they are; everything else is an activation from now on."""
-        return Kept(tensor, self._keep(tensor) if self.ledger.open else [], self.ledger)
+        return Kept(tensor, self.keep(tensor) if self.ledger.open else [], self.ledger)
 
-    def _keep(self, tensor: torch.Tensor) -> list[Held]:
+    def keep(self, tensor: torch.Tensor) -> list[Held]:
+        """The tensor's storages are activations, unless they are something else already; those that are."""
         kept = []
         for storage in storages(tensor):
             held = self.ledger.held.get(id(storage))
@@ -70,12 +73,12 @@ class Saving:
         def packing(tensor: torch.Tensor) -> object:
             recomputing = graph_task() != NO_BACKWARD
             if recomputing and self.ledger.open:
-                self._keep(tensor)  # before, for the last one's hook ends the recomputation by an exception
+                self.keep(tensor)  # before, for the last one's hook ends the recomputation by an exception
             packed = pack(tensor)
             if not recomputing and self.ledger.open:
                 for inside in packed if isinstance(packed, tuple | list) else (packed,):
                     if isinstance(inside, torch.Tensor):
-                        self._keep(inside)
+                        self.keep(inside)
             return packed
 
         return packing
@@ -83,15 +86,24 @@ class Saving:
 
 @contextmanager
 def saving(ledger: Ledger) -> Iterator[None]:
-    """Autograd tells the ledger what it saves. Hooks entered inside (activation checkpointing, offload) hide ours, so they are watched."""
-    ours, plain = Saving(ledger), saved_tensors_hooks.__enter__
+    """Autograd tells the ledger what it saves.
+
+    Hooks entered inside (activation checkpointing, offload) hide ours, so they are watched. Selective checkpointing keeps its results
+    beside autograd, in wrappers of its own, so those are watched, too.
+    """
+    ours, wrap = Saving(ledger), _VersionWrapper.__init__
 
     def enter(hooks: saved_tensors_hooks) -> None:
         torch._C._autograd._push_saved_tensors_default_hooks(ours.watched(hooks.pack_hook), hooks.unpack_hook)
 
-    with saved_tensors_hooks(ours.pack, Kept.unpacked):
-        saved_tensors_hooks.__enter__ = enter
-        try:
-            yield
-        finally:
-            saved_tensors_hooks.__enter__ = plain
+    def wrapping(wrapper: _VersionWrapper, value: object) -> None:
+        wrap(wrapper, value)
+        if isinstance(value, torch.Tensor) and ledger.open:
+            ours.keep(value)
+
+    with (
+        saved_tensors_hooks(ours.pack, Kept.unpacked),
+        mock.patch.object(saved_tensors_hooks, "__enter__", enter),
+        mock.patch.object(_VersionWrapper, "__init__", wrapping),
+    ):
+        yield

@@ -1,11 +1,12 @@
 """Every byte has the right class, counted by hand on models small enough to write down."""
 
 import weakref
+from functools import partial
 
 import pytest
 import torch
 from torch import nn
-from torch.utils.checkpoint import checkpoint
+from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
 
 from helpers.measure import TrackError, track
 from helpers.memory import CLASSES
@@ -121,6 +122,24 @@ def test_a_checkpointed_block_keeps_its_input_and_recomputes_the_rest(batch, ree
     assert kept == 5 * ROWS
     assert {e.module for e in trace.events if e.cls == "activation"} <= {"0.1", "1.0", "1.1", "2.0", "2.1"}
     assert {e.phase for e in trace.events if e.cls == "activation"} == {"backward"}
+
+
+def test_what_selective_checkpointing_caches_is_kept_for_backward(batch):
+    """It stores the results of matrix products itself, beside autograd: the last one's is the output."""
+    block = nn.Sequential(*(nn.Sequential(nn.Linear(N, N, bias=False), nn.GELU()) for _ in range(3)))
+    keeps = partial(create_selective_checkpoint_contexts, [torch.ops.aten.mm.default])
+    with track(block, None, batch) as watch:
+        out = checkpoint(block, batch, use_reentrant=False, context_fn=keeps)
+        watch.mark("forward")
+        out.sum().backward()
+        watch.mark("backward")
+    assert classes(watch.trace, "forward") == {
+        "parameter": 3 * WEIGHT,
+        "input": ROWS,
+        "activation": 3 * ROWS,
+        "temporary": ROWS,
+    }
+    assert "activation" not in classes(watch.trace, "backward")
 
 
 def test_a_tied_weight_and_its_gradient_count_once():
