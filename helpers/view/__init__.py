@@ -22,8 +22,8 @@ from helpers.view.warp import WarpWidget, explore_warp
 from helpers.view.watch import Watch, watch
 
 __all__ = [
-    "Climb",
     "Calculator",
+    "Climb",
     "Cost",
     "Curve",
     "Growth",
@@ -39,10 +39,10 @@ __all__ = [
     "WarpWidget",
     "Watch",
     "Win",
+    "calculator",
     "climbs",
     "explore_occupancy",
     "explore_warp",
-    "calculator",
     "keep",
     "lanes",
     "memory",
