@@ -28,11 +28,11 @@ export function listing(t, at, { mode, filter, pages }, { unit, unclassed }) {
   const blocks = filter ? matching(t, all, filter) : all;
   const single = mode === "blocks" || (mode === "auto" && blocks.length <= FEW);
   const rows = single
-    ? blocks.slice(0, PAGE * pages).map(({ id, nbytes, cls, made }) => [named(cls, unclassed), t.op[made], t.module[made], `${id}`, thousands(`${nbytes}`), amount(nbytes, unit)])
-    : grouped(t, blocks).map(({ cls, op, modules, blocks: n, nbytes }) => [named(cls, unclassed), op, modulesText(modules), thousands(`${n}`), thousands(`${nbytes}`), amount(nbytes, unit)]);
+    ? blocks.slice(0, PAGE * pages).map(({ id, nbytes, cls, made }) => [named(cls, unclassed), amount(nbytes, unit), `${id}`, t.op[made], t.module[made], thousands(`${nbytes}`)])
+    : grouped(t, blocks).map(({ cls, op, modules, blocks: n, nbytes }) => [named(cls, unclassed), amount(nbytes, unit), thousands(`${n}`), op, modulesText(modules), thousands(`${nbytes}`)]);
   const sum = blocks.reduce((bytes, one) => bytes + one.nbytes, 0);
-  const head = ["Class", "Made by", "In", single ? "Block" : "Blocks", "Bytes", unit];
-  const foot = row("td", ["In all", "", "", thousands(`${blocks.length}`), thousands(`${sum}`), amount(sum, unit)]);
+  const head = ["Class", unit, single ? "Block" : "Blocks", "Made by", "In", "Bytes"];
+  const foot = row("td", ["In all", amount(sum, unit), thousands(`${blocks.length}`), "", "", thousands(`${sum}`)]);
   const table = h("table", { class: "bim-alive" }, h("caption", { class: "bim-sr" }, `Alive after event ${at + 1}`),
     h("thead", {}, row("th", head)), h("tbody", {}, rows.map((words) => row("td", words))), h("tfoot", {}, foot));
   const rest = single ? Math.max(0, blocks.length - PAGE * pages) : 0;
