@@ -21,6 +21,7 @@ from helpers.view.memory_spec import (
     set_sentence,
     trace_set,
     traces_of,
+    with_reserved,
 )
 from helpers.view.widget import CourseWidget
 
@@ -108,13 +109,15 @@ def memory(
     at: int | None = None,
     rank: int = 0,
     axis: str = "events",
+    reserved: Sequence[int] | None = None,
     title: str = "",
     live: bool = False,
 ) -> Memory:
     """`memory(trace)`, `memory([trace0, trace1])` (ranks), `memory("llama-2-7b")` (recorded; several names: a choice), `memory(live=True)`.
 
     recorded: the name under which this trace is recorded, so that the saved notebook and the page hold that name alone, and show the
-    recorded run. limit: the device's bytes, a dashed line. at: the event to begin at (default: the peak). axis: "events" or "seconds".
+    recorded run. reserved: bytes reserved after every event of the one trace (a Replay's), a thin line. limit: the device's bytes, a
+    dashed line. at: the event to begin at (default: the peak). axis: "events" or "seconds".
     ValueError on a name that is not recorded, an empty trace, or an event or rank that is not there.
     """
     if live:
@@ -124,6 +127,8 @@ def memory(
     listed = [what] if isinstance(what, (Trace, str)) else list(what or ())
     if not listed:
         raise ValueError("memory shows a Trace, a list of them, or a recorded one by name; or live=True")
+    if reserved is not None:
+        listed = [with_reserved(listed, reserved)]
     named = all(isinstance(one, str) for one in listed)
     found = recorded_set(listed[0]) if named else trace_set(listed, title)
     spec = memory_spec(listed if named else (), limit=limit, at=at, rank=rank, axis=axis)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -59,6 +60,16 @@ def trace_set(traces: Sequence[Trace], title: str = "") -> dict:
         "date": "",
         "ranks": [pack(trace) for trace in traces],
     }
+
+
+def with_reserved(traces: Sequence[object], reserved: Sequence[int]) -> Trace:
+    """The one trace with what an allocator, or its model, had reserved after every event. ValueError unless there is one for each."""
+    if len(traces) != 1 or not isinstance(traces[0], Trace):
+        raise ValueError(f"reserved goes with one trace of this session, got {len(traces)}: {traces!r:.60}")
+    if len(reserved) != len(traces[0]):
+        raise ValueError(f"reserved has bytes for each of {len(traces[0])} events, got {len(reserved)}")
+    changes = [i for i in range(len(reserved)) if not i or reserved[i] != reserved[i - 1]]
+    return replace(traces[0], samples=tuple((i, int(traces[0].total[i]), int(reserved[i])) for i in changes))
 
 
 def traces_of(found: Mapping) -> list[Trace]:

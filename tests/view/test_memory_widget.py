@@ -78,6 +78,19 @@ def test_several_ranks_and_a_choice():
     assert "no recorded trace 'nothing'" in choice.trace["error"]
 
 
+def test_what_is_reserved_is_a_line_of_its_changes():
+    trace = step_trace(1, 1)
+    reserved = [2**21 * (1 + (i > 5)) for i in range(len(trace))]
+    assert memory(trace, reserved=reserved).traces[0].samples == (
+        (0, int(trace.total[0]), 2**21),
+        (6, int(trace.total[6]), 2**22),
+    )
+    with pytest.raises(ValueError, match="reserved has bytes for each of"):
+        memory(trace, reserved=reserved[1:])
+    with pytest.raises(ValueError, match="goes with one trace of this session"):
+        memory("article-cpu", reserved=reserved)
+
+
 def test_the_page_holds_names():
     assert spec_of(page_html(["article-cpu", "llama-2-70b"], limit=80 * 2**30))["names"] == [
         "article-cpu",
