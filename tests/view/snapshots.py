@@ -132,4 +132,5 @@ HOSTILE = (
     b"\x80\x04\x8d\xff\xff\xff\xff\xff\xff\xff\x7f.",
     b"\x80\x04h\x05.",
     b"\x80\x04u.",
+    pickle.dumps({"segments": [], "device_traces": [[]], "__proto__": {"x": 1}}, protocol=4),
 )

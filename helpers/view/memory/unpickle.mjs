@@ -23,7 +23,11 @@ function longOf(bytes, from, length) {
   return Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }
 
-const keyOf = (key) => (typeof key === "string" ? key : `${key}`);
+// A plain object is quick; the one key that is no key of it is refused.
+function keyOf(key) {
+  if (key === "__proto__") throw new Error(`a dict has the key __proto__: ${WHY}`);
+  return typeof key === "string" ? key : `${key}`;
+}
 
 // Uint8Array -> the value. Throws an Error that says what is not plain data, or where the file ends too early.
 export function unpickle(bytes) {
@@ -62,7 +66,7 @@ export function unpickle(bytes) {
     stack.pop();
     return values;
   }
-  const isDict = (value) => value !== null && typeof value === "object" && Object.getPrototypeOf(value) === null;
+  const isDict = (value) => value !== null && typeof value === "object" && Object.getPrototypeOf(value) === Object.prototype;
   function fill(pairs) {
     const dict = top(isDict, "dict");
     for (let i = 0; i + 1 < pairs.length; i += 2) dict[keyOf(pairs[i])] = pairs[i + 1];
@@ -96,7 +100,7 @@ export function unpickle(bytes) {
     0x42: () => stack.push(raw(u32())),
     0x8e: () => stack.push(raw(u64())),
     0x5d: () => stack.push([]),
-    0x7d: () => stack.push(Object.create(null)),
+    0x7d: () => stack.push({}),
     0x29: () => stack.push([]),
     0x85: () => stack.push([pop()]),
     0x86: () => { const b = pop(); stack.push([pop(), b]); },
