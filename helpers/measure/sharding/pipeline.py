@@ -5,6 +5,7 @@ Narayanan et al. 2021 (arXiv 2104.04473): warm up with as many forwards as there
 
 from __future__ import annotations
 
+import gc
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -63,6 +64,7 @@ class Pipeline:
                 self.waiting.append(_forward(self.part, *self.batch()))
             else:
                 _backward(self.part, *self.waiting.popleft())
+                gc.collect(0)  # checkpointing leaves cycles that hold a stream until Python looks for them
 
 
 def _forward(part: Part, tokens: Tensor, targets: Tensor) -> tuple[object, tuple[int, ...], Tensor]:
