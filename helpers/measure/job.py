@@ -85,8 +85,8 @@ class Job:
     def begin(self, watch: Watch) -> None:
         """Before the first step: what is there already gets its class."""
         for one in self.optimizers:
-            watch.register(list(getattr(one, "masters", {}).values()), "optimizer")
-            watch.register(list(getattr(one, "main_grads", {}).values()), "gradient")
+            watch.register({"fp32 weight": list(getattr(one, "masters", {}).values())}, "optimizer")
+            watch.register({"fp32 gradient": list(getattr(one, "main_grads", {}).values())}, "gradient")
         watch.label(label=self.setup.label)
 
     def forward(self) -> Tensor:
