@@ -76,7 +76,7 @@ def floor(module: str) -> int:
 def look(names: list[str], warm: list[str], *paths: str) -> dict[str, dict]:
     """What importing each module alone leaves in its process: {"modules", "children", "threads"} or {"error"}."""
     command = [sys.executable, "-c", PROBE, json.dumps([warm, names]), str(HELPERS.parent), *paths]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)  # a minute on two cores
     return dict(json.loads(line) for line in done.stdout.splitlines())
 
 
