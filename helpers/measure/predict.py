@@ -92,6 +92,8 @@ def predict_step(
     start = perf_counter()
     with without_compiler(), cuda_like(), FastMeta():
         job = Job(setup) if sharding is None else sharding.job(setup)
+        if checkpoint != "none" or chunks > 1:
+            checkpointing.once_before()
         with _no_collection():
             trace = run(job, steps)
     nparams = sum(p.numel() for p in job.model.parameters())
