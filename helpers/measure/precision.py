@@ -66,7 +66,7 @@ class MasterWeights(Optimizer):
     """16-bit weights, and an fp32 copy of them that torch's optimizer works on; the weights are rounded from it after each step.
 
     A parameter at a time (for-loop): its gradient is widened, used and dropped. foreach: all gradients are widened first, 4 bytes a
-    parameter more. fused: one kernel reads 16-bit gradients and writes both, as Apex's FusedAdam(master_weights=True): nothing is made.
+    parameter more. fused: one kernel reads 16-bit gradients and writes both, as Transformer Engine's FusedAdam(master_weights=True).
     main_grads: gradients are added up in fp32 as backward makes them (Megatron-LM's main_grad), so none is widened here.
     """
 
