@@ -11,7 +11,8 @@ from helpers.view.bundle import bundle
 from helpers.view.tokens import css
 
 HERE = Path(__file__).parent
-BORROWS = {"playground": ("player",), "segments": ("player",)}  # a widget that draws with another's modules looks like it
+# A widget that draws with another's modules looks like it.
+BORROWS = {"playground": ("player",), "segments": ("player",)}
 
 
 def stylesheet(name: str) -> str:
