@@ -9,6 +9,7 @@ from helpers.view.lanes import Span, lanes
 from helpers.view.memory import Memory, memory
 from helpers.view.nodes_figure import two_nodes
 from helpers.view.occupancy import OccupancyWidget, explore_occupancy
+from helpers.view.peaks_figure import peaks
 from helpers.view.player import Player, player
 from helpers.view.playground import Playground, playground
 from helpers.view.primitive import PrimitiveWidget, primitive
@@ -47,6 +48,7 @@ __all__ = [
     "lanes",
     "memory",
     "over_ranks",
+    "peaks",
     "plane",
     "player",
     "playground",
