@@ -28,10 +28,13 @@ def step(model, batch, optimizer, watch=None):
 
 
 @cache
-def tracked(device, layers=2, foreach=None):
+def tracked(device, layers=2, foreach=None, width=64, heads=4, tokens=16):
     """The trace of one step on `device`; the same one for every test that asks."""
     with torch.device(device):
-        model, batch = article_model(layers, 64, 4, 128), torch.rand(4, 16, 64)
+        model, batch = (
+            article_model(layers, width, heads, 2 * width if width == 64 else 4 * width),
+            torch.rand(4, tokens, width),
+        )
     optimizer = torch.optim.Adam(model.parameters(), foreach=foreach)
     with track(model, optimizer, batch) as watch:
         step(model, batch, optimizer, watch)
@@ -52,10 +55,10 @@ def test_meta_events_equal_cpu_events_one_for_one(foreach):
     assert cpu.events[-1].seconds > 0 and {e.seconds for e in meta.events} == {0}
 
 
-def test_six_layers_run_alike_on_cpu_and_on_meta():
-    """The article's depth; its width changes sizes alone, and those are computed from the same shapes."""
-    cpu, meta = tracked("cpu", layers=6), tracked("meta", layers=6)
+def test_the_article_s_model_runs_alike_on_cpu_and_on_meta():
+    cpu, meta = (tracked(device, layers=6, width=512, heads=8, tokens=128) for device in ("cpu", "meta"))
     assert len(cpu) == 1855 - 3 and signed(cpu) == signed(meta)
+    assert cpu.peak.nbytes == 313_123_108
 
 
 def test_classes_add_up_and_the_peak_is_at_no_stage():
