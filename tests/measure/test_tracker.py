@@ -58,7 +58,6 @@ def test_meta_events_equal_cpu_events_one_for_one(foreach):
 def test_the_article_s_model_runs_alike_on_cpu_and_on_meta():
     cpu, meta = (tracked(device, layers=6, width=512, heads=8, tokens=128) for device in ("cpu", "meta"))
     assert len(cpu) == 1855 - 3 and signed(cpu) == signed(meta)
-    assert cpu.peak.nbytes == 313_123_108
 
 
 def test_classes_add_up_and_the_peak_is_at_no_stage():
