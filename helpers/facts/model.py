@@ -33,8 +33,11 @@ class Latent:
 
 @dataclass(frozen=True)
 class Model:
-    """A decoder-only transformer. Sizes are counts of numbers, not bytes.
+    """A decoder-only transformer. Sizes are counts of numbers, not bytes. A model of your own needs seven of them:
 
+        Model("mine", layers=24, hidden=2048, heads=16, ffn=5632, vocab=32000, context=4096)
+
+    Unless told, every head has keys and values of its own (kv_heads), and the heads share hidden out evenly (head_dim).
     hidden: width of the residual stream; heads and kv_heads of head_dim each; ffn: width inside an MLP (of one expert where there are
     experts); context: longest sequence it was trained for. experts and active: routed experts of a layer and how many a token visits;
     shared: experts that every token visits; dense: first layers that have an MLP of width dense_ffn instead.
@@ -45,18 +48,18 @@ class Model:
     layers: int
     hidden: int
     heads: int
-    kv_heads: int
-    head_dim: int
     ffn: int
     vocab: int
     context: int
-    norm: str
-    mlp: str
-    positions: str
-    tied: bool
-    bias: bool
-    source: Source
-    where: str
+    kv_heads: int = 0
+    head_dim: int = 0
+    norm: str = "rms"
+    mlp: str = "swiglu"
+    positions: str = "rotary"
+    tied: bool = False
+    bias: bool = False
+    source: Source | None = None
+    where: str = ""
     experts: int = 0
     active: int = 0
     shared: int = 0
@@ -66,10 +69,16 @@ class Model:
     latent: Latent | None = None
 
     def __post_init__(self):
+        if self.kv_heads == 0:
+            object.__setattr__(self, "kv_heads", self.heads)
+        if self.head_dim == 0 and self._whole(self.hidden) and self._whole(self.heads):
+            if self.hidden % self.heads:
+                raise FactError(f"{self.name}: hidden={self.hidden} is no multiple of heads={self.heads}: say head_dim")
+            object.__setattr__(self, "head_dim", self.hidden // self.heads)
         sizes = ("layers", "hidden", "heads", "kv_heads", "head_dim", "ffn", "vocab", "context")
         for part in sizes:
             value = getattr(self, part)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            if not self._whole(value):
                 raise FactError(f"{self.name}: {part} is a positive whole number, got {value!r}")
         for part, known in (("norm", NORMS), ("mlp", MLPS), ("positions", POSITIONS)):
             if getattr(self, part) not in known:
@@ -78,6 +87,10 @@ class Model:
             raise FactError(f"{self.name}: {self.heads} heads do not share {self.kv_heads} KV heads evenly")
         if not 0 <= self.active <= self.experts or bool(self.active) != bool(self.experts):
             raise FactError(f"{self.name}: a token visits 1 to {self.experts} experts, got {self.active}")
+
+    @staticmethod
+    def _whole(value: object) -> bool:
+        return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
     @property
     def kv_hidden(self) -> int:
@@ -154,6 +167,11 @@ def build_models(table: Mapping[str, Mapping], sources: Mapping[str, Source]) ->
 def _model(name: str, entry: Mapping, sources: Mapping[str, Source]) -> Model:
     if entry.get("source") not in sources or not entry.get("where"):
         raise FactError(f"{name}: a model needs a source listed in sources.toml and where, got {entry.get('source')!r}")
+    unsaid = [
+        part for part in ("kv_heads", "head_dim", "norm", "mlp", "positions", "tied", "bias") if part not in entry
+    ]
+    if unsaid:
+        raise FactError(f"{name}: a published model says all of its shape; missing: {', '.join(unsaid)}")
     latent = Latent(**entry["latent"]) if "latent" in entry else None
     try:
         return Model(**{**entry, "name": name, "source": sources[entry["source"]], "latent": latent})

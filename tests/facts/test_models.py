@@ -1,10 +1,11 @@
 """Models: their parameters are counted, not typed, and the counts are the published ones."""
 
+import re
 from dataclasses import replace
 
 import pytest
 
-from helpers.facts import MODELS, SOURCES, FactError
+from helpers.facts import MODELS, SOURCES, FactError, Model
 from helpers.facts.fact import read
 from helpers.facts.model import build_models
 
@@ -66,3 +67,41 @@ def test_a_model_that_cannot_be_is_refused(wrong, words):
     with pytest.raises(FactError, match=words) as refused:
         build_models({"X": entry | wrong}, SOURCES)
     assert "X" in str(refused.value)
+
+
+def test_a_model_of_one_s_own_needs_seven_sizes():
+    mine = Model("mine", layers=2, hidden=64, heads=4, ffn=128, vocab=100, context=32)
+    assert (mine.kv_heads, mine.head_dim, mine.norm, mine.mlp, mine.tied) == (4, 16, "rms", "swiglu", False)
+    assert mine.nparams == 2 * 100 * 64 + 2 * (4 * 64 * 64 + 3 * 64 * 128 + 2 * 64) + 64
+    grouped = replace(mine, kv_heads=2)
+    assert mine.nparams - grouped.nparams == 2 * 2 * 64 * 32
+
+
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        ({"heads": 3}, "hidden=64 is no multiple of heads=3: say head_dim"),
+        ({"heads": 0}, "heads is a positive whole number, got 0"),
+        ({"hidden": "64"}, "hidden is a positive whole number, got '64'"),
+        ({"kv_heads": 3}, "4 heads do not share 3 KV heads evenly"),
+        ({"norm": "batch"}, "norm is one of layer, rms, got 'batch'"),
+    ],
+)
+def test_a_shape_that_cannot_be_is_refused(sizes, said):
+    with pytest.raises(FactError, match=re.escape(said)):
+        Model("mine", **{"layers": 2, "hidden": 64, "heads": 4, "ffn": 128, "vocab": 100, "context": 32, **sizes})
+
+
+def test_a_published_model_says_all_of_its_shape():
+    entry = {
+        "layers": 2,
+        "hidden": 64,
+        "heads": 4,
+        "ffn": 128,
+        "vocab": 100,
+        "context": 32,
+        "source": "a",
+        "where": "b",
+    }
+    with pytest.raises(FactError, match="missing: kv_heads, head_dim, norm, mlp, positions, tied, bias"):
+        build_models({"mine": entry}, {"a": None})
