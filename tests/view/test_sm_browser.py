@@ -77,6 +77,12 @@ def test_the_table_under_the_curve_has_every_block(open_widget):
     assert rows.nth(7).inner_text().split("\t") == ["256 threads", "32 of 64 warps", "50 %"]
 
 
+def test_a_table_stands_before_its_fold_opens(open_widget):
+    page = open_widget("occupancy", A100)
+    press_and_count = "one => { one.click(); return one.parentElement.querySelectorAll('tbody tr').length; }"
+    assert page.locator("summary").evaluate(press_and_count) == 32  # in one task: no frame shows an empty fold
+
+
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_view_is_drawn_and_counted(view, open_widget):
     spec = warp_spec(view, stride=4, branch="quarters")

@@ -1,6 +1,6 @@
 // The terms of one moment, class by class, each a list that opens; beside a class, the predicted run's figure.
 import { h } from "../player/dom.mjs";
-import { row, table } from "../player/twin.mjs";
+import { folded, row, table } from "../player/twin.mjs";
 import { byClass } from "./bars-calculator.mjs";
 import { CLASSES, colour, sized } from "./says.mjs";
 
@@ -19,12 +19,9 @@ function opened(term, forms) {
 }
 
 function one(term, { forms, open, unit }) {
-  const body = h("div");
-  const node = h("details", { class: "bim-calc-term", open: open.has(term.name), toggle: () => {
-    if (node.open) open.add(term.name); else open.delete(term.name);
-    body.replaceChildren(...(node.open ? opened(term, forms).filter(Boolean) : []));
-  } }, h("summary", {}, h("span", {}, term.name), h("code", {}, term.formula), h("strong", {}, sized(term.nbytes, unit))), body);
-  return node;
+  const summary = [h("span", {}, term.name), h("code", {}, term.formula), h("strong", {}, sized(term.nbytes, unit))];
+  const does = (is) => (is ? open.add(term.name) : open.delete(term.name));
+  return folded("bim-calc-term", summary, () => opened(term, forms), { open: open.has(term.name), does }).node;
 }
 
 // What the run has of a class, as far as there is a run.
