@@ -1,6 +1,6 @@
-"""What watching a training step costs: our tracker, torch's MemTracker, and torch's profiler. Chapter: training-memory.
+"""What watching a training step costs: our tracker, an empty dispatch mode, torch's MemTracker and its profiler. Chapter: training-memory.
 
-    python -m benchmarks.tracker [--rounds 7] [--widths 64 256 512]
+    python -m benchmarks.tracker [--rounds 15] [--widths 64 256 512]
 
 nn.TransformerEncoder of six layers and Adam, on one thread. Round by round a plain step and a watched one in turn, each timed in
 CPU seconds of the process; the median of the rounds' ratios, and of their differences.
@@ -19,6 +19,7 @@ import torch
 from torch import nn
 from torch.distributed._tools.mem_tracker import MemTracker
 from torch.profiler import ProfilerActivity, profile
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from helpers.measure import track
 
@@ -56,11 +57,26 @@ def mem_tracker(step: Step):
         yield tracker
 
 
+class Empty(TorchDispatchMode):
+    """A dispatch mode that does nothing: what any tracker that sees every operator from Python pays to torch."""
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return func(*args, **kwargs) if kwargs else func(*args)
+
+
+def empty_mode(_step: Step) -> AbstractContextManager:
+    return Empty()
+
+
 def profiler(_step: Step) -> AbstractContextManager:
     return profile(activities=[ProfilerActivity.CPU], profile_memory=True)
 
 
-WATCHERS = {"track": ours, "MemTracker": mem_tracker, "profiler": profiler}
+WATCHERS = {"track": ours, "empty mode": empty_mode, "MemTracker": mem_tracker, "profiler": profiler}
 
 
 def seconds(step: Step) -> float:
@@ -82,7 +98,7 @@ def measure(step: Step, watcher: Callable[[Step], AbstractContextManager], round
     return median(ratio for ratio, _ in pairs), median(more for _, more in pairs)
 
 
-def main(widths: list[int], rounds: int = 7) -> None:
+def main(widths: list[int], rounds: int = 15) -> None:
     """Measure and print. ValueError on bad input, before anything runs."""
     at_least("rounds", rounds, 1)
     for width in widths:
@@ -105,7 +121,7 @@ def main(widths: list[int], rounds: int = 7) -> None:
 def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tracker", description=__doc__.partition("\n")[0])
     parser.add_argument("--widths", type=int, nargs="+", default=[64, 256, 512])
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=15)
     return parser.parse_args(given)
 
 

@@ -66,8 +66,9 @@ def gpus(answer: Callable[[int, int], int]) -> Answer:
 def _gpus(answer: Callable[[int, int], int], nparams: int, capacity: int) -> None:
     want, got = math.ceil(16 * nparams / capacity), answer(nparams, capacity)
     if got != want:
+        gpus = "1 GPU" if want == 1 else f"{want} GPUs"
         raise NotYetError(
-            f"{nparams:,} parameters are {nbytes_text(16 * nparams)}: {want} GPUs of {nbytes_text(capacity)}, you said {got!r}."
+            f"{nparams:,} parameters are {nbytes_text(16 * nparams)}: {gpus} of {nbytes_text(capacity)}, you said {got!r}."
             " Hint: 16 bytes a parameter, and a rest needs a GPU, too."
         )
 

@@ -42,7 +42,9 @@ class Dispatch(TorchDispatchMode):
         super().__init__()
         self.ledger = ledger
         self.before: Callable[[], None] | None = None
-        self._kinds: dict[torch._ops.OpOverload, int] = {}
+        self._known: dict[
+            int, tuple[int, str, torch._ops.OpOverload]
+        ] = {}  # by id: an operator's own hash is slow Python
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -53,9 +55,7 @@ class Dispatch(TorchDispatchMode):
         """Run the operator, then enter what it made. Subclasses such as DTensor run first and come back as plain tensors."""
         if types and any(hasattr(one, "__tensor_flatten__") for one in types):
             return NotImplemented
-        kind = self._kinds.get(func)
-        if kind is None:
-            kind = self._kinds[func] = kind_of(func)
+        kind, op, _ = self._known.get(id(func)) or self._know(func)
         if kind == ALIAS:
             return func(*args, **kwargs) if kwargs else func(*args)
         if self.before is not None:
@@ -63,21 +63,26 @@ class Dispatch(TorchDispatchMode):
         if kind != PLAIN:
             return self._unusual(kind, func, args, kwargs or {})
         out = func(*args, **kwargs) if kwargs else func(*args)
-        self._enter(out, func)
+        self._enter(out, op)
         return out
 
-    def _enter(self, out: object, func: torch._ops.OpOverload) -> None:
+    def _know(self, func: torch._ops.OpOverload) -> tuple[int, str, torch._ops.OpOverload]:
+        """Its kind, its name, and itself, so that its id stays its own."""
+        found = self._known[id(func)] = kind_of(func), func._schema.name, func
+        return found
+
+    def _enter(self, out: object, op: str) -> None:
         if type(out) is torch.Tensor:
             storage = out.untyped_storage() if out.layout is torch.strided else None
             if storage is not None and id(storage) not in self.ledger.held:
-                self.ledger.enter(storage, "temporary", func._schema.name)
+                self.ledger.enter(storage, "temporary", op)
         elif isinstance(out, tuple | list):
             for one in out:
-                self._enter(one, func)
+                self._enter(one, op)
         elif isinstance(out, torch.Tensor):
             for storage in storages(out):
                 if self.ledger.find(storage) is None:
-                    self.ledger.enter(storage, "temporary", func._schema.name)
+                    self.ledger.enter(storage, "temporary", op)
 
     def _unusual(self, kind: int, func: torch._ops.OpOverload, args: tuple, kwargs: dict) -> object:
         given = [one for tensor in tensors((args, kwargs)) for one in storages(tensor)]
@@ -85,7 +90,7 @@ class Dispatch(TorchDispatchMode):
         out = func(*args, **kwargs)
         for storage, nbytes in zip(given, before, strict=True):
             self.ledger.resize(storage, nbytes, func._schema.name)
-        self._enter(out, func)
+        self._enter(out, func._schema.name)
         if kind == COMMUNICATE:
             for storage in (*given, *(one for tensor in tensors(out) for one in storages(tensor))):
                 held = self.ledger.find(storage)

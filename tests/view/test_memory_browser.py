@@ -223,9 +223,7 @@ def test_over_the_limit_is_said(open_memory):
 
 def test_the_layers_are_told_under_the_pointer(open_memory):
     page = open_memory()
-    assert (
-        page.locator(".bim-mt-panel .bim-mt-note").first.inner_text() == "Made outside of all modules: 0.50 MiB, input."
-    )
+    assert page.locator(".bim-mt-panel .bim-mt-note").first.inner_text() == "Of no module: 0.50 MiB, input."
     box = page.locator(".bim-mt-bars").bounding_box()
     page.mouse.move(box["x"] + box["width"] - 30, box["y"] + 60)
     assert page.locator(".bim-mt-panel .bim-mt-note").first.inner_text().startswith("layers.5 holds ")

@@ -35,6 +35,7 @@ def cases() -> list[tuple[Trace, dict]]:
         part = rng.choice([[0, len(trace)], [start, rng.randint(start + 1, len(trace))]])
         about = {"at": rng.randrange(len(trace)), "width": rng.choice([1, 7, 60, 400]), "part": part}
         made.append((trace, {"packed": pack(trace), **about}))
+    made[-1][1]["at"] = len(traces[-1]) - 1  # the article's step is over: its optimizer's state stays
     return made
 
 
@@ -147,20 +148,39 @@ def layer(module: str) -> str:
     return ".".join(words[: ends[0]]) if ends else module
 
 
-def test_layers_hold_what_was_made_in_them(cases, played):
+def homes(trace: Trace) -> dict[int, str]:
+    """Block: the first module that an allocation or a class names."""
+    found: dict[int, str] = {}
+    for event in trace.events:
+        if event.kind in ("alloc", "class"):
+            found[event.block] = found.get(event.block) or event.module
+    return found
+
+
+def test_layers_hold_what_belongs_to_them(cases, played):
     for (trace, case), got in zip(cases, played["cases"], strict=True):
+        home = homes(trace)
         held: dict[str, list[int]] = {name: [0] * len(CLASSES) for name in [*got["names"], ""]}
         for block in trace.alive(case["at"]):
-            held[layer(block.made.module)][CLASSES.index(block.cls)] += block.nbytes
+            held[layer(home[block.block])][CLASSES.index(block.cls)] += block.nbytes
         assert got["layers"] == [[name, nbytes] for name, nbytes in held.items()]
     for (trace, _), got in list(zip(cases, played["cases"], strict=True))[:200]:
-        most = 0
+        most, home = 0, homes(trace)
         for i in range(len(trace)):
             now: dict[str, int] = {}
             for block in trace.alive(i):
-                now[layer(block.made.module)] = now.get(layer(block.made.module), 0) + block.nbytes
+                name = layer(home[block.block])
+                now[name] = now.get(name, 0) + block.nbytes
             most = max([most, *(n for name, n in now.items() if name)])
         assert got["tallest"] == most
+
+
+def test_state_that_a_step_made_is_in_the_layer_of_its_parameter(cases, played):
+    (trace, _), got = cases[-1], played["cases"][-1]
+    parameter, state = CLASSES.index("parameter"), CLASSES.index("optimizer")
+    held = {name: nbytes for name, nbytes in got["layers"] if nbytes[parameter]}
+    assert len(held) == 6 and all(nbytes[state] == 2 * nbytes[parameter] for nbytes in held.values())
+    assert sum(nbytes[state] for nbytes in held.values()) == trace.by_class[-1][state] > 0
 
 
 def test_no_column_of_the_picture_loses_a_peak(cases, played):

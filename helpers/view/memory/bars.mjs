@@ -65,5 +65,5 @@ export function layerText(name, bytes, unit) {
   const all = bytes.reduce((sum, one) => sum + one, 0);
   const parts = bytes.flatMap((nbytes, cls) => (Number(amount(nbytes, unit).replace(/,/g, "")) ? [[nbytes, `${withUnit(nbytes, unit)} ${NOUNS[cls]}`]] : []));
   const told = parts.sort((a, b) => b[0] - a[0]).map(([, words]) => words).join(", ");
-  return `${name ? `${name} holds` : "Made outside of all modules:"} ${withUnit(all, unit)}${parts.length > 1 ? `, of that ${told}` : told && `, ${told.split(" ").slice(2).join(" ")}`}.`;
+  return `${name ? `${name} holds` : "Of no module:"} ${withUnit(all, unit)}${parts.length > 1 ? `, of that ${told}` : told && `, ${told.split(" ").slice(2).join(" ")}`}.`;
 }

@@ -37,24 +37,24 @@ export function layersOf(t) {
   return runs(t, (i) => layerOf(t.module[i]));
 }
 
-// Layers in the order in which blocks were made in them; what is made outside of all modules is no layer.
+// Layers in the order in which their first blocks were made; what belongs to no module is in no layer.
 export function layerNames(t) {
-  const names = new Set(t.made.map((i) => layerOf(t.module[i])));
+  const names = new Set(t.home.map(layerOf));
   names.delete("");
   return [...names];
 }
 
-// Bytes alive after event i: layer -> by class; "" is outside of all modules.
+// Bytes alive after event i: layer -> by class; "" is what belongs to no module.
 export function byLayer(t, i, names = layerNames(t)) {
   const held = new Map([...names, ""].map((name) => [name, CLASSES.map(() => 0)]));
-  classesAt(t, i).forEach((cls, slot) => { if (cls >= 0) held.get(layerOf(t.module[t.made[slot]]))[cls] += t.nbytes[slot]; });
+  classesAt(t, i).forEach((cls, slot) => { if (cls >= 0) held.get(layerOf(t.home[slot]))[cls] += t.nbytes[slot]; });
   return held;
 }
 
 // The most that any layer ever holds, so that the columns' scale stands still.
 export function tallest(t) {
   const held = new Map();
-  const layers = t.made.map((i) => layerOf(t.module[i]));
+  const layers = t.home.map(layerOf);
   let most = 0;
   for (let i = 0; i < t.n; i++) {
     const slot = t.slot[i];
@@ -69,10 +69,10 @@ export function tallest(t) {
 // Blocks in rows: equal class and operation together. [{ cls, op, modules, blocks, nbytes }], largest first.
 export function grouped(t, blocks) {
   const groups = new Map();
-  for (const { cls, made, nbytes } of blocks) {
+  for (const { cls, made, nbytes, slot } of blocks) {
     const key = `${cls} ${t.op[made]}`;
     const group = groups.get(key) ?? { cls, op: t.op[made], modules: new Set(), blocks: 0, nbytes: 0 };
-    group.modules.add(t.module[made]);
+    group.modules.add(t.home[slot]);
     group.blocks += 1;
     group.nbytes += nbytes;
     groups.set(key, group);
@@ -83,5 +83,5 @@ export function grouped(t, blocks) {
 // The blocks behind a text: in its operation, its module or its class.
 export function matching(t, blocks, text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  return blocks.filter(({ cls, made }) => words.every((word) => `${t.op[made]} ${t.module[made]} ${CLASSES[cls]}`.toLowerCase().includes(word)));
+  return blocks.filter(({ cls, made, slot }) => words.every((word) => `${t.op[made]} ${t.home[slot]} ${CLASSES[cls]}`.toLowerCase().includes(word)));
 }

@@ -2,10 +2,11 @@
 export const CLASSES = ["parameter", "gradient", "optimizer", "input", "cache", "activation", "communication", "temporary"];
 export const KINDS = ["alloc", "free", "class", "mark"];
 
-// Columns by event: kind, slot (which allocation, -1 for a mark), cls, module, phase, op, micros, total, and bytes[event * 8 + class].
+// By slot: its id, bytes, the event that made it, and home: the module that it belongs to, which for what a step made is told later,
+// with its class. Columns by event: kind, slot (which allocation, -1 for a mark), cls, module, phase, op, micros, total, and bytes[event * 8 + class].
 export function emptyTrace({ source = "", about = {}, samples = [] } = {}) {
   const columns = { kind: [], slot: [], cls: [], module: [], phase: [], op: [], micros: [], total: [], bytes: [] };
-  const blocks = { ids: [], nbytes: [], made: [], slotOf: new Map(), now: [], clsNow: CLASSES.map(() => 0) };
+  const blocks = { ids: [], nbytes: [], made: [], home: [], slotOf: new Map(), now: [], clsNow: CLASSES.map(() => 0) };
   return { source, about, samples, n: 0, peak: 0, timed: false, ...columns, ...blocks };
 }
 
@@ -17,12 +18,14 @@ export function append(t, kind, id, nbytes, cls, module, phase, op, micros) {
     t.slotOf.set(id, slot);
     t.nbytes.push(nbytes);
     t.made.push(t.n);
+    t.home.push(module);
     t.now.push(cls);
     t.clsNow[cls] += nbytes;
   } else if (slot >= 0) {
     t.clsNow[t.now[slot]] -= t.nbytes[slot];
     if (kind === 2) t.clsNow[cls] += t.nbytes[slot];
     t.now[slot] = kind === 2 ? cls : -1;
+    if (kind === 2) t.home[slot] ||= module;
   } else if (kind !== 3) throw new Error(`event ${t.n} is of block ${id}, which is not alive`);
   push(t, kind, slot, cls, module, phase, op, micros);
 }
