@@ -58,7 +58,7 @@ def test_a_chapter_is_a_pair_with_a_script(page):
     assert lab.exists() and (ROOT / "scripts" / f"{page.stem}.py").exists()
     text = page.read_text()
     assert f"](../notebooks/{page.stem}.ipynb)" in text
-    for heading in ("## Exercises", "## Sources", "{admonition} Takeaway"):
+    for heading in ("## Exercises", "## Sources", "{admonition} Takeaway\n:class: tip\n"):
         assert heading in text
     first = json.loads(lab.read_text())["cells"][0]["source"]
     assert f"](../book/{page.stem}.md)" in "".join(first)
