@@ -51,6 +51,8 @@
   const boxes = [...document.querySelectorAll(".bim-sideways, .bim-text pre")];
   const watchSize = new ResizeObserver((entries) => entries.forEach(({ target }) => reachable(target)));
   boxes.forEach((box) => watchSize.observe(box));
+  // A formula grows inside its box when its letters' font arrives, and the box itself keeps its size.
+  document.fonts.addEventListener("loadingdone", () => boxes.forEach(reachable));
   document.querySelectorAll(".highlight > pre").forEach(copyButton);
   followReading([...document.querySelectorAll(".bim-contents a")]);
   themeSwitch(document.getElementById("bim-theme"));

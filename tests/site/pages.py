@@ -56,14 +56,14 @@ class Watch:
 
 
 def read_through(page: Page) -> None:
-    """Scroll to the end as a reader would, until every mount is alive, then return to the top."""
+    """Scroll to the end as a reader would, until every mount is alive and every letter has its font, then return to the top."""
     mounts = page.locator(".bim-mount")
     for i in range(mounts.count()):
         mounts.nth(i).scroll_into_view_if_needed()
         page.wait_for_function(
             "i => 'mounted' in document.querySelectorAll('.bim-mount')[i].dataset", arg=i, timeout=10_000
         )
-    page.evaluate("scrollTo(0, 0)")
+    page.evaluate("document.fonts.ready.then(() => scrollTo(0, 0))")
 
 
 def assert_within_budget(page: Page, watch: Watch) -> None:

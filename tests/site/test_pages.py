@@ -24,6 +24,28 @@ def test_page_is_clean_in_every_look(book, path, address, open_page):
         assert violations(page) == [], look
 
 
+GROW = """async () => {
+    const [box] = document.querySelectorAll(".bim-math");
+    const before = [box.tabIndex, box.clientHeight];
+    box.style.letterSpacing = "4em"; // wider and not higher, as letters are in another font
+    const [font] = performance.getEntriesByType("resource").filter(({ name }) => name.endsWith(".woff2"));
+    const late = new FontFace("late", `url(${font.name})`);
+    document.fonts.add(late);
+    await late.load();
+    await document.fonts.ready;
+    await new Promise(requestAnimationFrame);
+    return [...before, box.tabIndex, box.clientHeight, box.scrollWidth > box.clientWidth];
+}"""
+
+
+def test_a_formula_that_grows_when_a_font_arrives_is_reachable_by_keyboard(address, open_page):
+    page, _ = open_page(address("site"), "book/too-big.html", width=1280)
+    read_through(page)
+    before, height, after, same, wide = page.evaluate(GROW)
+    assert wide and height == same, "else the box's own size would have told"
+    assert (before, after) == (-1, 0)
+
+
 def test_axe_finds_a_fault(address, open_page):
     page, _ = open_page(address("sample"), "book/plain.html")
     page.evaluate("document.querySelector('main').append(document.createElement('button'))")
