@@ -97,19 +97,32 @@ def few(monkeypatch):
     monkeypatch.setattr(faults, "LAUNCHES_IN_ALL", 6)
 
 
-def test_every_promise_is_a_row_and_a_broken_one_says_so(few, capsys):
-    faults.main(rounds=1)
-    rows = capsys.readouterr().out.splitlines()[1:]
-    missed = [row for row in rows if row.endswith("MISSED")]
-    assert [row.partition("  ")[0] for row in missed[:2]] == [
+def test_every_promise_is_a_row_and_a_broken_one_says_so(few):
+    found = list(faults.measured([*faults.PARTS], rounds=1))
+    rows = [str(row) for row in found]
+    wrong = [row for row in found if not row.right]
+    assert [row.what for row in wrong] == [
         "death of a rank to the cell's error",
         "of these, exit code 0 before the work is done",
     ], "five deaths are not fifty"
-    assert "5 of 50 named" in missed[0] and "1 of 10 named" in missed[1]
-    assert missed[2:] == []
+    assert "5 of 50 named" in wrong[0].found and "1 of 10 named" in wrong[1].found
+    assert all(str(row).endswith("   MISSED") for row in wrong)
+    assert [
+        row.what for row in found if row.took > 5 * row.limit
+    ] == []  # a machine with others on it is slow, not wrong
     assert sum("1 of 1 word for word" in row for row in rows) == 2
     assert any("2 of 2" in row and "word for word" in row for row in rows)
     assert [row.split()[-1] for row in rows if row.startswith("  more") and "memory resident" not in row] == ["0"] * 6
+
+
+def test_a_row_says_whether_its_promise_is_kept(few, capsys):
+    assert faults.Row("a stop", "<= 2 s", "1.9 s", True, 1.9, 2).kept
+    assert not faults.Row("a stop", "<= 2 s", "2.1 s", True, 2.1, 2).kept
+    assert not faults.Row("a stop", "<= 2 s", "1.9 s", False, 1.9, 2).kept
+    faults.main(rounds=1, only="deaths")
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert head.startswith("4 ranks, gloo, CPU, in a Jupyter kernel") and len(rows) == 2
+    assert all(row.endswith("   MISSED") for row in rows)
 
 
 def test_a_scenario_that_is_told_otherwise_is_named():
