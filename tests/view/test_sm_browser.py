@@ -83,6 +83,15 @@ def test_a_table_stands_before_its_fold_opens(open_widget):
     assert page.locator("summary").evaluate(press_and_count) == 32  # in one task: no frame shows an empty fold
 
 
+def test_a_fold_that_opens_without_a_press_is_filled_and_a_closed_one_is_empty(open_widget):
+    page = open_widget("occupancy", A100)
+    rows = page.locator(".bim-details tbody tr")
+    page.locator("details").evaluate("one => { one.open = true; }")  # as a search in the page does
+    expect(rows).to_have_count(32)
+    page.locator("details").evaluate("one => { one.open = false; }")
+    expect(rows).to_have_count(0)
+
+
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_view_is_drawn_and_counted(view, open_widget):
     spec = warp_spec(view, stride=4, branch="quarters")
