@@ -8,6 +8,7 @@ from .like_cuda import cuda_like
 from .models import build
 from .predict import Prediction, predict_step
 from .profiling import Stage, StepProfile, profile_step
+from .published import Published, published
 from .rates import Rate, gemm_rate, machine_roof
 from .recipe import Recipe, RecipeError, article_model
 from .sharding import Sharding
@@ -25,6 +26,7 @@ __all__ = [
     "Placed",
     "Places",
     "Prediction",
+    "Published",
     "Rate",
     "Recipe",
     "RecipeError",
@@ -49,6 +51,7 @@ __all__ = [
     "place",
     "predict_step",
     "profile_step",
+    "published",
     "track",
     "transfers",
 ]

@@ -7,8 +7,10 @@ cases are answered directly; every other case goes to torch. A test compares sha
 from __future__ import annotations
 
 import math
+import traceback
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from unittest import mock
 
 import torch
@@ -32,6 +34,7 @@ SAME_TYPE = {
     aten.gelu_backward.default,
     aten.silu_backward.default,
 }
+OURS = (str(Path(__file__).parent), str(Path(torch.__file__).parent))  # never the line that a reader wants to see
 NO_MATTER = {"approximate", "alpha"}  # options that change no shape and no type
 IN_PLACE = {
     aten.mul_.Tensor,
@@ -201,6 +204,17 @@ def dropout(x: Tensor, p: float, train: bool | None) -> tuple | None:
     return tuple(torch.empty(x.shape, dtype=dtype, device="meta") for dtype in (x.dtype, torch.bool))
 
 
+def value(tensor: Tensor, *_: object, **__: object) -> None:
+    """A number, or where something is, of a tensor that has a shape only. ValueError naming the line that asks."""
+    if not tensor.is_meta:
+        return
+    asks = [line for line in traceback.extract_stack() if not line.filename.startswith(OURS)][-1]
+    raise ValueError(
+        f"{asks.filename}:{asks.lineno} asks for a tensor's value ({asks.line}), and a prediction computes none;"
+        " inputs or a setting that avoid that line would do"
+    )
+
+
 def _dense(tensor: Tensor) -> bool:
     """No gap and no overlap: the strides are those of some order of the dimensions."""
     expected = 1
@@ -245,4 +259,6 @@ SHAPES = {
     aten.native_layer_norm.default: layer_norm,
     aten.native_layer_norm_backward.default: layer_norm_backward,
     aten.native_dropout.default: dropout,
+    aten._local_scalar_dense.default: value,
+    aten.nonzero.default: value,
 }

@@ -6,7 +6,7 @@ Sharding is a Job of its own: it replaces the model, the optimizers or a part. C
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 
@@ -35,6 +35,7 @@ class Setup:
     chunks: int = 1
     loss: Callable[[Tensor], Tensor] | None = None
     inputs: object = None
+    accumulate: int = 1
 
     @property
     def label(self) -> str:
@@ -43,7 +44,8 @@ class Setup:
         if isinstance(self.model, Model):
             what = f"{self.model.name}, batch {self.batch}, {self.seq:,} tokens"
         again = "" if self.checkpoint == "none" else f", {self.checkpoint} checkpointing"
-        return f"{what}, {self.precision}, {self.optimizer}{again}"
+        added = "" if self.accumulate == 1 else f", gradients of {self.accumulate} micro-batches added up"
+        return f"{what}, {self.precision}, {self.optimizer}{again}{added}"
 
     def build(self) -> nn.Module:
         """The model on meta, in its type, with its checkpointing; a given module is copied first."""
@@ -52,7 +54,7 @@ class Setup:
             built = models.build(self.model, attention=self.attention, dropout=self.dropout, dtype=dtype)
             built.chunks, built.again = self.chunks, checkpointing.recompute(self.around)
         else:
-            built = copy.deepcopy(self.model).to("meta", dtype)
+            built = onto_meta(self.model, dtype)
         return checkpointing.apply(built, self.checkpoint, self.around)
 
     @property
@@ -60,15 +62,35 @@ class Setup:
         """The context that forward runs in, and whatever is computed again."""
         return types.autocast if self.precision == "autocast" else nullcontext
 
-    def batch_of(self) -> tuple[Tensor, ...]:
-        """What goes into the model: tokens and targets, or what `inputs` is or makes, on meta and in the weights' type."""
+    def batch_of(self) -> tuple | dict:
+        """What goes into the model: tokens and targets, or what `inputs` is or makes, on meta and in the weights' type.
+
+        A dict holds keyword arguments.
+        """
         if isinstance(self.model, Model):
             tokens = torch.empty(self.batch, self.seq, dtype=torch.int64, device="meta")
             return tokens, torch.empty_like(tokens)
         made = self.inputs() if callable(self.inputs) else self.inputs
-        made = made if isinstance(made, tuple | list) else (made,)
-        dtype = types.PRECISIONS[self.precision]
-        return tuple(t.to("meta", dtype if t.is_floating_point() else t.dtype) for t in made)
+        made = made if isinstance(made, tuple | list | Mapping) else (made,)
+        return _moved(made, types.PRECISIONS[self.precision])
+
+
+def onto_meta(module: nn.Module, dtype: torch.dtype) -> nn.Module:
+    """A copy without its bytes, floating types as `dtype`. What is one tensor there is one here: Module.to("meta") unties tied weights."""
+    memo: dict[int, object] = {}
+    for parameter in module.parameters():
+        memo[id(parameter)] = nn.Parameter(_moved(parameter.detach(), dtype), parameter.requires_grad)
+    for buffer in module.buffers():
+        memo[id(buffer)] = _moved(buffer, dtype)
+    return copy.deepcopy(module, memo)
+
+
+def _moved(value: object, dtype: torch.dtype) -> object:
+    if isinstance(value, Tensor):
+        return torch.empty_like(value, dtype=dtype if value.is_floating_point() else value.dtype, device="meta")
+    if isinstance(value, Mapping):
+        return {key: _moved(one, dtype) for key, one in value.items()}
+    return tuple(_moved(one, dtype) for one in value) if isinstance(value, tuple | list) else value
 
 
 class Job:
@@ -92,7 +114,7 @@ class Job:
     def forward(self) -> Tensor:
         """The loss. A given module's output stays alive until the step ends, as the variable in a training loop does."""
         with self.setup.around():
-            output = self.model(*self.inputs)
+            output = self.model(**self.inputs) if isinstance(self.inputs, dict) else self.model(*self.inputs)
             if self.setup.loss is None:
                 return output
             self.output = output

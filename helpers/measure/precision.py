@@ -1,8 +1,9 @@
-"""In which types a step computes, keeps its gradients and updates: fp32, 16-bit weights with an fp32 copy, autocast.
+"""In which types a step computes, keeps its gradients and updates: fp32, 16-bit weights with and without an fp32 copy, autocast.
 
     fp32            4 bytes each for weights, gradients, m, v: 16 a parameter with Adam
     bf16            2 + 2 for weights and gradients, 4 + 4 + 4 for the fp32 copy, m, v: 16
     bf16-fp32grads  the same with gradients added up in fp32 buffers that stay, as Megatron-LM does: 18
+    bf16-true       everything in bf16, the moments too, torch's own optimizer on the weights: 8; small updates round to nothing
     autocast        fp32 everything; matrix multiplications on bf16 copies of their weights, which live from forward to backward
 
 Chapters: training-memory, too-big.
@@ -26,8 +27,10 @@ PRECISIONS = {
     "fp32": torch.float32,
     "bf16": torch.bfloat16,
     "bf16-fp32grads": torch.bfloat16,
+    "bf16-true": torch.bfloat16,
     "autocast": torch.float32,
 }
+MASTERED = ("bf16", "bf16-fp32grads")  # the optimizer works on an fp32 copy
 OPTIMIZERS = ("sgd", "adam", "adamw", "adamw-foreach", "adamw-fused")
 LR = 1e-3
 ADAM = {
@@ -50,12 +53,12 @@ SGD = {
 
 
 def optimizer(name: str, params: Iterable[nn.Parameter], precision: str) -> Optimizer:
-    """The optimizer of that name: torch's own on fp32 weights, MasterWeights on 16-bit ones. ValueError for unknown names."""
+    """The optimizer of that name: torch's own on the weights, or MasterWeights on their fp32 copy. ValueError for unknown names."""
     if name not in OPTIMIZERS:
         raise ValueError(f"optimizer is one of {', '.join(OPTIMIZERS)}, got {name!r}")
     if precision not in PRECISIONS:
         raise ValueError(f"precision is one of {', '.join(PRECISIONS)}, got {precision!r}")
-    if precision.startswith("bf16"):
+    if precision in MASTERED:
         return MasterWeights(params, name, main_grads=precision == "bf16-fp32grads")
     how = {"fused": True} if name == "adamw-fused" else {"foreach": name == "adamw-foreach"}
     made = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}.get(name, torch.optim.AdamW)

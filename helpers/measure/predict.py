@@ -77,17 +77,24 @@ def predict_step(
     attention: str = "flash",
     dropout: float = 0.0,
     chunks: int = 1,
+    accumulate: int = 1,
 ) -> Prediction:
     """Predict `steps` training steps (two: an optimizer makes its state in the first one's update, so the second one peaks higher).
 
-    model: a Model of helpers.facts, its name, or any nn.Module; then inputs are its tensors (or a function that makes them) and loss
-    a function of its output. seq: tokens of a sequence, by default the model's context. optimizer: one of precision.OPTIMIZERS,
-    "adamw" and "adam" a parameter at a time. precision: one of precision.PRECISIONS. checkpoint: one of checkpointing.CHECKPOINTS.
-    attention "flash" or "math", dropout, chunks (of the loss): for a Model. sharding: what one rank of many does (sharding.Sharding).
-    ValueError naming what was given and what was expected, before anything runs.
+    model: a Model of helpers.facts, its name, or any nn.Module; then inputs are its tensors, a dict of its keyword arguments, or a
+    function that makes either, and loss a function of its output. seq: tokens of a sequence, by default the model's context.
+    optimizer: one of precision.OPTIMIZERS, "adamw" and "adam" a parameter at a time. precision: one of precision.PRECISIONS.
+    checkpoint: one of checkpointing.CHECKPOINTS. attention "flash" or "math", dropout, chunks (of the loss): for a Model.
+    accumulate: micro-batches, of `batch` each, whose gradients are added up before a step. sharding: what one rank of many does
+    (sharding.Sharding).
+    ValueError naming what was given and what was expected, before anything runs; from inside the forward of a module that asks for a
+    tensor's value, because there is none.
     """
     setup = _checked(
-        Setup(model, batch, seq, optimizer, precision, checkpoint, attention, dropout, chunks, loss, inputs), steps
+        Setup(
+            model, batch, seq, optimizer, precision, checkpoint, attention, dropout, chunks, loss, inputs, accumulate
+        ),
+        steps,
     )
     start = perf_counter()
     with without_compiler(), cuda_like(), FastMeta():
@@ -118,14 +125,13 @@ def run(job: Job, steps: int) -> Trace:
         job.begin(watch)
         watch.mark("start")
         for _ in range(steps):
-            loss = job.forward()
-            watch.mark(STAGES[0])
-            job.backward(loss)
-            del loss
-            gc.collect(
-                0
-            )  # a checkpoint's frames refer to each other: a real run's collector comes by long before the next step
-            watch.mark(STAGES[1])
+            for _ in range(job.setup.accumulate):
+                loss = job.forward()
+                watch.mark(STAGES[0])
+                job.backward(loss)
+                del loss
+                gc.collect(0)  # a checkpoint's frames refer to each other: a real run's collector comes by soon enough
+                watch.mark(STAGES[1])
             job.update()
             watch.mark(STAGES[2])
             job.zero_grad()
@@ -145,7 +151,12 @@ def _checked(setup: Setup, steps: int) -> Setup:
     for name, (value, allowed) in known.items():
         if value not in allowed:
             raise ValueError(f"{name} is one of {', '.join(allowed)}, got {value!r}")
-    for name, value in (("batch", setup.batch), ("steps", steps), ("chunks", setup.chunks)):
+    for name, value in (
+        ("batch", setup.batch),
+        ("steps", steps),
+        ("chunks", setup.chunks),
+        ("accumulate", setup.accumulate),
+    ):
         _positive(name, value)
     if isinstance(setup.model, nn.Module):
         if setup.inputs is None or setup.loss is None:

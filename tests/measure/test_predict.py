@@ -155,6 +155,8 @@ def test_bytes_of_a_parameter():
         ("bf16", "adamw", 16),
         ("bf16-fp32grads", "adamw", 18),
         ("autocast", "adamw-fused", 16),
+        ("bf16-true", "adamw", 8),
+        ("bf16-true", "adamw-foreach", 8),
         ("fp32", "sgd", 8),
         ("bf16", "sgd", 8),
     ):

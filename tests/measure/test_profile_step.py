@@ -16,6 +16,7 @@ from helpers.memory import CLASSES, Trace, unpack
 from helpers.units import MIB
 
 SMALL = {"layers": 2, "width": 64, "heads": 4, "ffn": 128, "batch": 4, "seq": 16}
+PER_PARAMETER = [("fp32", 16), ("bf16", 16), ("bf16-fp32grads", 18), ("bf16-true", 8), ("autocast", 16)]
 STAGES = ["empty", "model", "input", "after forward", "after backward", "after step", "after zero_grad"]
 
 
@@ -68,11 +69,9 @@ def test_the_first_step_peaks_lower_than_the_second():
     assert [s.name for s in twice.stages][7:] == [f"{name}, step 2" for name in STAGES[3:]]
 
 
-@pytest.mark.parametrize(
-    ("precision", "wide"), [("fp32", 16), ("bf16", 16), ("bf16-fp32grads", 18), ("autocast", 16)], ids=str
-)
+@pytest.mark.parametrize(("precision", "wide"), PER_PARAMETER, ids=str)
 def test_bytes_per_parameter_after_the_step(precision, wide):
-    """Mixed precision takes as many; with fp32 gradients two more."""
+    """Mixed precision takes as many; with fp32 gradients two more; without the fp32 copy half."""
     found = profile_step(precision=precision, optimizer="adamw", **SMALL)
     after = found.stage("after step").by_class
     per = sum(after[cls] for cls in ("parameter", "gradient", "optimizer")) - 4 * 12 * 2

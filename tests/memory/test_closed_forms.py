@@ -35,6 +35,8 @@ def test_the_row_of_the_zero_paper(zero, shown):
         ("fp32", "sgd", 8),
         ("bf16", "sgd", 8),
         ("autocast", "adam", 16),
+        ("bf16-true", "adam", 8),
+        ("bf16-true", "momentum", 6),
         ("fsdp2", "adam", 16),
     ],
 )

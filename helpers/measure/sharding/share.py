@@ -87,6 +87,10 @@ def check(setup: Setup, sharding: Sharding) -> None:
         raise ShardingError(
             f"zero={sharding.zero} reduces gradients in the weights' type here; precision bf16 or fp32, got bf16-fp32grads"
         )
+    if setup.accumulate > 1 and sharding.pipeline > 1:
+        raise ShardingError(
+            f"a pipeline adds up the gradients of its micro_batches; accumulate is 1 there, got {setup.accumulate}"
+        )
     if isinstance(setup.model, Model):
         sharding.check(setup.model, setup.seq)
         if sharding.sequence and setup.chunks > 1:

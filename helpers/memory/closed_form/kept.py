@@ -21,6 +21,7 @@ WIDTHS = {
     "fp32": {"stream": 4, "compute": 4, **FIXED},
     "bf16": {"stream": 2, "compute": 2, **FIXED},
     "bf16-fp32grads": {"stream": 2, "compute": 2, **FIXED},
+    "bf16-true": {"stream": 2, "compute": 2, **FIXED},
     "autocast": {"stream": 4, "compute": 2, **FIXED},
 }
 

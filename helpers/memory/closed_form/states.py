@@ -9,15 +9,17 @@ from collections.abc import Sequence
 
 from helpers.memory.closed_form.terms import FormError, Operator, Term, Terms, one_of, shared, whole
 
-# Bytes of one element: weights that compute, gradients, and the fp32 copy that the optimizer works on (0: it works on the weights).
+# Bytes of one element: weights that compute, gradients, the fp32 copy that the optimizer works on (0: it works on the weights), and
+# each of its moments, which have the type of what it works on.
 PRECISIONS = {
-    "fp32": {"parameters": 4, "gradients": 4, "master": 0},
-    "bf16": {"parameters": 2, "gradients": 2, "master": 4},
-    "bf16-fp32grads": {"parameters": 2, "gradients": 4, "master": 4},
-    "autocast": {"parameters": 4, "gradients": 4, "master": 0},
-    "fsdp2": {"parameters": 4, "gradients": 4, "master": 0},
+    "fp32": {"parameters": 4, "gradients": 4, "master": 0, "moments": 4},
+    "bf16": {"parameters": 2, "gradients": 2, "master": 4, "moments": 4},
+    "bf16-fp32grads": {"parameters": 2, "gradients": 4, "master": 4, "moments": 4},
+    "bf16-true": {"parameters": 2, "gradients": 2, "master": 0, "moments": 2},
+    "autocast": {"parameters": 4, "gradients": 4, "master": 0, "moments": 4},
+    "fsdp2": {"parameters": 4, "gradients": 4, "master": 0, "moments": 4},
 }
-# How many fp32 numbers an optimizer keeps for each parameter.
+# What an optimizer keeps for each parameter.
 MOMENTS = {"sgd": (), "momentum": ("momentum",), "adam": ("momentum", "variance")}
 OPTIMIZERS = {**MOMENTS, "adamw": MOMENTS["adam"], "adamw-foreach": MOMENTS["adam"], "adamw-fused": MOMENTS["adam"]}
 # The lowest ZeRO stage that splits a term; above, each rank has 1/N of it.
@@ -44,15 +46,15 @@ def states(
     widths = PRECISIONS[precision]
     kept = [("parameters", "parameter", widths["parameters"]), ("gradients", "gradient", widths["gradients"])]
     kept += [("master weights", "optimizer", widths["master"])] if widths["master"] else []
-    kept += [(name, "optimizer", 4) for name in OPTIMIZERS[optimizer]]
-    source = "zero" if zero or precision == "bf16" else "mixed-precision"
+    kept += [(name, "optimizer", widths["moments"]) for name in OPTIMIZERS[optimizer]]
+    source = "zero" if zero or precision == "bf16" else "torch-optim" if precision == "bf16-true" else "mixed-precision"
     terms = (_state(name, cls, width, units, zero, nranks, source) for name, cls, width in kept)
     split = f", ZeRO-{zero} on {nranks} ranks" if zero else ""
     return Terms(f"States of {sum(units):,} parameters, {precision}, {optimizer}{split}", tuple(terms))
 
 
 def per_parameter(precision: str = "bf16", optimizer: str = "adam") -> int:
-    """Bytes for each parameter on one rank that keeps everything: 16 with fp32 and Adam, 16 with bf16, 18 with fp32 gradients."""
+    """Bytes for each parameter on one rank that keeps everything: 16 with Adam in fp32 or bf16, 18 with fp32 gradients, 8 in pure bf16."""
     return states(1, precision, optimizer).total
 
 

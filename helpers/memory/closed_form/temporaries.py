@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from helpers.facts import Model
 from helpers.memory.closed_form.kept import Kept, kept
+from helpers.memory.closed_form.states import PRECISIONS
 from helpers.memory.closed_form.terms import Operator
 
 
@@ -60,26 +61,26 @@ WIDENED, ROOT, CORRECTED, BEFORE = (
 def optimizer_temporaries(
     optimizer: str, precision: str, numel: int, outside: int, inside: int
 ) -> tuple[Operator, ...]:
-    """At the optimizer's highest: fp32 copies. numel: elements it updates; outside, inside: Rank.largest().
+    """At the optimizer's highest: copies of the type it works in. numel: elements it updates; outside, inside: Rank.largest().
 
-    With 16-bit weights it goes a parameter at a time and widens its gradient first. Torch's own loop in fp32 keeps one quotient longer:
-    the matrices of an MLP follow each other and make three, a table stands between small parameters and makes two.
+    With an fp32 copy of 16-bit weights it goes a parameter at a time and widens its gradient first. Torch's own loop keeps one quotient
+    longer: the matrices of an MLP follow each other and make three, a table stands between small parameters and makes two.
     foreach does all at once; a fused kernel makes nothing.
     """
-    largest = max(outside, inside)
+    largest, width = max(outside, inside), PRECISIONS[precision]["moments"]
     widened = (WIDENED,) if precision == "bf16" else ()
     if optimizer == "adamw-fused":
         return ()
     if optimizer in ("sgd", "momentum"):
-        return _copies(optimizer, widened, "largest", largest)
+        return _copies(optimizer, widened, "largest", largest, width)
     if optimizer == "adamw-foreach":
-        return _copies(optimizer, (*widened, ROOT), "P", numel)
-    if precision.startswith("bf16"):
-        return _copies(optimizer, (*widened, ROOT, CORRECTED), "largest", largest)
+        return _copies(optimizer, (*widened, ROOT), "P", numel, width)
+    if PRECISIONS[precision]["master"]:
+        return _copies(optimizer, (*widened, ROOT, CORRECTED), "largest", largest, width)
     if 3 * inside > 2 * outside:
-        return _copies(optimizer, (ROOT, CORRECTED, BEFORE), "largest", inside)
-    return _copies(optimizer, (ROOT, CORRECTED), "largest", outside)
+        return _copies(optimizer, (ROOT, CORRECTED, BEFORE), "largest", inside, width)
+    return _copies(optimizer, (ROOT, CORRECTED), "largest", outside, width)
 
 
-def _copies(optimizer: str, texts: tuple[str, ...], symbol: str, numel: int) -> tuple[Operator, ...]:
-    return tuple(Operator(optimizer, text, (symbol,), 4, 1, 4 * numel, "torch-optim") for text in texts)
+def _copies(optimizer: str, texts: tuple[str, ...], symbol: str, numel: int, width: int) -> tuple[Operator, ...]:
+    return tuple(Operator(optimizer, text, (symbol,), width, 1, width * numel, "torch-optim") for text in texts)

@@ -78,12 +78,13 @@ function optimizer({ s, rank, units, forms }) {
   const share = Math.max(...units.map(([n]) => padded(n, s.data))) / s.data;
   const [outside, inside] = s.zero ? [share, 0] : rank.largest;
   const { widened, root, corrected, before } = forms.copies;
+  const { master, moments } = forms.states[s.precision];
   const first = s.precision === "bf16" ? [widened] : [];
-  const copies = (texts, symbol, n) => texts.map((text) => operator(s.optimizer, text, symbol, 4, 1, 4 * n, "torch-optim"));
+  const copies = (texts, symbol, n) => texts.map((text) => operator(s.optimizer, text, symbol, moments, 1, moments * n, "torch-optim"));
   if (s.optimizer === "adamw-fused") return [];
   if (s.optimizer === "sgd") return copies(first, "largest", Math.max(outside, inside));
   if (s.optimizer === "adamw-foreach") return copies([...first, root], "P", s.zero ? share : count(units));
-  if (s.precision.startsWith("bf16")) return copies([...first, root, corrected], "largest", Math.max(outside, inside));
+  if (master) return copies([...first, root, corrected], "largest", Math.max(outside, inside));
   return 3 * inside > 2 * outside ? copies([root, corrected, before], "largest", inside) : copies([root, corrected], "largest", outside);
 }
 

@@ -15,9 +15,9 @@ function state(name, cls, width, units, { zero, data }, source) {
 }
 
 export function states(units, s, forms) {
-  const { parameters, gradients, master } = forms.states[s.precision];
-  const source = s.zero || s.precision === "bf16" ? "zero" : "mixed-precision";
+  const { parameters, gradients, master, moments } = forms.states[s.precision];
+  const source = s.zero || s.precision === "bf16" ? "zero" : s.precision === "bf16-true" ? "torch-optim" : "mixed-precision";
   const kept = [["parameters", "parameter", parameters], ["gradients", "gradient", gradients], ...(master ? [["master weights", "optimizer", master]] : []),
-    ...forms.optimizers[s.optimizer].map((name) => [name, "optimizer", 4])];
+    ...forms.optimizers[s.optimizer].map((name) => [name, "optimizer", moments])];
   return kept.map(([name, cls, width]) => state(name, cls, width, units, s, source));
 }

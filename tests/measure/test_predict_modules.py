@@ -1,0 +1,129 @@
+"""predict_step of modules: those of a reader, those with tied weights, those that others measured on a GPU."""
+
+import itertools
+
+import pytest
+import torch
+from torch import nn
+
+from helpers.facts import public
+from helpers.measure import Sharding, predict_step
+from helpers.measure.job import onto_meta
+from helpers.measure.predict import STAGES
+from helpers.measure.published import published
+
+LOSS = {"loss": lambda y: y.square().mean(), "precision": "fp32"}
+
+
+class Tied(nn.Module):
+    """Words in, scores of words out, through one table; takes its inputs by name."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.head = nn.Embedding(96, 32), nn.Linear(32, 96, bias=False)
+        self.head.weight = self.words.weight
+        self.register_buffer("scale", torch.ones(32))
+
+    def forward(self, tokens, *, mask=None, double=False):
+        x = self.words(tokens) * self.scale
+        return self.head(x if mask is None else x * mask.unsqueeze(-1)) * (2 if double else 1)
+
+
+def test_tied_weights_stay_tied():
+    model = Tied()
+    done = predict_step(model, inputs=torch.zeros(4, 8, dtype=torch.int64), **LOSS)
+    assert done.nparams == sum(p.numel() for p in model.parameters()) == 96 * 32
+    assert dict(done.stages)["start"] == 96 * 32 * 4 + 512 + 512  # the table, the scale, the tokens
+    copy = onto_meta(model, torch.bfloat16)
+    assert copy.head.weight is copy.words.weight and copy.scale.dtype == torch.bfloat16
+
+
+def test_a_copy_on_meta_has_no_bytes_and_keeps_what_is_frozen_and_of_another_type():
+    model = nn.Sequential(nn.LSTM(8, 8), nn.Linear(8, 8))
+    model[1].weight.requires_grad_(False)
+    model.register_buffer("steps", torch.zeros(3, dtype=torch.int64))
+    copy = onto_meta(model, torch.bfloat16)
+    assert {t.device.type for t in itertools.chain(copy.parameters(), copy.buffers())} == {"meta"}
+    assert [p.requires_grad for p in copy.parameters()] == [p.requires_grad for p in model.parameters()]
+    assert copy.steps.dtype == torch.int64 and copy[0].weight_ih_l0.dtype == torch.bfloat16
+    assert all(flat is named for flat, named in zip(copy[0]._flat_weights, copy[0].parameters(), strict=True))
+    assert {p.device.type for p in model.parameters()} == {"cpu"}
+
+
+def test_inputs_by_name_are_those_in_order():
+    tokens, mask = torch.zeros(4, 8, dtype=torch.int64), torch.ones(4, 8)
+    plain = predict_step(Tied(), inputs=(tokens,), **LOSS)
+    named = predict_step(Tied(), inputs={"tokens": tokens, "mask": None}, **LOSS)
+    assert [(e.kind, e.nbytes, e.cls) for e in plain.trace.events] == [
+        (e.kind, e.nbytes, e.cls) for e in named.trace.events
+    ]
+    masked = predict_step(Tied(), inputs=lambda: {"tokens": tokens, "mask": mask, "double": True}, **LOSS)
+    assert len(masked.trace) > len(named.trace)
+
+
+@pytest.mark.parametrize(
+    ("asks", "line"),
+    [(lambda x: x.sum().item(), "x.sum().item()"), (lambda x: x if x.max() > 0 else -x, "x.max() > 0")],
+)
+def test_who_asks_for_a_value_is_told_where(asks, line):
+    class Asks(nn.Linear):
+        def forward(self, x):
+            return super().forward(x) * asks(x)
+
+    with pytest.raises(ValueError, match=r"test_predict_modules.py:\d+ asks for a tensor's value") as refused:
+        predict_step(Asks(4, 4), inputs=torch.zeros(2, 4), **LOSS)
+    assert line in str(refused.value)
+
+
+def test_where_something_is_has_no_answer_either():
+    class Where(nn.Linear):
+        def forward(self, x):
+            return super().forward(x[x.nonzero()[:, 0]])
+
+    with pytest.raises(ValueError, match="a prediction computes none"):
+        predict_step(Where(4, 4), inputs=torch.zeros(2, 4), **LOSS)
+
+
+def test_gradients_that_are_added_up_stand_beside_the_next_activations():
+    """At 7B the peak is at the loss: gradients of the first micro-batch are whole there, and of a third nothing more."""
+    one, two, three = (predict_step("Llama-2-7B", seq=4096, accumulate=n, optimizer="adamw-fused") for n in (1, 2, 3))
+    gradients = 2 * one.nparams
+    assert one.peak.by_class["gradient"] < 0.05 * gradients and two.peak.by_class["gradient"] >= gradients
+    assert two.peak.nbytes - one.peak.nbytes == pytest.approx(gradients, rel=0.1)
+    assert three.peak.nbytes == two.peak.nbytes
+    assert [name for name, _ in two.stages][1:6] == [*STAGES[:2], *STAGES[:2], STAGES[2]]
+    assert "gradients of 2 micro-batches added up" in str(two)
+
+
+@pytest.mark.parametrize("how", [{"data": 2}, {"data": 2, "zero": 1}, {"data": 2, "zero": 3}, {"tensor": 2}], ids=str)
+def test_ranks_add_up_too(how):
+    """Every micro-batch is a forward and a backward more, and the step is one."""
+    one, two = (predict_step("GPT-2", seq=64, accumulate=n, sharding=Sharding(**how), steps=1) for n in (1, 2))
+    count = [
+        {phase: sum(e.phase == phase for e in done.trace.events) for phase in ("forward", "step")}
+        for done in (one, two)
+    ]
+    assert count[1]["forward"] > 1.9 * count[0]["forward"] and count[1]["step"] == count[0]["step"]
+    assert two.peak.nbytes >= one.peak.nbytes
+
+
+def test_a_pipeline_has_micro_batches_for_that():
+    with pytest.raises(ValueError, match="micro_batches; accumulate is 1 there, got 2"):
+        predict_step("GPT-2", seq=64, accumulate=2, sharding=Sharding(pipeline=2, micro_batches=2))
+
+
+@pytest.mark.parametrize("count", [0, 1.5, True])
+def test_a_count_of_micro_batches_is_a_whole_number(count):
+    with pytest.raises(ValueError, match=f"accumulate is a positive whole number, got {count}"):
+        predict_step("GPT-2", accumulate=count)
+
+
+def test_what_others_measured_on_a_gpu():
+    """max_memory_allocated of three public runs: within 0.5 %, and never below what was predicted."""
+    found = published()
+    assert [one.name for one in found] == public("optimum-benchmark-training").column("model")
+    assert [one.predicted.nparams for one in found] == [109_514_298, 124_439_808, 86_567_656]
+    for one in found:
+        assert one.predicted.where == ("step", "")
+        assert 0 < one.unseen < 0.005 * one.measured
+        assert one.predicted.peak.nbytes == pytest.approx(20 * one.predicted.nparams, rel=0.01)
