@@ -8,7 +8,7 @@ from .like_cuda import cuda_like
 from .models import build
 from .predict import Prediction, predict_step
 from .profiling import Stage, StepProfile, profile_step
-from .published import Published, published
+from .published import Published, published, published_large
 from .rates import Rate, gemm_rate, machine_roof
 from .recipe import Recipe, RecipeError, article_model
 from .sharding import Sharding
@@ -52,6 +52,7 @@ __all__ = [
     "predict_step",
     "profile_step",
     "published",
+    "published_large",
     "track",
     "transfers",
 ]

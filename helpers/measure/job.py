@@ -36,6 +36,7 @@ class Setup:
     loss: Callable[[Tensor], Tensor] | None = None
     inputs: object = None
     accumulate: int = 1
+    zero_grad: str = "after step"
 
     @property
     def label(self) -> str:
@@ -112,7 +113,7 @@ class Job:
         watch.label(label=self.setup.label)
 
     def forward(self) -> Tensor:
-        """The loss. A given module's output stays alive until the step ends, as the variable in a training loop does."""
+        """The loss. A given module's output stays alive as the variable in a training loop does: to the step's end, or to the next one."""
         with self.setup.around():
             output = self.model(**self.inputs) if isinstance(self.inputs, dict) else self.model(*self.inputs)
             if self.setup.loss is None:
@@ -130,7 +131,6 @@ class Job:
             one.step()
 
     def zero_grad(self) -> None:
-        """Gradients go, and so does the output."""
-        self.output = None
+        """Gradients go."""
         for one in self.optimizers:
             one.zero_grad()

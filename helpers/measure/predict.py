@@ -24,8 +24,9 @@ from . import precision as types
 from .fast_meta import FastMeta, without_compiler
 from .job import Job, Setup
 from .like_cuda import cuda_like
-from .tracker import track
+from .tracker import Watch, track
 
+ZERO_GRADS = ("after step", "before backward")
 STAGES = ("after forward", "after backward", "after step", "after zero_grad")
 
 
@@ -78,6 +79,7 @@ def predict_step(
     dropout: float = 0.0,
     chunks: int = 1,
     accumulate: int = 1,
+    zero_grad: str = "after step",
 ) -> Prediction:
     """Predict `steps` training steps (two: an optimizer makes its state in the first one's update, so the second one peaks higher).
 
@@ -85,14 +87,26 @@ def predict_step(
     function that makes either, and loss a function of its output. seq: tokens of a sequence, by default the model's context.
     optimizer: one of precision.OPTIMIZERS, "adamw" and "adam" a parameter at a time. precision: one of precision.PRECISIONS.
     checkpoint: one of checkpointing.CHECKPOINTS. attention "flash" or "math", dropout, chunks (of the loss): for a Model.
-    accumulate: micro-batches, of `batch` each, whose gradients are added up before a step. sharding: what one rank of many does
-    (sharding.Sharding).
+    accumulate: micro-batches, of `batch` each, whose gradients are added up before a step. zero_grad "before backward": a loop that
+    forgets the last step's gradients only then, and so holds them through forward. sharding: what one rank of many does (Sharding).
     ValueError naming what was given and what was expected, before anything runs; from inside the forward of a module that asks for a
     tensor's value, because there is none.
     """
     setup = _checked(
         Setup(
-            model, batch, seq, optimizer, precision, checkpoint, attention, dropout, chunks, loss, inputs, accumulate
+            model,
+            batch,
+            seq,
+            optimizer,
+            precision,
+            checkpoint,
+            attention,
+            dropout,
+            chunks,
+            loss,
+            inputs,
+            accumulate,
+            zero_grad,
         ),
         steps,
     )
@@ -121,22 +135,31 @@ def _no_collection() -> Iterator[None]:
 
 def run(job: Job, steps: int) -> Trace:
     """The events of the job's steps, with a mark at each stage."""
+    late = job.setup.zero_grad == ZERO_GRADS[1]
     with track(job.model, job.optimizers, job.inputs, devices=("meta",)) as watch:
         job.begin(watch)
         watch.mark("start")
         for _ in range(steps):
-            for _ in range(job.setup.accumulate):
+            for micro_batch in range(job.setup.accumulate):
                 loss = job.forward()
                 watch.mark(STAGES[0])
+                if late and micro_batch == 0:
+                    _zero_grad(job, watch)
                 job.backward(loss)
                 del loss
                 gc.collect(0)  # a checkpoint's frames refer to each other: a real run's collector comes by soon enough
                 watch.mark(STAGES[1])
             job.update()
             watch.mark(STAGES[2])
-            job.zero_grad()
-            watch.mark(STAGES[3])
+            if not late:
+                job.output = None
+                _zero_grad(job, watch)
         return watch.trace
+
+
+def _zero_grad(job: Job, watch: Watch) -> None:
+    job.zero_grad()
+    watch.mark(STAGES[3])
 
 
 def _checked(setup: Setup, steps: int) -> Setup:
@@ -147,6 +170,7 @@ def _checked(setup: Setup, steps: int) -> Setup:
         "precision": (setup.precision, tuple(types.PRECISIONS)),
         "checkpoint": (setup.checkpoint, checkpointing.CHECKPOINTS),
         "attention": (setup.attention, models.ATTENTIONS),
+        "zero_grad": (setup.zero_grad, ZERO_GRADS),
     }
     for name, (value, allowed) in known.items():
         if value not in allowed:

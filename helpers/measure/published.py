@@ -1,7 +1,8 @@
-"""Three models whose training step others ran on a GPU and published the peak of, and what is predicted for the same step.
+"""Training steps that others ran on a GPU and published the peak of, and what is predicted for the same steps.
 
-The measured bytes are those of helpers.facts.public("optimum-benchmark-training"). The models are written with torch.nn, parameter for
-parameter as large as the published ones. Chapter: training-memory.
+The measured bytes are those of helpers.facts.public: "optimum-benchmark-training" (the optimizer decides) and "vit-large-training"
+(activations decide). The models are written with torch.nn, parameter for parameter as large as the published ones.
+Chapter: training-memory.
 """
 
 from __future__ import annotations
@@ -13,25 +14,33 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from helpers.facts import public
+from helpers.memory.allocator import replay
 
 from .models import build
 from .predict import Prediction, predict_step
 
-WIDTH, HEADS, LAYERS = 768, 12, 12  # of all three
+BASE = (768, 12, 12)  # width, heads, layers
+LARGE = (1024, 16, 24)
 
 
 @dataclass(frozen=True)
 class Published:
-    """One model: what its step was predicted to take, and what max_memory_allocated said (bytes)."""
+    """One run: what its steps were predicted to take, and what torch.cuda said. reserved: measured is max_memory_reserved (bytes)."""
 
     name: str
     predicted: Prediction
     measured: int
+    reserved: bool = False
+
+    @property
+    def said(self) -> int:
+        """The predicted peak; of what is reserved, by the allocator's model."""
+        return replay(self.predicted.trace).peak_reserved if self.reserved else self.predicted.peak.nbytes
 
     @property
     def unseen(self) -> int:
         """Bytes that the GPU held and the prediction has not: workspaces inside kernels, and whatever the script kept beside."""
-        return self.measured - self.predicted.peak.nbytes
+        return self.measured - self.said
 
 
 class Bert(nn.Module):
@@ -39,11 +48,12 @@ class Bert(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.words, self.positions, self.kinds = (nn.Embedding(n, WIDTH) for n in (30522, 512, 2))
-        self.norm = nn.LayerNorm(WIDTH)
-        self.encoder = _encoder(norm_first=False)
-        self.transform = nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.GELU(), nn.LayerNorm(WIDTH))
-        self.head = nn.Linear(WIDTH, 30522)
+        width = BASE[0]
+        self.words, self.positions, self.kinds = (nn.Embedding(n, width) for n in (30522, 512, 2))
+        self.norm = nn.LayerNorm(width)
+        self.encoder = _encoder(*BASE)
+        self.transform = nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.LayerNorm(width))
+        self.head = nn.Linear(width, 30522)
         self.head.weight = self.words.weight
 
     def forward(self, tokens: Tensor, targets: Tensor) -> Tensor:
@@ -54,15 +64,18 @@ class Bert(nn.Module):
 
 
 class Vit(nn.Module):
-    """ViT-base for pictures of 224 x 224 in patches of 16 x 16 and 1,000 classes: 86,567,656 parameters. Returns the loss."""
+    """A vision transformer for pictures of 224 x 224 in patches of 16 x 16. Returns the loss.
 
-    def __init__(self) -> None:
+    BASE with 1,000 classes has 86,567,656 parameters, LARGE with ten 303,311,882.
+    """
+
+    def __init__(self, width: int, heads: int, layers: int, classes: int, dropout: float) -> None:
         super().__init__()
-        self.patches = nn.Conv2d(3, WIDTH, 16, 16)
-        self.first = nn.Parameter(torch.zeros(1, 1, WIDTH))
-        self.positions = nn.Parameter(torch.zeros(1, 1 + (224 // 16) ** 2, WIDTH))
-        self.encoder = _encoder(norm_first=True)
-        self.norm, self.head = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 1000)
+        self.patches = nn.Conv2d(3, width, 16, 16)
+        self.first = nn.Parameter(torch.zeros(1, 1, width))
+        self.positions = nn.Parameter(torch.zeros(1, 1 + (224 // 16) ** 2, width))
+        self.encoder = _encoder(width, heads, layers, dropout, norm_first=True)
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, classes)
 
     def forward(self, pictures: Tensor, targets: Tensor) -> Tensor:
         patches = self.patches(pictures).flatten(2).transpose(1, 2)
@@ -79,27 +92,40 @@ def gpt2() -> nn.Module:
 
 
 def published() -> list[Published]:
-    """All three, predicted: fp32, foreach AdamW, two short samples. The peak is in the optimizer, so the batch hardly matters."""
+    """Three small models: fp32, foreach AdamW, two short samples. The peak is in the optimizer, so the batch hardly matters."""
     with torch.device("meta"):
         tokens, labels = torch.zeros(2, 16, dtype=torch.int64), torch.zeros(2, dtype=torch.int64)
         jobs = {
             "BERT-base": (Bert(), (tokens, tokens)),
             "GPT-2": (gpt2(), (tokens, tokens)),
-            "ViT-base": (Vit(), (torch.zeros(2, 3, 224, 224), labels)),
+            "ViT-base": (Vit(*BASE, classes=1000, dropout=0.0), (torch.zeros(2, 3, 224, 224), labels)),
         }
-    return [Published(row["model"], _predict(*jobs[row["model"]]), row["max_allocated"]) for row in _rows()]
+    rows = public("optimum-benchmark-training").rows
+    return [Published(row["model"], _predict(*jobs[row["model"]]), row["max_allocated"]) for row in rows]
 
 
-def _rows() -> tuple:
-    return public("optimum-benchmark-training").rows
+def published_large() -> list[Published]:
+    """ViT-L/16 with many pictures, in three precisions: activations decide, and the last step's gradients live through forward."""
+    with torch.device("meta"):
+        model = Vit(*LARGE, classes=10, dropout=0.0)
+    made = []
+    for row in public("vit-large-training").rows:
+        pictures = torch.zeros(row["batch"], 3, 224, 224, device="meta")
+        inputs = (pictures, torch.zeros(row["batch"], dtype=torch.int64, device="meta"))
+        done = _predict(model, inputs, precision=row["precision"], zero_grad="before backward")
+        made.append(Published(f"{row['precision']}, {row['batch']} pictures", done, row["max_reserved"], reserved=True))
+    return made
 
 
-def _predict(model: nn.Module, inputs: tuple) -> Prediction:
-    return predict_step(model, inputs=inputs, loss=lambda loss: loss, precision="fp32", optimizer="adamw-foreach")
+def _predict(model: nn.Module, inputs: tuple, precision: str = "fp32", **how: str) -> Prediction:
+    given = {"inputs": inputs, "loss": lambda loss: loss, "optimizer": "adamw-foreach"}
+    return predict_step(model, precision=precision, **given, **how)
 
 
-def _encoder(norm_first: bool) -> nn.TransformerEncoder:
+def _encoder(
+    width: int, heads: int, layers: int, dropout: float = 0.1, norm_first: bool = False
+) -> nn.TransformerEncoder:
     layer = nn.TransformerEncoderLayer(
-        WIDTH, HEADS, 4 * WIDTH, activation="gelu", batch_first=True, norm_first=norm_first
+        width, heads, 4 * width, dropout, activation="gelu", batch_first=True, norm_first=norm_first
     )
-    return nn.TransformerEncoder(layer, LAYERS, enable_nested_tensor=False)
+    return nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)

@@ -8,7 +8,7 @@ import pytest
 from helpers.facts import FactError, public, public_names
 from helpers.facts.tables import PUBLIC, build_table
 
-MEMORY = "optimum-benchmark-training"
+MEMORY = ["optimum-benchmark-training", "vit-large-training"]
 ALL_REDUCE = [name for name in public_names() if name.endswith("all_reduce")]
 ROWS = {
     "nccl-tests-4xh100-all_reduce": (28, 8, 2**30),
@@ -23,18 +23,24 @@ ROWS = {
 
 
 def test_every_table_is_there_whole():
-    assert public_names() == sorted([*ROWS, MEMORY])
+    assert public_names() == sorted([*ROWS, *MEMORY])
     for name, (count, smallest, largest) in ROWS.items():
         sizes = public(name).column("nbytes")
         assert (len(sizes), min(sizes), max(sizes)) == (count, smallest, largest)
 
 
 def test_the_memory_of_public_training_runs_is_what_five_copies_of_the_parameters_take():
-    table = public(MEMORY)
+    table = public(MEMORY[0])
     params = {"BERT-base": 109_514_298, "GPT-2": 124_439_808, "ViT-base": 86_567_656}
     assert table.column("model") == list(params)
     for row in table.rows:
         assert 20 * params[row["model"]] < row["max_allocated"] < 20.2 * params[row["model"]] < row["max_reserved"]
+
+
+def test_vit_large_held_less_with_fewer_bits_and_fewer_pictures():
+    table = public(MEMORY[1])
+    held = table.column("max_reserved")
+    assert held == sorted(held, reverse=True) and table.column("batch") == [64, 64, 64, 16]
 
 
 def test_the_l2_of_an_a100_is_a_step_between_its_two_bandwidths():
