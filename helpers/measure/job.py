@@ -17,6 +17,7 @@ from helpers.facts import Model
 
 from . import checkpointing, models
 from . import precision as types
+from .autocasting import autocast
 from .tracker import Watch
 
 
@@ -61,7 +62,7 @@ class Setup:
     @property
     def around(self) -> Callable:
         """The context that forward runs in, and whatever is computed again."""
-        return types.autocast if self.precision == "autocast" else nullcontext
+        return autocast if self.precision == "autocast" else nullcontext
 
     def batch_of(self) -> tuple | dict:
         """What goes into the model: tokens and targets, or what `inputs` is or makes, on meta and in the weights' type.

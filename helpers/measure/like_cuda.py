@@ -17,6 +17,8 @@ import torch
 from torch.nn import functional
 from torch.utils._foreach_utils import _get_fused_kernels_supported_devices
 
+from .autocasting import torchs_autocast
+
 HALF = (torch.float16, torch.bfloat16)
 _plain = {
     name: getattr(functional, name)
@@ -28,7 +30,8 @@ _plain = {
 def cuda_like() -> Iterator[None]:
     """Inside, operators on meta tensors keep and allocate what CUDA's do (an A100 or newer); it may be nested.
 
-    Swapped: dropout, scaled_dot_product_attention, rms_norm, softmax and log_softmax with a wider type, fused optimizers.
+    Swapped: dropout, scaled_dot_product_attention, rms_norm, softmax and log_softmax with a wider type, fused optimizers, torch.autocast
+    for "cuda" and "meta" where a model opens or closes one of its own.
     Alike already, and tested so: layer_norm, cross_entropy, gelu, silu, relu, linear, embedding.
     """
     with ExitStack() as patches:
@@ -36,6 +39,8 @@ def cuda_like() -> Iterator[None]:
             patches.enter_context(mock.patch.object(functional, name, replacement))
         for name in ("_fused_adam_", "_fused_adamw_", "_fused_sgd_"):
             patches.enter_context(mock.patch.object(torch, name, _in_place(getattr(torch, name))))
+        for home in (torch, torch.amp, torch.amp.autocast_mode):
+            patches.enter_context(mock.patch.object(home, "autocast", torchs_autocast))
         patches.enter_context(mock.patch("torch.optim.optimizer._get_fused_kernels_supported_devices", _fused_devices))
         yield
 

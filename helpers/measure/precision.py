@@ -11,14 +11,10 @@ Chapters: training-memory, too-big.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
-from unittest import mock
+from collections.abc import Iterable
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import nn
 from torch.optim import Optimizer
 from torch.optim.adamw import adamw
 from torch.optim.sgd import sgd
@@ -31,7 +27,7 @@ PRECISIONS = {
     "autocast": torch.float32,
 }
 MASTERED = ("bf16", "bf16-fp32grads")  # the optimizer works on an fp32 copy
-OPTIMIZERS = ("sgd", "adam", "adamw", "adamw-foreach", "adamw-fused")
+OPTIMIZERS = ("sgd", "momentum", "adam", "adamw", "adamw-foreach", "adamw-fused")
 LR = 1e-3
 ADAM = {
     "amsgrad": False,
@@ -42,9 +38,9 @@ ADAM = {
     "eps": 1e-8,
     "maximize": False,
 }
+MOMENTUM = {"sgd": 0.0, "momentum": 0.9}
 SGD = {
     "weight_decay": 0.0,
-    "momentum": 0.0,
     "lr": LR,
     "dampening": 0.0,
     "nesterov": False,
@@ -61,8 +57,12 @@ def optimizer(name: str, params: Iterable[nn.Parameter], precision: str) -> Opti
     if precision in MASTERED:
         return MasterWeights(params, name, main_grads=precision == "bf16-fp32grads")
     how = {"fused": True} if name == "adamw-fused" else {"foreach": name == "adamw-foreach"}
-    made = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}.get(name, torch.optim.AdamW)
+    made = {"sgd": torch.optim.SGD, "momentum": torch.optim.SGD, "adam": torch.optim.Adam}.get(name, torch.optim.AdamW)
+    how |= {"momentum": MOMENTUM[name]} if name in MOMENTUM else {}
     return made(list(params), lr=LR, **how)
+
+
+MOMENTS = {True: ("momentum_buffer",), False: ("exp_avg", "exp_avg_sq")}  # by whether it is SGD
 
 
 class MasterWeights(Optimizer):
@@ -74,7 +74,7 @@ class MasterWeights(Optimizer):
     """
 
     def __init__(self, params: Iterable[nn.Parameter], name: str, main_grads: bool = False):
-        super().__init__(list(params), {})
+        super().__init__([p for p in params if p.requires_grad], {})  # what is frozen needs no copy
         self.name = name
         self.masters = {p: p.detach().float() for p in self._params()}
         self.main_grads = {p: torch.zeros_like(self.masters[p]) for p in self._params()} if main_grads else {}
@@ -92,11 +92,10 @@ class MasterWeights(Optimizer):
     def step(self) -> None:
         """Update every parameter that has a gradient."""
         params = [p for p in self._params() if p in self.main_grads or p.grad is not None]
-        for p in params if self.name != "sgd" else ():
-            if not self.state[p]:  # made in the first step, as torch's Adam does
-                self.state[p]["step"] = torch.tensor(0.0)
-                self.state[p]["exp_avg"] = torch.zeros_like(self.masters[p])
-                self.state[p]["exp_avg_sq"] = torch.zeros_like(self.masters[p])
+        for p in params:
+            if not self.state[p] and self.name != "sgd":  # made in the first step, as torch's optimizers do
+                self.state[p].update({} if self.name in MOMENTUM else {"step": torch.tensor(0.0)})
+                self.state[p].update({key: torch.zeros_like(self.masters[p]) for key in MOMENTS[self.name in MOMENTUM]})
         if self.name == "adamw-fused" and all(p.is_meta for p in params):
             return
         for some in [params] if self.name == "adamw-foreach" else [[p] for p in params]:
@@ -106,10 +105,11 @@ class MasterWeights(Optimizer):
         masters = [self.masters[p] for p in params]
         grads = [self.main_grads[p] if p in self.main_grads else p.grad.float() for p in params]
         how = {"fused": self.name == "adamw-fused", "foreach": self.name == "adamw-foreach"}
-        if self.name == "sgd":
-            sgd(masters, grads, [None] * len(params), foreach=False, **SGD)
+        if self.name in MOMENTUM:
+            kept = [self.state[p].get("momentum_buffer") for p in params]
+            sgd(masters, grads, kept, foreach=False, momentum=MOMENTUM[self.name], **SGD)
         else:
-            moments = ([self.state[p][key] for p in params] for key in ("exp_avg", "exp_avg_sq"))
+            moments = ([self.state[p][key] for p in params] for key in MOMENTS[False])
             steps = [self.state[p]["step"] for p in params]
             adamw(masters, grads, *moments, [], steps, **how, **ADAM)
         torch._foreach_copy_(params, masters)
@@ -119,55 +119,3 @@ class MasterWeights(Optimizer):
         super().zero_grad(set_to_none)
         for grad in self.main_grads.values():
             grad.zero_()
-
-
-# ATen/autocast_mode.h: what computes in 16 bits, and what in fp32. torch.autocast has no key for meta tensors, so it is done by name.
-NARROW = ("linear", "scaled_dot_product_attention", "conv1d", "conv2d", "conv3d")
-WIDE = (
-    "layer_norm",
-    "rms_norm",
-    "group_norm",
-    "cross_entropy",
-    "nll_loss",
-    "mse_loss",
-    "l1_loss",
-    "softmax",
-    "log_softmax",
-)
-
-
-@contextmanager
-def autocast(dtype: torch.dtype = torch.bfloat16) -> Iterator[None]:
-    """torch.autocast("cuda", dtype) for tensors on any device, as far as torch.nn.functional and torch.matmul reach.
-
-    A weight (a leaf that wants a gradient) is cast once and its copy kept until the outermost autocast ends; any other tensor is cast
-    at every use, so three projections of one input make three copies of it.
-    """
-    copies: dict[Tensor, Tensor] = {}
-    narrow, wide = functools.partial(_cast, to=dtype, copies=copies), functools.partial(_cast, to=torch.float32)
-    with ExitStack() as patches:
-        for names, cast in ((NARROW, narrow), (WIDE, wide)):
-            for name in names:
-                patches.enter_context(mock.patch.object(functional, name, _casting(getattr(functional, name), cast)))
-        for name in ("matmul", "bmm", "addmm"):
-            patches.enter_context(mock.patch.object(torch, name, _casting(getattr(torch, name), narrow)))
-        yield
-        copies.clear()
-
-
-def _casting(function: Callable, cast: Callable) -> Callable:
-    @functools.wraps(function)
-    def casting(*args, **options):
-        return function(*map(cast, args), **{name: cast(value) for name, value in options.items()})
-
-    return casting
-
-
-def _cast(value: object, to: torch.dtype, copies: dict[Tensor, Tensor] | None = None) -> object:
-    if not isinstance(value, Tensor) or value.dtype not in (torch.float32, torch.bfloat16, torch.float16):
-        return value
-    if copies is None or not (value.is_leaf and value.requires_grad and torch.is_grad_enabled()) or value.dtype == to:
-        return value.to(to)
-    if value not in copies:
-        copies[value] = value.to(to)
-    return copies[value]

@@ -185,7 +185,7 @@ def _checked(setup: Setup, steps: int) -> Setup:
     if isinstance(setup.model, nn.Module):
         if setup.inputs is None or setup.loss is None:
             raise ValueError(
-                "a module wants inputs= (tensors, or a function that makes them) and loss= (of its output)"
+                "a module wants inputs= (tensors, a dict of them by name, or a function that makes them) and loss= (of its output)"
             )
         return setup
     if setup.inputs is not None or setup.loss is not None:

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from . import checkpointing, precision
+from .autocasting import autocast
 
 DEVICES = ("cpu", "cuda", "meta")
 CHECKPOINTS = ("none", "matmuls", "full")
@@ -94,7 +95,7 @@ class Recipe:
         """Around a forward: autocast, or nothing."""
         if self.precision != "autocast":
             return nullcontext()
-        return precision.autocast() if self.device == "meta" else torch.autocast(self.device, torch.bfloat16)
+        return autocast() if self.device == "meta" else torch.autocast(self.device, torch.bfloat16)
 
     def settings(self) -> dict[str, object]:
         """Plain data, the optimizer spelled out."""

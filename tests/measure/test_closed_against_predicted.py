@@ -46,6 +46,8 @@ def test_five_models_within_half_a_percent(model, batch, seq, checkpoint):
         ("GPT-2", {"precision": "fp32", "optimizer": "adamw-foreach"}),
         ("GPT-2", {"precision": "bf16-fp32grads", "optimizer": "adamw-fused"}),
         ("GPT-2", {"precision": "bf16-true"}),
+        ("GPT-2", {"precision": "fp32", "optimizer": "momentum"}),
+        ("Llama-2-7B", {"optimizer": "momentum"}),
         ("GPT-2", {"precision": "bf16-true", "optimizer": "adamw-foreach", "checkpoint": "full"}),
         ("Llama-2-7B", {"precision": "bf16-true"}),
         ("Mistral-7B", {"precision": "fp32", "optimizer": "sgd"}),

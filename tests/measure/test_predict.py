@@ -11,7 +11,8 @@ from torch import nn
 
 from helpers.facts import MODELS
 from helpers.measure import build, predict_step, track
-from helpers.measure.precision import OPTIMIZERS, PRECISIONS, MasterWeights, autocast, optimizer
+from helpers.measure.autocasting import autocast
+from helpers.measure.precision import OPTIMIZERS, PRECISIONS, MasterWeights, optimizer
 from helpers.measure.predict import STAGES
 
 GIB = 2**30
@@ -158,6 +159,8 @@ def test_bytes_of_a_parameter():
         ("bf16-true", "adamw", 8),
         ("bf16-true", "adamw-foreach", 8),
         ("fp32", "sgd", 8),
+        ("fp32", "momentum", 12),
+        ("bf16", "momentum", 12),
         ("bf16", "sgd", 8),
     ):
         done = predict_step(replace(MODELS["GPT-2"], layers=1), seq=8, precision=precision, optimizer=optimizer_name)

@@ -50,6 +50,50 @@ def test_a_copy_on_meta_has_no_bytes_and_keeps_what_is_frozen_and_of_another_typ
     assert {p.device.type for p in model.parameters()} == {"cpu"}
 
 
+def test_what_is_frozen_costs_its_bytes_and_no_more():
+    """As LoRA has it: a frozen matrix has no gradient, no moments and no fp32 copy."""
+    model = nn.Sequential(nn.Linear(256, 256, bias=False), nn.Linear(256, 8, bias=False))
+    model[0].weight.requires_grad_(False)
+    done = predict_step(model, inputs=torch.zeros(2, 256), loss=LOSS["loss"], optimizer="adamw-fused", precision="bf16")
+    index = next(i for i, name, _ in done.trace.marks if name == "after step")
+    alive = {}
+    for block in done.trace.alive(index):
+        alive[block.cls] = alive.get(block.cls, 0) + block.nbytes
+    small = 256 * 8
+    assert alive["parameter"] == 2 * (256 * 256 + small) and alive["gradient"] == 2 * small
+    assert alive["optimizer"] == 3 * 4 * small
+
+
+@pytest.mark.parametrize("device", ["meta", "cuda"])
+def test_a_model_may_switch_autocast_itself(device):
+    """Off in the middle, as many a rotary embedding does; on, as a forward of its own; a type in a method and an operator too."""
+
+    class Switching(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.last = nn.Linear(16, 16), nn.Linear(16, 16)
+            self.seen = []
+
+        def forward(self, x):
+            with torch.autocast(device, enabled=False):
+                self.seen.append((x @ x.mT).dtype)
+            with torch.autocast(device, dtype=torch.bfloat16):
+                y = self.first(x)
+                scores = y @ y.transpose(0, 1)
+                self.seen += [y.dtype, scores.dtype, scores.softmax(-1).dtype, y.matmul(y.mT).dtype, y.pow(2).dtype]
+                with torch.amp.autocast(device, enabled=False):
+                    self.seen.append(self.last(y.float()).dtype)
+            return self.last(x)
+
+    seen = []
+    model = Switching()
+    model.register_forward_hook(lambda module, *_: seen.append(list(module.seen)))
+    predict_step(model, inputs=torch.zeros(4, 16), steps=1, **LOSS)
+    full, half = torch.float32, torch.bfloat16
+    assert seen == [[full, half, half, full, half, full, full]]
+    assert torch.autocast.__module__ == "torch.amp.autocast_mode" and "casting" not in str(torch.Tensor.matmul)
+
+
 def test_inputs_by_name_are_those_in_order():
     tokens, mask = torch.zeros(4, 8, dtype=torch.int64), torch.ones(4, 8)
     plain = predict_step(Tied(), inputs=(tokens,), **LOSS)
