@@ -92,14 +92,20 @@ class MasterWeights(Optimizer):
     def step(self) -> None:
         """Update every parameter that has a gradient."""
         params = [p for p in self._params() if p in self.main_grads or p.grad is not None]
-        for p in params:
-            if not self.state[p] and self.name != "sgd":  # made in the first step, as torch's optimizers do
-                self.state[p].update({} if self.name in MOMENTUM else {"step": torch.tensor(0.0)})
-                self.state[p].update({key: torch.zeros_like(self.masters[p]) for key in MOMENTS[self.name in MOMENTUM]})
+        for p in params if self.name != "sgd" else ():
+            if not self.state[p]:
+                self._make_state(p)
         if self.name == "adamw-fused" and all(p.is_meta for p in params):
             return
         for some in [params] if self.name == "adamw-foreach" else [[p] for p in params]:
             self._update(some)
+
+    def _make_state(self, p: nn.Parameter) -> None:
+        """In the first step and one after the other, as torch's optimizers do."""
+        if self.name not in MOMENTUM:
+            self.state[p]["step"] = torch.tensor(0.0)
+        for key in MOMENTS[self.name in MOMENTUM]:
+            self.state[p][key] = torch.zeros_like(self.masters[p])
 
     def _update(self, params: list[nn.Parameter]) -> None:
         masters = [self.masters[p] for p in params]

@@ -8,6 +8,7 @@ Chapter: training-memory.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from unittest import mock
 
 import torch
 from torch import Tensor, nn
@@ -16,11 +17,13 @@ from torch.nn import functional
 from helpers.facts import public
 from helpers.memory.allocator import replay
 
+from .fast_meta import SHAPES, flash
 from .models import build
 from .predict import Prediction, predict_step
 
 BASE = (768, 12, 12)  # width, heads, layers
 LARGE = (1024, 16, 24)
+FLASH = torch.ops.aten._scaled_dot_product_flash_attention.default
 
 
 @dataclass(frozen=True)
@@ -104,17 +107,32 @@ def published() -> list[Published]:
     return [Published(row["model"], _predict(*jobs[row["model"]]), row["max_allocated"]) for row in rows]
 
 
-def published_large() -> list[Published]:
-    """ViT-L/16 with many pictures, in three precisions: activations decide, and the last step's gradients live through forward."""
+def published_large(old_flash: bool = True) -> list[Published]:
+    """ViT-L/16 with many pictures, in three precisions: activations decide, and the last step's gradients live through forward.
+
+    As PyTorch of June 2023 ran it (flash_of_2023); old_flash=False: as today's would.
+    """
     with torch.device("meta"):
         model = Vit(*LARGE, classes=10, dropout=0.0)
     made = []
     for row in public("vit-large-training").rows:
         pictures = torch.zeros(row["batch"], 3, 224, 224, device="meta")
         inputs = (pictures, torch.zeros(row["batch"], dtype=torch.int64, device="meta"))
-        done = _predict(model, inputs, precision=row["precision"], zero_grad="before backward")
+        with mock.patch.dict(SHAPES, {FLASH: flash_of_2023} if old_flash else {}):
+            done = _predict(model, inputs, precision=row["precision"], zero_grad="before backward")
         made.append(Published(f"{row['precision']}, {row['batch']} pictures", done, row["max_reserved"], reserved=True))
     return made
+
+
+def flash_of_2023(q: Tensor, k: Tensor, v: Tensor, *_: object, **__: object) -> tuple:
+    """Flash attention before FlashAttention-2 came into PyTorch: its output lies batch first, whatever the order of the query.
+
+    nn.MultiheadAttention goes tokens first, so it copied that output in every block. (ATen/native/transformers/cuda/attention.cu of
+    PyTorch 2.0: q, k and v become [batch * tokens, heads, d], and the output is made like q.)
+    """
+    batch, heads, tokens, _ = q.shape
+    out = torch.empty(batch, tokens, heads, v.shape[-1], dtype=q.dtype, device="meta").transpose(1, 2)
+    return out, *flash(q, k, v)[1:]
 
 
 def _predict(model: nn.Module, inputs: tuple, precision: str = "fp32", **how: str) -> Prediction:

@@ -181,7 +181,7 @@ def done_numel(model):
 
 
 def test_what_others_measured_where_activations_decide():
-    """max_memory_reserved of ViT-L/16: in fp32 within 1 %; in 16 bits, with a PyTorch of 2023, up to 8 % are missing."""
+    """max_memory_reserved of ViT-L/16: in fp32 within 1 %, in 16 bits within 3 % with many pictures and 6 % with few."""
     found = {one.name: one.unseen / one.measured for one in published_large()}
     assert list(found) == [
         "fp32, 64 pictures",
@@ -190,7 +190,8 @@ def test_what_others_measured_where_activations_decide():
         "bf16-true, 16 pictures",
     ]
     assert 0 < found.pop("fp32, 64 pictures") < 0.01
-    assert all(0 < missing < 0.08 for missing in found.values())
+    assert 0 < found.pop("bf16-true, 16 pictures") < 0.06
+    assert all(0 < missing < 0.03 for missing in found.values())
 
 
 def test_what_others_measured_where_the_optimizer_decides():
