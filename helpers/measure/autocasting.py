@@ -38,7 +38,7 @@ WIDE = (
     (Tensor, (*CURVES, "__pow__")),
 )
 _regions: list[torch.dtype | None] = []  # innermost last; None: switched off there
-_copies: dict[Tensor, Tensor] = {}
+_copies: dict[tuple[Tensor, torch.dtype], Tensor] = {}
 
 
 @contextmanager
@@ -104,6 +104,6 @@ def _narrow(value: object) -> object:
     to = _regions[-1]
     if not (value.is_leaf and value.requires_grad and torch.is_grad_enabled()) or value.dtype == to:
         return value.to(to)
-    if value not in _copies:
-        _copies[value] = value.to(to)
-    return _copies[value]
+    if (value, to) not in _copies:
+        _copies[value, to] = value.to(to)
+    return _copies[value, to]

@@ -47,7 +47,8 @@ class Setup:
             what = f"{self.model.name}, batch {self.batch}, {self.seq:,} tokens"
         again = "" if self.checkpoint == "none" else f", {self.checkpoint} checkpointing"
         added = "" if self.accumulate == 1 else f", gradients of {self.accumulate} micro-batches added up"
-        return f"{what}, {self.precision}, {self.optimizer}{again}{added}"
+        late = "" if self.zero_grad == "after step" else f", zero_grad {self.zero_grad}"
+        return f"{what}, {self.precision}, {self.optimizer}{again}{added}{late}"
 
     def build(self) -> nn.Module:
         """The model on meta, in its type, with its checkpointing; a given module is copied first."""

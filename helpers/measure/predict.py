@@ -92,24 +92,8 @@ def predict_step(
     ValueError naming what was given and what was expected, before anything runs; from inside the forward of a module that asks for a
     tensor's value, because there is none.
     """
-    setup = _checked(
-        Setup(
-            model,
-            batch,
-            seq,
-            optimizer,
-            precision,
-            checkpoint,
-            attention,
-            dropout,
-            chunks,
-            loss,
-            inputs,
-            accumulate,
-            zero_grad,
-        ),
-        steps,
-    )
+    what = (model, batch, seq, optimizer, precision, checkpoint, attention, dropout, chunks)
+    setup = _checked(Setup(*what, loss, inputs, accumulate, zero_grad), steps)
     start = perf_counter()
     with without_compiler(), cuda_like(), FastMeta():
         job = Job(setup) if sharding is None else sharding.job(setup)

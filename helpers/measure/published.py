@@ -72,12 +72,12 @@ class Vit(nn.Module):
     BASE with 1,000 classes has 86,567,656 parameters, LARGE with ten 303,311,882.
     """
 
-    def __init__(self, width: int, heads: int, layers: int, classes: int, dropout: float) -> None:
+    def __init__(self, width: int, heads: int, layers: int, classes: int) -> None:
         super().__init__()
         self.patches = nn.Conv2d(3, width, 16, 16)
         self.first = nn.Parameter(torch.zeros(1, 1, width))
         self.positions = nn.Parameter(torch.zeros(1, 1 + (224 // 16) ** 2, width))
-        self.encoder = _encoder(width, heads, layers, dropout, norm_first=True)
+        self.encoder = _encoder(width, heads, layers, dropout=0.0, norm_first=True)
         self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, classes)
 
     def forward(self, pictures: Tensor, targets: Tensor) -> Tensor:
@@ -101,7 +101,7 @@ def published() -> list[Published]:
         jobs = {
             "BERT-base": (Bert(), (tokens, tokens)),
             "GPT-2": (gpt2(), (tokens, tokens)),
-            "ViT-base": (Vit(*BASE, classes=1000, dropout=0.0), (torch.zeros(2, 3, 224, 224), labels)),
+            "ViT-base": (Vit(*BASE, classes=1000), (torch.zeros(2, 3, 224, 224), labels)),
         }
     rows = public("optimum-benchmark-training").rows
     return [Published(row["model"], _predict(*jobs[row["model"]]), row["max_allocated"]) for row in rows]
@@ -113,7 +113,7 @@ def published_large(old_flash: bool = True) -> list[Published]:
     As PyTorch of June 2023 ran it (flash_of_2023); old_flash=False: as today's would.
     """
     with torch.device("meta"):
-        model = Vit(*LARGE, classes=10, dropout=0.0)
+        model = Vit(*LARGE, classes=10)
     made = []
     for row in public("vit-large-training").rows:
         pictures = torch.zeros(row["batch"], 3, 224, 224, device="meta")

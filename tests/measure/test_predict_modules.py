@@ -8,6 +8,8 @@ from torch import nn
 
 from helpers.facts import public
 from helpers.measure import Sharding, predict_step
+from helpers.measure.autocasting import autocast
+from helpers.measure.fast_meta import OURS
 from helpers.measure.job import onto_meta
 from helpers.measure.predict import STAGES
 from helpers.measure.published import published, published_large
@@ -119,6 +121,20 @@ def test_who_asks_for_a_value_is_told_where(asks, line):
     assert line in str(refused.value)
 
 
+def test_a_line_of_another_package_may_be_the_one_that_asks():
+    """torchvision stands beside torch, and its name begins alike."""
+    assert torch.__file__.startswith(OURS) and not torch.__file__.replace("/torch/", "/torchvision/").startswith(OURS)
+
+
+def test_two_types_of_one_weight_are_two_copies():
+    weight, x = nn.Parameter(torch.zeros(4, 4)), torch.zeros(2, 4)
+    with autocast(torch.bfloat16):
+        outer = nn.functional.linear(x, weight)
+        with autocast(torch.float16):
+            inner = nn.functional.linear(x, weight)
+    assert (outer.dtype, inner.dtype) == (torch.bfloat16, torch.float16)
+
+
 def test_where_something_is_has_no_answer_either():
     class Where(nn.Linear):
         def forward(self, x):
@@ -169,6 +185,7 @@ def test_a_loop_that_zeroes_late_holds_gradients_through_forward():
     gradients = 4 * done_numel(model)
     stages = [dict(done.stages) for done in (early, late)]
     assert stages[1]["after forward"] - stages[0]["after forward"] == gradients
+    assert "zero_grad before backward" in str(late) and "zero_grad" not in str(early)
     assert stages[1]["after zero_grad"] == stages[0]["after forward"]
     assert [name for name, _ in late.stages][1:5] == [STAGES[0], STAGES[3], STAGES[1], STAGES[2]]
     with pytest.raises(ValueError, match="zero_grad is one of after step, before backward, got 'never'"):

@@ -3,7 +3,7 @@ import { h } from "../player/dom.mjs";
 
 const POWERS = (from, to) => Array.from({ length: Math.log2(to / from) + 1 }, (_, i) => from * 2 ** i);
 const NAMES = {
-  precision: { bf16: "bf16 with fp32 master weights", "bf16-fp32grads": "bf16 with fp32 gradients", "bf16-true": "bf16, moments too", fp32: "fp32", autocast: "autocast to bf16" },
+  precision: { bf16: "bf16 with fp32 master weights", "bf16-fp32grads": "bf16 with fp32 gradients", "bf16-true": "bf16 throughout", fp32: "fp32", autocast: "autocast to bf16" },
   optimizer: { adamw: "AdamW, a loop", "adamw-foreach": "AdamW, foreach", "adamw-fused": "AdamW, fused", sgd: "SGD without momentum" },
   attention: { flash: "flash attention", math: "attention written out" },
   checkpoint: { none: "no checkpointing", selective: "selective checkpointing", full: "full checkpointing" },
