@@ -217,6 +217,13 @@ def value(tensor: Tensor, *_: object, **__: object) -> None:
     )
 
 
+def index(x: Tensor, places: list[Tensor | None]) -> None:
+    """torch's own answer; but how many places a mask picks is a question for its values."""
+    for place in places:
+        if place is not None and place.dtype == torch.bool:
+            value(place)
+
+
 def _dense(tensor: Tensor) -> bool:
     """No gap and no overlap: the strides are those of some order of the dimensions."""
     expected = 1
@@ -263,4 +270,5 @@ SHAPES = {
     aten.native_dropout.default: dropout,
     aten._local_scalar_dense.default: value,
     aten.nonzero.default: value,
+    aten.index.Tensor: index,
 }

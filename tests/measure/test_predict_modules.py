@@ -135,10 +135,11 @@ def test_two_types_of_one_weight_are_two_copies():
     assert (outer.dtype, inner.dtype) == (torch.bfloat16, torch.float16)
 
 
-def test_where_something_is_has_no_answer_either():
+@pytest.mark.parametrize("pick", [lambda x: x[x.nonzero()[:, 0]], lambda x: x[x.sum(-1) > 0]], ids=["nonzero", "mask"])
+def test_where_something_is_has_no_answer_either(pick):
     class Where(nn.Linear):
         def forward(self, x):
-            return super().forward(x[x.nonzero()[:, 0]])
+            return super().forward(pick(x))
 
     with pytest.raises(ValueError, match="a prediction computes none"):
         predict_step(Where(4, 4), inputs=torch.zeros(2, 4), **LOSS)
