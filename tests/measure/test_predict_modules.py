@@ -189,6 +189,8 @@ def test_a_loop_that_zeroes_late_holds_gradients_through_forward():
     assert "zero_grad before backward" in str(late) and "zero_grad" not in str(early)
     assert stages[1]["after zero_grad"] == stages[0]["after forward"]
     assert [name for name, _ in late.stages][1:5] == [STAGES[0], STAGES[3], STAGES[1], STAGES[2]]
+    added = predict_step(model, zero_grad="before backward", accumulate=3, **how)
+    assert [name for name, _ in added.stages].count("after zero_grad") == 2, "once a step, or what was added up is lost"
     with pytest.raises(ValueError, match="zero_grad is one of after step, before backward, got 'never'"):
         predict_step("GPT-2", zero_grad="never")
 
