@@ -29,8 +29,8 @@ import torch.distributed as dist
 
 from helpers.collectives import CATALOGUE, PROMISES, Schedule, primitive
 from helpers.ranks import Ranks, Timing, bench_each, execute
-from helpers.ranks.columns import ITEM, sizes
 from helpers.ranks.primitives import prepared
+from helpers.ranks.timing.columns import ITEM, sizes
 from helpers.units import KIB, MIB, nbytes_text, parse_nbytes, seconds_text
 
 from .samples import at_least

@@ -18,7 +18,7 @@ import torch.distributed as dist
 from helpers.collectives import CATALOGUE, Schedule, price
 from helpers.facts import Link
 from helpers.ranks import Ranks, Timing, bench, execute, fit_link
-from helpers.ranks.timing import shift
+from helpers.ranks.timing.timing import shift
 from helpers.units import KIB, MIB, Bandwidth, nbytes_text
 
 NRANKS, REPS = 4, 5

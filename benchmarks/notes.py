@@ -19,7 +19,8 @@ from typing import NamedTuple
 import torch
 import torch.distributed as dist
 
-from helpers.ranks import Ranks, hooks
+from helpers.ranks import Ranks
+from helpers.ranks.hooks import noting
 from helpers.units import KIB, nbytes_text, seconds_text
 
 from .samples import Median, at_least, median_of
@@ -38,7 +39,7 @@ class Block(NamedTuple):
 def pairs_of_blocks(npairs: int, calls: int) -> list[tuple[Block, Block]]:
     """Inside ranks: (noted, not noted), pair by pair; which of them is first changes every time."""
     x = torch.ones(NBYTES // 4)
-    ways = [nullcontext, hooks.unnoted]
+    ways = [nullcontext, noting.unnoted]
     found = []
     dist.barrier()
     for i in range(npairs):
@@ -51,7 +52,7 @@ def bare_blocks(nblocks: int, calls: int) -> list[tuple[Block]]:
     """Inside ranks: block by block, without notes."""
     x = torch.ones(NBYTES // 4)
     dist.barrier()
-    return [(_block(hooks.unnoted, calls, x),) for _ in range(nblocks)]
+    return [(_block(noting.unnoted, calls, x),) for _ in range(nblocks)]
 
 
 def _block(way: Callable[[], AbstractContextManager], calls: int, x: torch.Tensor) -> Block:

@@ -12,7 +12,7 @@ import pytest
 
 from helpers.collectives import CATALOGUE
 from helpers.memory import unpack
-from helpers.ranks.gpus import Gpus
+from helpers.ranks.machine.gpus import Gpus
 from tools import gpu_check
 from tools.gpu.checks import CHECKS
 from tools.gpu.place import Place

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LISTEN = "0A"
 LOOPBACK = {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
 # The modules that read a pickle, and from where it comes: a pipe to our own child or parent, or the notebook itself.
-UNPICKLERS = {"reading.py", "call.py", "pack.py", "pending.py", "verdict.py", "wire.py", "worker.py"}
+UNPICKLERS = {"reading.py", "call.py", "pack.py", "pending.py", "verdict.py", "wire.py", "life.py"}
 
 EXPOSED = {  # each spelled so that this file does not hold what it looks for
     "listens on every interface": r"--(?:\w+\.)*ip[= ]+['\"]?(?:0\.0\.0\.0|\*|::)",

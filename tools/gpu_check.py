@@ -24,8 +24,8 @@ from pathlib import Path
 from helpers.measure.record import write_traces
 from helpers.memory import unpack
 from helpers.ranks import recorded
-from helpers.ranks.devices import check_nranks, plan
-from helpers.ranks.gpus import find_gpus
+from helpers.ranks.machine.devices import check_nranks, plan
+from helpers.ranks.machine.gpus import find_gpus
 from helpers.units import seconds_text
 from tools.gpu.checks import CHECKS, Check
 from tools.gpu.place import ROOT, Place

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import torch
 
-from helpers.ranks.gpus import find_gpus
+from helpers.ranks.machine.gpus import find_gpus
 
 REPEATS = 3  # at the very least
 

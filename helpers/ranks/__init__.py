@@ -1,19 +1,20 @@
 """Running collectives for real: one process per rank, started from a notebook or a script."""
 
-from .devices import World, world
-from .inside import emit, here, progress
-from .jobs import Job, job
-from .pack import PackError
-from .pending import Pending
-from .play import execute
-from .pool import Ranks
+from helpers.ranks.hangs.verdict import Failure, RankError
+from helpers.ranks.machine.devices import World, world
+from helpers.ranks.play.play import execute
+from helpers.ranks.play.stamps import Late
+from helpers.ranks.play.traces import TRACES, record_traces, traced
+from helpers.ranks.pool.pending import Pending
+from helpers.ranks.pool.ranks import Ranks
+from helpers.ranks.pool.status import RankStatus, Status
+from helpers.ranks.pool.turn import Stopped
+from helpers.ranks.timing.timing import Row, Timing, bench, bench_each, fit_link, messages, sweep
+from helpers.ranks.wire.pack import PackError
+from helpers.ranks.worker.inside import emit, here, progress
+from helpers.ranks.worker.jobs import Job, job
+
 from .recorded import Run, load, measured_or_recorded, record
-from .stamps import Late
-from .status import RankStatus, Status
-from .timing import Row, Timing, bench, bench_each, fit_link, messages, sweep
-from .traces import TRACES, record_traces, traced
-from .turn import Stopped
-from .verdict import Failure, RankError
 
 __all__ = [
     "TRACES",

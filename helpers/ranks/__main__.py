@@ -19,15 +19,16 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
+from helpers.ranks.hangs.verdict import RankError
+from helpers.ranks.machine.devices import plan
+from helpers.ranks.machine.launched import launched
+from helpers.ranks.play.traces import TRACES, record_traces
+from helpers.ranks.pool.ranks import Ranks
+from helpers.ranks.timing import columns
+from helpers.ranks.worker.jobs import job
 from helpers.units import UnitError, parse_nbytes
 
-from . import columns, primitives
-from .devices import plan
-from .jobs import job
-from .launched import launched
-from .pool import Ranks
-from .traces import TRACES, record_traces
-from .verdict import RankError
+from . import primitives
 
 Call = Callable[..., Any]  # call(fn, *args) runs fn on every rank and answers what rank 0 returned
 

@@ -19,9 +19,8 @@ from typing import Any
 import psutil
 import torch
 
+from helpers.ranks.machine.devices import find_gpus, plan
 from helpers.units import GIB
-
-from .devices import find_gpus, plan
 
 FOLDER = Path(__file__).resolve().parents[2] / "recorded"
 SWITCH = "BYTES_IN_MOTION"  # unset: live; "recorded": show the recorded run; "record": measure and write it

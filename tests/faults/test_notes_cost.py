@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.notes import NRANKS, Found, pairs_of_blocks, slowest
-from helpers.ranks import Ranks, notes
+from helpers.ranks import Ranks
+from helpers.ranks.notes import notes
 
 PERCENT = 5 * 5.0
 PAIRS, CALLS = 150, 2

@@ -10,9 +10,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from helpers.ranks import notes
-from helpers.ranks.envelopes import Peer, unpack_group
-from helpers.ranks.notes import Journal, State
+from helpers.ranks.notes import notes
+from helpers.ranks.notes.envelopes import Peer, unpack_group
+from helpers.ranks.notes.notes import Journal, State
 
 
 class Op(NamedTuple):

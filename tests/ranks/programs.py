@@ -6,7 +6,7 @@ import random
 
 from played import Op, Program, Step
 
-from helpers.ranks.envelopes import Peer, pack_group, unpack_group
+from helpers.ranks.notes.envelopes import Peer, pack_group, unpack_group
 
 COLLECTIVES = [
     ("all_reduce", "float32[8]"),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from helpers.ranks import Ranks, devices, launch, world
+from helpers.ranks import Ranks, world
+from helpers.ranks.machine import devices
+from helpers.ranks.pool import launch
 
 
 @pytest.fixture(autouse=True)

@@ -6,9 +6,9 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from helpers.ranks import notes
-from helpers.ranks.descriptions import description
-from helpers.ranks.envelopes import Peer
+from helpers.ranks.notes import notes
+from helpers.ranks.notes.descriptions import description
+from helpers.ranks.notes.envelopes import Peer
 
 
 def described(name: str, /, *args, **kwargs) -> tuple | None:

@@ -16,7 +16,7 @@ import torch.distributed as dist
 from helpers.collectives import CATALOGUE, crossover, price
 from helpers.facts import Link
 from helpers.ranks import RankError, Ranks, fit_link, messages
-from helpers.ranks.stand_ins import PLAYED
+from helpers.ranks.network.collectives import PLAYED
 from helpers.units import KIB, MIB
 
 LINK = lab.link(5, 100)  # 5 ms and 100 MB/s

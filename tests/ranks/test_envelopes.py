@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from helpers.ranks import envelopes
-from helpers.ranks.envelopes import Group, Peer, pack_group, pack_peers, peers_text, unpack_group, unpack_peers
+from helpers.ranks.notes import envelopes
+from helpers.ranks.notes.envelopes import Group, Peer, pack_group, pack_peers, peers_text, unpack_group, unpack_peers
 
 GROUPS = {
     (0, 1): "1|0-1|",

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import pynvml
 import pytest
 
-from helpers.ranks import Ranks, devices, gpus
+from helpers.ranks import Ranks
+from helpers.ranks.machine import devices, gpus
 
 GB = 10**9
 

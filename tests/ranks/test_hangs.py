@@ -11,10 +11,11 @@ import psutil
 import pytest
 import torchruns
 
-from helpers.ranks import hangs, notes, positions
-from helpers.ranks.envelopes import Peer
-from helpers.ranks.notes import State
-from helpers.ranks.positions import Position
+from helpers.ranks.hangs import positions, watching
+from helpers.ranks.hangs.positions import Position
+from helpers.ranks.notes import notes
+from helpers.ranks.notes.envelopes import Peer
+from helpers.ranks.notes.notes import State
 
 SCRIPT = "tests/ranks/hanging.py"
 WAITING = "waiting in all_reduce #2 of float32[1024] at hanging.py line"
@@ -56,10 +57,10 @@ def test_the_report_names_the_cause_and_the_job_ends(fault):
 
 LATE = """
 import sys, time, torch, torch.distributed as dist
-from helpers.ranks import hangs
+from helpers.ranks.hangs import watching
 dist.init_process_group("gloo")
 model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 8))
-hangs.watch(2)
+watching.watch(2)
 if dist.get_rank() == 1:
     time.sleep(300)
 model(torch.ones(2, 8)).sum().backward()
@@ -147,19 +148,19 @@ def test_a_report_says_who_keeps_whom_waiting():
 @pytest.mark.parametrize("timeout", [0, -1, "10", None, True, float("nan")])
 def test_a_timeout_is_a_number_of_seconds(timeout):
     with pytest.raises(ValueError, match="timeout is a number of seconds above 0, got"):
-        hangs.watch(timeout)
+        watching.watch(timeout)
 
 
 def test_watching_follows_the_group():
     with pytest.raises(RuntimeError, match=r"hangs.watch\(\) follows init_process_group"):
-        hangs.watch()
+        watching.watch()
 
 
 def test_a_script_that_is_not_there_is_named(capsys):
     before = time.monotonic()
     for arguments in (["nowhere.py"], ["--timeout", "0", SCRIPT]):
         with pytest.raises(SystemExit):
-            hangs.main(arguments)
+            watching.main(arguments)
     said = capsys.readouterr().err
     assert "there is no file nowhere.py" in said and "--timeout is a number of seconds above 0, got 0" in said
     assert time.monotonic() - before < 5

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from helpers.ranks import Ranks, jobs
-from helpers.ranks.launched import Launched, first_host, launched, launcher, tasks_per_node
+from helpers.ranks import Ranks
+from helpers.ranks.machine.launched import Launched, first_host, launched, launcher, tasks_per_node
+from helpers.ranks.worker import jobs
 
 TORCHRUN = {
     "RANK": "5",

@@ -9,7 +9,9 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from helpers.ranks import RankError, judge, verdict
+from helpers.ranks import RankError
+from helpers.ranks.hangs import verdict
+from helpers.ranks.pool import judge
 
 
 def hangs_up():
@@ -54,7 +56,7 @@ def test_many_different_states_are_cut_and_counted():
 
 
 def test_what_lies_outwards_of_a_ranks_own_code_is_no_line_of_the_readers():
-    outwards = '  File "helpers/ranks/worker.py", line 90 in main\n  File "started.py", line 1 in <module>'
+    outwards = '  File "helpers/ranks/worker/life.py", line 90 in main\n  File "started.py", line 1 in <module>'
     assert verdict.stack_line(outwards) == ""
     assert verdict.stack_line(f'  File "train.py", line 7 in f\n{outwards}') == "train.py line 7"
 

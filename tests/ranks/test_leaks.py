@@ -15,7 +15,8 @@ import labs
 import psutil
 import pytest
 
-from helpers.ranks import RankError, Ranks, launch
+from helpers.ranks import RankError, Ranks
+from helpers.ranks.pool import launch
 
 RSS_GROWTH = 20_000_000  # bytes, over 20 launches
 

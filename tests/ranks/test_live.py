@@ -15,9 +15,11 @@ import labs
 import pytest
 import torch.distributed as dist
 
-from helpers.ranks import PackError, RankError, emit, here, output, pool, progress
-from helpers.ranks.output import HALF, Live, in_rank_order
-from helpers.ranks.verdict import SHOWN, Failure, headline
+from helpers.ranks import PackError, RankError, emit, here, progress
+from helpers.ranks.hangs.verdict import SHOWN, Failure, headline
+from helpers.ranks.pool import ranks as pool
+from helpers.ranks.wire import output
+from helpers.ranks.wire.output import HALF, Live, in_rank_order
 
 
 class Screen(io.StringIO):

@@ -12,9 +12,10 @@ import torch
 
 from helpers.collectives import PRIMITIVES, primitive
 from helpers.ranks import __main__ as module
-from helpers.ranks import columns, primitives, recorded
-from helpers.ranks.columns import ITEM, TESTED, Line, Side, measure, sizes
-from helpers.ranks.timing import Timing
+from helpers.ranks import primitives, recorded
+from helpers.ranks.timing import columns
+from helpers.ranks.timing.columns import ITEM, TESTED, Line, Side, measure, sizes
+from helpers.ranks.timing.timing import Timing
 
 ROOT = Path(__file__).parents[2]
 

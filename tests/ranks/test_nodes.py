@@ -25,7 +25,7 @@ PREFIX = "bim-nodes-"
 LAB = """
 import json
 import torch, torch.distributed as dist
-from helpers.ranks import bench, emit, job, primitives
+from helpers.ranks import primitives, bench, emit, job
 
 with job() as j:
     x = torch.arange(2**20, dtype=torch.float32) % 1000 + j.rank

@@ -10,9 +10,11 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from helpers.ranks import descriptions, hooks, notes, places, verdict
-from helpers.ranks.envelopes import Peer, pack_group
-from helpers.ranks.notes import State
+from helpers.ranks.hangs import verdict
+from helpers.ranks.hooks import noting
+from helpers.ranks.notes import descriptions, notes, reader_lines
+from helpers.ranks.notes.envelopes import Peer, pack_group
+from helpers.ranks.notes.notes import State
 
 
 @pytest.fixture
@@ -243,7 +245,7 @@ def test_a_note_costs_at_most_a_twentieth_of_a_small_all_reduce(pools):
     def cost():
         x = torch.ones(16384)
         region = memoryview(bytearray(notes.REGION))
-        noter = hooks.Noter(notes.Writer(region), hooks.Completion())
+        noter = noting.Noter(notes.Writer(region), noting.Completion())
         noted = noter.noted(lambda tensor: None, descriptions.describer("all_reduce", dist.all_reduce))
         reps = 2000
         start = time.perf_counter()
@@ -263,15 +265,15 @@ def test_a_note_costs_at_most_a_twentieth_of_a_small_all_reduce(pools):
 
 def test_ranks_are_written_as_people_do():
     texts = {(0,): "rank 0", (0, 1): "ranks 0, 1", (0, 1, 2): "ranks 0-2", (0, 1, 2, 5, 7, 8): "ranks 0-2, 5, 7, 8"}
-    assert {ranks: places.ranks_text(list(ranks)) for ranks in texts} == texts
+    assert {ranks: reader_lines.ranks_text(list(ranks)) for ranks in texts} == texts
 
 
 def test_the_readers_own_code_is_told_from_libraries():
-    assert places.own("/tmp/ipykernel_12/345.py") and places.own(__file__)
-    assert not any(map(places.own, (torch.__file__, os.__file__, places.__file__)))
-    assert places.place("/tmp/ipykernel_12/345.py") == "cell" and places.place("/a/b/lab.py") == "lab.py"
+    assert reader_lines.own("/tmp/ipykernel_12/345.py") and reader_lines.own(__file__)
+    assert not any(map(reader_lines.own, (torch.__file__, os.__file__, reader_lines.__file__)))
+    assert reader_lines.place("/tmp/ipykernel_12/345.py") == "cell" and reader_lines.place("/a/b/lab.py") == "lab.py"
 
 
 def test_an_installed_package_is_nobodys_own_in_any_environment():
     files = ["/another/venv/lib/python3.11/site-packages/torch/nn.py", "/usr/lib/python3/dist-packages/numpy/x.py"]
-    assert [places.own(file) for file in [*files, "train.py"]] == [False, False, True]
+    assert [reader_lines.own(file) for file in [*files, "train.py"]] == [False, False, True]

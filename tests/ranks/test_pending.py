@@ -13,8 +13,9 @@ import pytest
 import torch.distributed as dist
 
 from helpers.facts import Link
-from helpers.ranks import RankError, Ranks, Stopped, emit, pending
-from helpers.ranks.interrupts import Hold
+from helpers.ranks import RankError, Ranks, Stopped, emit
+from helpers.ranks.pool import pending
+from helpers.ranks.pool.interrupts import Hold
 from helpers.units import Bandwidth
 
 QUICK = 10.0  # seconds: five times the 2 s in which a stopped call must be gone

@@ -9,7 +9,7 @@ import torch.distributed as dist
 
 from helpers.collectives import CATALOGUE, Schedule, ScheduleError, Transfer
 from helpers.ranks import RankError, Ranks, execute
-from helpers.ranks.buffers import Buffers
+from helpers.ranks.play.buffers import Buffers
 
 
 @pytest.mark.parametrize("n", [2, 3, 4])

@@ -11,7 +11,7 @@ import pytest
 
 from helpers.collectives import CATALOGUE, price
 from helpers.facts import Link
-from helpers.ranks.ports import MEETING, PROMPT, Clock, Ports, Wires
+from helpers.ranks.network.ports import MEETING, PROMPT, Clock, Ports, Wires
 from helpers.units import MIB, Bandwidth
 
 

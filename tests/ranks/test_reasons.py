@@ -8,9 +8,9 @@ import programs
 import pytest
 from played import Op, Play, Program, Step
 
-from helpers.ranks import letters, reasons, verdict, waits
-from helpers.ranks.envelopes import Peer, pack_group
-from helpers.ranks.notes import State
+from helpers.ranks.hangs import reasons, unmatched, verdict, waits
+from helpers.ranks.notes.envelopes import Peer, pack_group
+from helpers.ranks.notes.notes import State
 
 SUM = Step("do", Op("all_reduce", "float32[8]"))
 
@@ -273,8 +273,8 @@ def test_healthy_programs_are_never_called_stuck(eager):
                 assert not waits.stuck(waits.waits(journals, gone), gone), f"seed {seed}"
                 assert verdict.hopeless(journals, set(range(play.nranks)) - gone) is None, f"seed {seed}"
         journals = play.journals()
-        assert len(play.gone) == play.nranks and letters.undelivered(journals) is None, f"seed {seed}"
-        assert verdict.mismatch(journals) is reasons.uneven(journals) is letters.unlike(journals) is None, (
+        assert len(play.gone) == play.nranks and unmatched.undelivered(journals) is None, f"seed {seed}"
+        assert verdict.mismatch(journals) is reasons.uneven(journals) is unmatched.unlike(journals) is None, (
             f"seed {seed}"
         )
 

@@ -7,8 +7,9 @@ import time
 
 import pytest
 
-from helpers.ranks import notes, streams
-from helpers.ranks.notes import State
+from helpers.ranks.hooks import streams
+from helpers.ranks.notes import notes
+from helpers.ranks.notes.notes import State
 
 
 class Event:

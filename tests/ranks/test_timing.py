@@ -8,18 +8,9 @@ import torch
 import torch.distributed as dist
 
 from helpers.collectives import CATALOGUE, price
-from helpers.ranks import (
-    RankError,
-    Ranks,
-    Timing,
-    bench,
-    bench_each,
-    fit_link,
-    messages,
-    notes,
-    sweep,
-    timing,
-)
+from helpers.ranks import RankError, Ranks, Timing, bench, bench_each, fit_link, messages, sweep
+from helpers.ranks.notes import notes
+from helpers.ranks.timing import timing
 from helpers.units import Bandwidth
 
 

@@ -16,7 +16,7 @@ import torch, torch.distributed as dist
 sys.path.insert(0, "tests/ranks")
 import labs
 from helpers.collectives import CATALOGUE
-from helpers.ranks import Ranks, bench, emit, messages, primitives, sweep
+from helpers.ranks import primitives, Ranks, bench, emit, messages, sweep
 from helpers.ranks import job
 
 with job() as j:

@@ -14,9 +14,10 @@ import torch.distributed as dist
 from helpers.collectives import CATALOGUE, Schedule, ScheduleError, price
 from helpers.collectives.ports import messages
 from helpers.facts import Link
-from helpers.ranks import TRACES, Late, Ranks, load, record_traces, recorded, traced, traces
-from helpers.ranks.stamps import offsets
-from helpers.ranks.traces import EMULATED
+from helpers.ranks import TRACES, Late, Ranks, load, record_traces, recorded, traced
+from helpers.ranks.play import traces
+from helpers.ranks.play.stamps import offsets
+from helpers.ranks.play.traces import EMULATED
 from helpers.units import KIB, Bandwidth
 
 LINK = lab.link(5, 100)
@@ -141,7 +142,8 @@ def test_execute_stamps_nothing(four):
     """What is not traced goes the plain way: the very function that posts, with nothing around it."""
 
     def f():
-        from helpers.ranks import execute, play
+        from helpers.ranks import execute
+        from helpers.ranks.play import play
 
         seen, original = [], play.post
 

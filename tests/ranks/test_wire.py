@@ -15,7 +15,7 @@ import pytest
 import torch.distributed as dist
 
 from helpers.ranks import RankError, Ranks, emit, here
-from helpers.ranks.wire import Wire
+from helpers.ranks.wire.wire import Wire
 
 BIG = 50_000_000  # bytes
 

@@ -10,8 +10,11 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from helpers.ranks import RankError, Ranks, bench, devices, inside, joining, launch, sharing
-from helpers.ranks.launch import Team
+from helpers.ranks import RankError, Ranks, bench
+from helpers.ranks.machine import devices, sharing
+from helpers.ranks.pool import launch
+from helpers.ranks.pool.launch import Team
+from helpers.ranks.worker import inside, joining
 
 
 def test_ranks_are_forked_from_a_clean_server_or_spawned_but_never_from_the_notebook():

@@ -7,7 +7,7 @@ import time
 import torch
 import torch.distributed as dist
 
-from helpers.ranks import columns
+from helpers.ranks.timing import columns
 from helpers.units import KIB, MIB
 
 from .place import Place

@@ -8,8 +8,8 @@ import time
 import torch
 import torch.distributed as dist
 
-from helpers.ranks import sharing
-from helpers.ranks.devices import plan
+from helpers.ranks.machine import sharing
+from helpers.ranks.machine.devices import plan
 from helpers.ranks.primitives import perform_all
 from helpers.ranks.recorded import machine, versions
 

@@ -1,0 +1,136 @@
+"""Functional collectives, as DTensor uses them: a note when one is called, and who waits for its result. Chapter: hangs.
+
+Not noted: those inside a graph that torch.compile made, and those that autograd runs backwards by itself.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import torch
+
+from helpers.ranks.notes.descriptions import group_text, resolved, tensors_text
+from helpers.ranks.notes.reader_lines import caller
+
+if TYPE_CHECKING:
+    from .noting import Noter
+
+# Names differ between torch 2.11 and 2.13; only the outermost is noted.
+COLLECTIVES = (
+    "all_reduce",
+    "all_reduce_coalesced",
+    "broadcast",
+    "all_gather_single",
+    "all_gather_single_autograd",
+    "all_gather_tensor",
+    "all_gather_tensor_autograd",
+    "all_gather_single_coalesced",
+    "all_gather_into_tensor_coalesced",
+    "reduce_scatter_single",
+    "reduce_scatter_single_autograd",
+    "reduce_scatter_tensor",
+    "reduce_scatter_tensor_autograd",
+    "reduce_scatter_single_coalesced",
+    "reduce_scatter_tensor_coalesced",
+    "all_to_all_single",
+    "all_to_all_single_autograd",
+)
+
+
+class Functional:
+    """Wraps the functions of torch.distributed._functional_collectives in this process."""
+
+    def __init__(self, noter: Noter):
+        self._noter = noter
+        self._results: dict[int, list] = {}  # address of a result's memory -> [record, results to wait for, token]
+        self._launching: list | None = None  # the same, of a call that has not returned
+
+    def install(self) -> None:
+        """Once, in a rank."""
+        import torch.distributed._functional_collectives as functional  # 50 ms, which a notebook need not pay
+
+        for name in COLLECTIVES:
+            if original := getattr(functional, name, None):
+                setattr(functional, name, self._noted(name, original, functional._resolve_group))
+        functional.wait_tensor = self._noted_wait(functional.wait_tensor)
+
+    def forget(self) -> None:
+        """The records are about to be reused."""
+        self._results.clear()
+
+    def _noted(self, name: str, original: Callable, resolve: Callable) -> Callable:
+        signature = inspect.signature(original)
+
+        @functools.wraps(original)
+        def call(*args, **kwargs):
+            from . import noting  # it imports this
+
+            if torch.compiler.is_compiling() or noting.busy():
+                return original(*args, **kwargs)
+            given = signature.bind(*args, **kwargs).arguments
+            group = group_text(resolved(resolve(given["group"], given.get("tag", ""))))
+            writer, completion = self._noter.writer, self._noter.completion
+            op, agreed = name.removesuffix("_autograd"), _agreed(name, given)
+            record = writer.enter(op, agreed, " (functional)", group, where=caller(sys._getframe(1)))
+            token = completion.begin(writer, record)
+            completion.launched(
+                writer, record, token, []
+            )  # the first call imports torch._dynamo: seconds, and nobody waits
+            self._launching = [record, 0, token]
+            try:
+                with noting.unnoted():
+                    result = original(*args, **kwargs)
+            except BaseException:
+                completion.failed(writer, record, token)
+                raise
+            finally:
+                self._launching = None
+            self._returned(record, token, result)
+            return result
+
+        return call
+
+    def _returned(self, record: int, token: object, result: object) -> None:
+        waited = [t.elem for t in (result if isinstance(result, list) else [result]) if hasattr(t, "elem")]
+        if not waited:
+            return self._noter.completion.end(self._noter.writer, record, token)
+        entry = [record, len(waited), token]
+        self._results.update((tensor.data_ptr(), entry) for tensor in waited)
+        return None
+
+    def _noted_wait(self, original: Callable) -> Callable:
+        @functools.wraps(original)
+        def wait_tensor(tensor):
+            if torch.compiler.is_compiling():
+                return original(tensor)
+            if not (entry := self._results.pop(_address(tensor), self._launching)):
+                return original(tensor)
+            writer, completion = self._noter.writer, self._noter.completion
+            completion.waiting(writer, entry[0], entry[2])
+            try:
+                result = original(tensor)
+            except BaseException:
+                completion.failed(writer, entry[0], entry[2])
+                raise
+            entry[1] -= 1
+            if entry[1] <= 0:
+                completion.end(writer, entry[0], entry[2])
+            return result
+
+        return wait_tensor
+
+
+def _address(tensor: torch.Tensor) -> int:
+    return getattr(tensor, "elem", tensor).data_ptr()
+
+
+def _agreed(name: str, given: dict) -> str:
+    """What must be the same on all ranks; an all_to_all's sizes may differ."""
+    if name.startswith("all_to_all"):
+        return ""
+    root = f" root {given['src']}" if "src" in given else ""
+    return tensors_text(next(iter(given.values()))) + root

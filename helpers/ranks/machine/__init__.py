@@ -1,0 +1,1 @@
+"""What is here to run on, and what every team of ranks needs from it. Chapters: setup, ranks."""

@@ -1,0 +1,154 @@
+"""What is here to run on: GPUs with NCCL, else the CPU with Gloo, and a label that says which. Chapters: setup, ranks."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from . import gpus as gpu_facts
+from . import sharing
+from .gpus import Gpu, Gpus, find_gpus
+
+if sys.platform == "win32":
+    raise ImportError("ranks need Linux or macOS; on Windows, open the course in WSL")
+
+MAX_RANKS = 64
+NBYTES_PER_RANK = 250_000_000  # free memory that one more rank wants: its own pages and its first tensors
+DEFAULT_CPU_RANKS = 4
+
+
+SHARED = "shares a GPU: not timed"
+
+
+@dataclass(frozen=True)
+class World:
+    """How many ranks a launch here would have, and on what. Printing it shows the label.
+
+    shared: ranks share GPUs, so that results are right and times mean nothing.
+    """
+
+    nranks: int
+    backend: str
+    devices: tuple[str, ...]
+    label: str
+    note: str = ""  # why GPUs that are here are not used
+    shared: bool = False
+    visible: str = ""  # CUDA_VISIBLE_DEVICES of the ranks, where CUDA by itself might number the GPUs differently
+
+    def __str__(self) -> str:
+        return f"{self.label}\n{self.note}" if self.note else self.label
+
+    __repr__ = __str__
+
+    def env(self, rank: int) -> dict[str, str]:
+        """What this rank's environment needs so that it finds its GPU and may share it."""
+        visible = {"CUDA_VISIBLE_DEVICES": self.visible} if self.visible else {}
+        return visible | (sharing.settings(rank, sharing.nccl_version()) if self.shared else {})
+
+
+def world(n: int | None = None) -> World:
+    """What `Ranks(n)` would start here: all GPUs when there are two or more, else 4 ranks on the CPU. Starts no ranks.
+
+    Raises ValueError when n is not a whole number from 1 to 64, or more than the memory can hold.
+    """
+    from helpers.ranks.pool.launch import warm_up
+
+    found = plan(n)
+    warm_up()
+    return found
+
+
+def plan(n: int | None = None, backend: str | None = None) -> World:
+    """`world` without the side of starting the server, and with a choice of backend ("nccl" or "gloo")."""
+    if n is not None:
+        check_nranks(n)
+    if backend not in (None, "nccl", "gloo"):
+        raise ValueError(f'backend must be "nccl", "gloo" or None (choose by what is here), got {backend!r}')
+    gpus = Gpus() if backend == "gloo" else find_gpus()
+    if gpus.trouble:
+        warnings.warn(gpus.trouble, RuntimeWarning, stacklevel=3)
+    count = len(gpus.usable)
+    if backend == "nccl" and not count:
+        raise ValueError(f"NCCL needs a GPU, and none is usable here. {gpus.trouble}".rstrip())
+    if backend == "nccl" or count >= (n or 2):
+        return _on_gpus(n or count, gpus)
+    return _on_cpu(n or DEFAULT_CPU_RANKS, gpus)
+
+
+def _on_gpus(n: int, gpus: Gpus) -> World:
+    """One GPU per rank; with more ranks than GPUs they go round."""
+    used = gpus.usable[:n]
+    if shared := n > len(used):
+        check_sharing(n, used)
+    names = ", ".join(f"{count} x {name}" for name, count in sorted(Counter(gpu.name for gpu in used).items()))
+    return World(
+        n,
+        "nccl",
+        tuple(f"cuda:{rank % len(used)}" for rank in range(n)),
+        f"{_ranks(n)}, nccl, {names}" + (f", {SHARED}" if shared else ""),
+        gpus.trouble,
+        shared,
+        ",".join(gpu.uuid for gpu in used) if gpus.renumbered else "",
+    )
+
+
+def _on_cpu(n: int, gpus: Gpus) -> World:
+    check_memory(n)
+    note = gpus.trouble
+    if gpus.usable:
+        here = f"{len(gpus.usable)} x {gpus.usable[0].name} here, fewer than ranks: NCCL takes one GPU per rank"
+        note = f"{here}, so these run on the CPU. {note}".rstrip()
+    return World(n, "gloo", ("cpu",) * n, f"{_ranks(n)}, gloo, CPU", note)
+
+
+def _ranks(n: int) -> str:
+    return f"{n} rank{'s' if n > 1 else ''}"
+
+
+def check_sharing(n: int, gpus: tuple[Gpu, ...]) -> None:
+    """Raises ValueError when n ranks cannot share these GPUs: a GPU for one process at a time, or too little of its memory free."""
+    for i, gpu in enumerate(gpus):
+        sharers = len(range(i, n, len(gpus)))
+        if gpu.exclusive and sharers > 1:
+            raise ValueError(
+                f"{n} ranks on {len(gpus)} GPUs share them, and {gpu.name} serves one process at a time"
+                f" (an administrator can change that: nvidia-smi -i {i} -c 0)"
+            )
+        if gpu.free is not None and sharers * gpu_facts.NBYTES_PER_RANK > gpu.free:
+            raise ValueError(
+                f"{sharers} ranks on one {gpu.name} want {sharers * gpu_facts.NBYTES_PER_RANK / 1e9:.1f} GB of its memory"
+                f" ({gpu_facts.NBYTES_PER_RANK / 1e9:.1f} GB each), {gpu.free / 1e9:.1f} GB are free"
+            )
+
+
+def check_nranks(n: object) -> None:
+    """Raises TypeError or ValueError naming the value and what was expected."""
+    if isinstance(n, bool) or not isinstance(n, int):
+        raise TypeError(f"the number of ranks is a whole number, got {n!r}")
+    if not 1 <= n <= MAX_RANKS:
+        raise ValueError(f"the number of ranks lies in 1..{MAX_RANKS}, got {n}")
+
+
+def check_memory(n: int) -> None:
+    """Raises ValueError when n more processes would not fit into the free memory."""
+    free = free_nbytes()
+    if n * NBYTES_PER_RANK > free:
+        raise ValueError(
+            f"{n} ranks want {n * NBYTES_PER_RANK / 1e6:.0f} MB of free memory (250 MB each), {free / 1e6:.0f} MB are free:"
+            f" at most {int(free // NBYTES_PER_RANK)} fit"
+        )
+
+
+def free_nbytes() -> int:
+    """Bytes this process may still use: the machine's free memory, or what its container allows if that is less."""
+    free = psutil.virtual_memory().available
+    try:
+        limit, used = (int(Path("/sys/fs/cgroup", name).read_text()) for name in ("memory.max", "memory.current"))
+    except (OSError, ValueError):  # no cgroup v2, or "max": no limit
+        return free
+    return min(free, max(0, limit - used))

@@ -1,0 +1,1 @@
+"""A schedule on real ranks, and what each message's times were. Chapters: ring, trees, hierarchy."""

@@ -1,0 +1,1 @@
+"""What a collective takes: measured, fitted, and in nccl-tests' columns. Chapters: ring, latency-bandwidth, benchmarking."""

@@ -1,0 +1,64 @@
+"""Becoming a rank: threads, the GPU, the process group. In ranks that Ranks started, and in those of torchrun. Chapters: ranks, hangs."""
+
+from __future__ import annotations
+
+import datetime
+import warnings
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+
+from helpers.ranks.machine import gpus
+from helpers.ranks.network.nic import aside
+
+
+def settle_in(device: torch.device) -> None:
+    """Make this process a good neighbour: one CPU thread, and one GPU, on which tensors land unless told otherwise.
+
+    Also for processes that torchrun started (`job`). Raises RuntimeError with the remedy when the GPU cannot be used.
+    """
+    torch.set_num_threads(1)  # else every rank would use all cores
+    warnings.filterwarnings("ignore", r".*(all_gather_into_tensor|reduce_scatter_tensor)", FutureWarning)
+    if device.type != "cuda":
+        return
+    try:
+        torch.cuda.set_device(device)
+        torch.cuda.synchronize()  # CUDA starts here, and what is wrong with it shows
+    except RuntimeError as error:
+        raise RuntimeError(gpus.with_remedy(f"{device} cannot be used: {error}")) from error
+    torch.set_default_device(device)  # torch.ones(4) in a cell lands on the rank's GPU
+
+
+def join(backend: str, device: torch.device, timeout: float, **rendezvous: object) -> None:
+    """Join the process group, and meet everybody in a first all_reduce. rendezvous: what `init_process_group` wants to know.
+
+    With device_id NCCL's communicator is made here and now, once, and not inside the reader's first collective. torch's own
+    deadline comes a minute after ours, which says more; what it then does is its default, TORCH_NCCL_ASYNC_ERROR_HANDLING=3:
+    end the process without aborting the communicator first, since an abort can hang as well.
+    """
+    dist.init_process_group(
+        backend,
+        timeout=datetime.timedelta(seconds=torch_timeout(timeout)),
+        device_id=device if device.type == "cuda" else None,
+        **rendezvous,
+    )
+    with aside():  # where a network is emulated, the meeting itself is not on it
+        dist.all_reduce(torch.zeros(1, device=device))
+
+
+def torch_timeout(timeout: float) -> float:
+    """Seconds after which torch itself gives a collective up."""
+    return 2 * timeout + 60
+
+
+def nccl_settings(timeout: float, scratch: str) -> dict[str, str]:
+    """What torch's NCCL watchdog is told in the environment: whoever sets one of these themselves is obeyed.
+
+    Its monitor ends a process whose watchdog is blocked, after 480 s by default: never before our own deadline. Its dump of the
+    latest operations goes into the team's folder.
+    """
+    return {
+        "TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC": f"{max(480, torch_timeout(timeout) + 60):.0f}",
+        "TORCH_FR_DUMP_TEMP_FILE": str(Path(scratch, "nccl-trace-")),
+    }
