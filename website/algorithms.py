@@ -48,7 +48,7 @@ class AlgorithmsDirective(SphinxDirective):
         said = about(CATALOGUE[collective, algorithm])
         link = nodes.reference("", algorithm, refuri=permalink(collective, algorithm, nranks))
         name = [nodes.paragraph("", "", link), nodes.paragraph("", "", *self._chapter(said.chapter))]
-        forms = [[nodes.paragraph(text=written(form))] for form in (said.steps, said.moves)]
+        forms = [[nodes.paragraph(text=written(str(form)))] for form in (said.steps, said.moves)]
         counts = [nodes.paragraph(text=text) for text in counted(collective, algorithm, nranks)]
         return [name, *forms, counts, [nodes.paragraph(text=said.bottleneck)], [sourced(said.used_by)]]
 
@@ -72,7 +72,7 @@ def counted(collective: str, algorithm: str, nranks: int) -> tuple[str, ...]:
     build = CATALOGUE[collective, algorithm]
     s = build(nranks)
     moves = f"{max(s.sent() + s.received()) / pieces(s):.3f}".rstrip("0").rstrip(".")
-    cut = (f"with S = {s.nchunks}",) if "S" in about(build).steps else ()
+    cut = (f"with S = {s.nchunks}",) if "S" in str(about(build).steps) else ()
     return f"{len(s.steps)} step{'s' * (len(s.steps) != 1)}", f"{moves} N", *cut
 
 

@@ -1,6 +1,6 @@
 """What moves: promises, schedules, their algebra, proof and price. numpy only."""
 
-from .about import About, about, closed
+from .about import About, about, algorithm
 from .algorithms import CATALOGUE, double_tree
 from .lower import Message, host, lower
 from .outcomes import OPS, origins, outcome
@@ -30,9 +30,9 @@ __all__ = [
     "ScheduleError",
     "Transfer",
     "about",
+    "algorithm",
     "beside",
     "check",
-    "closed",
     "contributions",
     "crossover",
     "double_tree",

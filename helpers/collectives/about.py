@@ -1,73 +1,151 @@
-"""What a builder of the catalogue says of itself: read from its docstring, where each of these has a line.
+"""What an algorithm of the catalogue says of itself: once, in the decorator above its builder.
 
-`Steps:` and `Moves:` are closed forms, for P ranks, S chunks and G GPUs a node; Moves is what the busiest rank sends or receives in
-all, whichever is more, in units of N, the nbytes of nccl-tests. The tests hold both against the schedules. Chapters: ring, trees.
+From there the catalogue has its entry, the page its row, the tests their closed forms, a price without a schedule its loads, and
+the docstring its last lines. Chapters: ring, trees, catalogue.
 """
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from types import ModuleType
+from typing import Any, Protocol, TypeVar, cast
 
-_NAMES = {"ceil": math.ceil, "floor": math.floor, "lg": math.log2, "max": max, "min": min}
-_WRITTEN = {"⌈": "ceil(", "⌉": ")", "⌊": "floor(", "⌋": ")", "^": "**"}
+from .forms import Form, form
+from .profiles import Profile, Tell, profile_of
+from .schedule import Schedule
+
+ORDER = ("all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce", "scatter", "gather", "all_to_all")
+ALIKE = "none: every rank does the same"
 
 
 @dataclass(frozen=True)
 class About:
-    """One row of the table of algorithms. what: the first line; the rest as their lines say it."""
+    """One row of the table of algorithms.
 
+    what: the docstring's first paragraph. steps and moves: closed forms; moves is what the busiest rank sends or receives in all,
+    whichever is more, in units of N, the nbytes of nccl-tests. messages: the most that a port passes in a step, each way.
+    used_by: libraries, by their names in facts/users.toml. source: where the algorithm was published, if it was.
+    """
+
+    collective: str
+    algorithm: str
     what: str
-    steps: str
-    moves: str
+    steps: Form
+    moves: Form
+    messages: Form
     bottleneck: str
     used_by: str
     chapter: str
+    source: str
+
+    def __str__(self) -> str:
+        """The lines that end a builder's docstring."""
+        lines = {"Steps": self.steps, "Moves": self.moves, "Bottleneck": self.bottleneck, "Used by": self.used_by}
+        lines |= {"Chapter": self.chapter} | ({"Source": self.source} if self.source else {})
+        return "\n".join(f"{label}: {said}" for label, said in lines.items())
 
 
-def about(build: Callable) -> About:
-    """The lines of a builder's docstring. ValueError names one that is missing."""
-    text = build.__doc__ or ""
-    said = {"what": " ".join(text.strip().split("\n\n")[0].split())}
-    for field in fields(About)[1:]:
-        label = field.name.capitalize().replace("_", " ")
-        found = re.search(rf"^\s*{label}: (.+)$", text, re.MULTILINE)
-        if not found:
-            raise ValueError(f"{build.__module__}.{build.__name__} has no line {label!r} in its docstring")
-        said[field.name] = found[1].strip()
-    return About(**said)
+class Builder(Protocol):
+    """A builder of the catalogue: builder(nranks, ...) -> Schedule, and profile(nranks, ...) its loads, without building it."""
+
+    __name__: str
+    about: About
+
+    def __call__(self, nranks: int, *args: Any, **kwargs: Any) -> Schedule: ...
+
+    def profile(self, nranks: int, *args: Any, **kwargs: Any) -> Profile: ...
 
 
-def closed(form: str, nranks: int, nchunks: int = 1, gpus: int = 1) -> Fraction:
-    """The value of a closed form, e.g. closed("2(P-1)/P", 4) == Fraction(3, 2).
+Build = TypeVar("Build", bound=Callable[..., Schedule])
 
-    Beside ⌈ ⌉, ⌊ ⌋, log2, min and max it may use the functions of FUNCTIONS.
+
+def algorithm(
+    collective: str,
+    name: str,
+    *,
+    steps: Form | int,
+    moves: Form | int,
+    used_by: str,
+    chapter: str,
+    bottleneck: str = ALIKE,
+    messages: Form | int = 1,
+    loads: Tell | None = None,
+    source: str = "",
+) -> Callable[[Build], Build]:
+    """Writes a builder into the catalogue: what its schedules do, and `about(builder)` what is said of them (see `About`).
+
+    loads: tells the builder's profile (see `profiles.profile_of`). It may be left out where all steps are alike, and the builder
+    takes nothing but nranks and root: then each of the `steps` has one message and an equal share of `moves`.
+    ValueError for a builder without a docstring, or one that must tell its loads.
     """
-    for written, python in _WRITTEN.items():
-        form = form.replace(written, python)
-    form = re.sub(r"lg (\w+)", r"lg(\1)", form.replace("log2", "lg"))
-    form = re.sub(rf"(\d|\)|\b[PSG])\s*(?=\(|[PSG]\b|{'|'.join([*_NAMES, *FUNCTIONS])})", r"\1*", form)
-    variables = {"P": Fraction(nranks), "S": Fraction(nchunks), "G": Fraction(gpus)}
-    return Fraction(eval(form, {"__builtins__": {}, **_NAMES, **FUNCTIONS, **variables}))  # docstrings of ours only
+
+    def attach(build: Build) -> Build:
+        what = inspect.cleandoc(build.__doc__ or "")
+        if not what:
+            raise ValueError(f"{_named(build)} has no docstring: its first paragraph says what the algorithm does")
+        said = About(
+            collective=collective,
+            algorithm=name,
+            what=" ".join(what.split("\n\n")[0].split()),
+            steps=form(steps),
+            moves=form(moves),
+            messages=form(messages),
+            bottleneck=bottleneck,
+            used_by=used_by,
+            chapter=chapter,
+            source=source,
+        )
+        vars(build).update(about=said, profile=profile_of(build, loads or _alike(build, said)))
+        build.__doc__ = f"{what}\n\n{said}"
+        return build
+
+    return attach
 
 
-def _ones(below: Fraction) -> int:
-    """The ones of all numbers below P in binary, together."""
-    return sum(i.bit_count() for i in range(int(below)))
+def about(build: Callable[..., Schedule]) -> About:
+    """What the decorator of a builder says. ValueError for one without it."""
+    said = getattr(build, "about", None)
+    if not isinstance(said, About):
+        raise ValueError(f"{_named(build)} is no builder of the catalogue: it has no @algorithm(...) above it")
+    return said
 
 
-def _folded(nranks: Fraction) -> int:
-    """With W the largest power of two up to P: the sum of min(d, P-W) over the powers of two d below W."""
-    bits = int(nranks).bit_length() - 1
-    return sum(min(1 << k, int(nranks) - (1 << bits)) for k in range(bits))
+def collected(families: Sequence[ModuleType]) -> dict[tuple[str, str], Builder]:
+    """{(collective, algorithm): builder} of all builders that these modules define, in the order of the page.
+
+    ValueError where two go by one name, or a collective is none that the course knows.
+    """
+    catalogue: dict[tuple[str, str], Builder] = {}
+    for build in (build for family in families for build in _builders(family)):
+        key = build.about.collective, build.about.algorithm
+        if key[0] not in ORDER:
+            raise ValueError(f"{_named(build)} does {key[0]!r}: expected one of {', '.join(ORDER)}")
+        if key in catalogue:
+            raise ValueError(f"{_named(build)} and {_named(catalogue[key])} are both {' '.join(key)}")
+        catalogue[key] = build
+    return {key: catalogue[key] for key in sorted(catalogue, key=lambda key: ORDER.index(key[0]))}
 
 
-def _early(nranks: Fraction) -> int:
-    """1 where P leaves 1 divided by 4 and has an odd number of ones in binary, else 0."""
-    return int(nranks % 4 == 1 and int(nranks).bit_count() % 2)
+def _builders(family: ModuleType) -> Iterator[Builder]:
+    for found in vars(family).values():
+        if isinstance(getattr(found, "about", None), About) and found.__module__ == family.__name__:
+            yield cast(Builder, found)
 
 
-FUNCTIONS = {"ones": _ones, "folded": _folded, "early": _early}
+def _alike(build: Callable[..., Schedule], said: About) -> Tell:
+    """Every step moves as much as any other."""
+    if more := inspect.signature(build).parameters.keys() - {"nranks", "root"}:
+        raise ValueError(f"{_named(build)} takes {min(more)}: @algorithm needs loads=, which tell what that changes")
+
+    def tell(nranks: int, root: int = 0) -> Iterable[tuple[int, int, Fraction]]:
+        steps = int(said.steps(nranks))
+        return [(steps, 1, said.moves(nranks) / steps)]
+
+    return tell
+
+
+def _named(build: Callable[..., Schedule]) -> str:
+    return f"{build.__module__}.{build.__name__}"

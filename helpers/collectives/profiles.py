@@ -27,21 +27,20 @@ class Load(NamedTuple):
 Profile = tuple[Load, ...]
 
 
-def profiled(tell: Callable[..., Iterable[tuple[int, int, Fraction | int]]]) -> Callable[[Callable], Callable]:
-    """Gives a builder its profile: tell(nranks, ...) yields Loads in order; those of no steps are left out."""
+Tell = Callable[..., Iterable[tuple[int, int, Fraction | int]]]  # (nranks, ...) -> Loads in order
 
-    def attach(build: Callable) -> Callable:
-        def profile(nranks: int, *args: object, **kwargs: object) -> Profile:
-            _whole("nranks", nranks, 1)
-            return merged(tell(nranks, *args, **kwargs)) if nranks > 1 else ()
 
-        profile.__doc__ = (
-            f"The loads of {build.__module__.rpartition('.')[2]}.{build.__name__}(nranks, ...), by closed form."
-        )
-        build.profile = profile
-        return build
+def profile_of(build: Callable[..., Schedule], tell: Tell) -> Callable[..., Profile]:
+    """A builder's profile(nranks, ...), from what tell(nranks, ...) yields, less the loads of no steps."""
 
-    return attach
+    def profile(nranks: int, *args: object, **kwargs: object) -> Profile:
+        _whole("nranks", nranks, 1)
+        return merged(tell(nranks, *args, **kwargs)) if nranks > 1 else ()
+
+    profile.__doc__ = (
+        f"The loads of {build.__module__.rpartition('.')[2]}.{build.__name__}(nranks, ...), by closed form."
+    )
+    return profile
 
 
 def loads(s: Schedule) -> Profile:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from helpers.collectives import Schedule
+from helpers.collectives.forms import G, P, S, ceil, log2
 
 from .puzzles_judge import Case, Puzzle, Score, Size
 from .puzzles_rules import matching, one_chunk, one_port, two_trees
@@ -17,7 +18,7 @@ __all__ = ["PUZZLES", "Case", "Puzzle", "Score", "Size", "scoreboard", "solve"]
 
 POWERS = (2, 4, 8, 16)
 NO_POWERS = tuple(n for n in range(3, 16) if n & (n - 1))
-LOG = "⌈log2 P⌉"
+LOG = ceil(log2(P))
 
 broadcast_rounds = Puzzle(
     "broadcast_rounds",
@@ -38,7 +39,7 @@ scatter_bytes = Puzzle(
     "must leave the root.",
     "Send to a rank only what it, and those whom it will serve, are to get: half of the chunks, then a quarter, and so on.",
     LOG,
-    "(P-1)/P",
+    (P - 1) / P,
     "flat",
 )
 broadcast_pipeline = Puzzle(
@@ -48,8 +49,8 @@ broadcast_pipeline = Puzzle(
     "The buffer is cut into S chunks and a message carries one of them. Get all of them from rank 0 to everybody, "
     "and let nobody pass more than one buffer.",
     "Stand in a line. While you receive a chunk, send on the one before.",
-    "P+S-2",
-    "1",
+    P + S - 2,
+    1,
     "binomial",
     nchunks=(1, 2, 8),
     rules=(one_port, one_chunk),
@@ -62,7 +63,7 @@ all_gather_doubling = Puzzle(
     "logarithm, and no more bytes.",
     "In step k exchange all you have with the rank whose number differs from yours in bit k.",
     LOG,
-    "(P-1)/P",
+    (P - 1) / P,
     "ring",
     sizes=POWERS,
 )
@@ -74,7 +75,7 @@ all_gather_any = Puzzle(
     "You need not get it back from whom you send to. Send to rank r-d, receive from rank r+d, and count chunks from"
     " your own on.",
     LOG,
-    "(P-1)/P",
+    (P - 1) / P,
     "ring",
 )
 reduce_scatter_any = Puzzle(
@@ -85,7 +86,7 @@ reduce_scatter_any = Puzzle(
     "for every P.",
     "Read an all_gather from its end, turn every arrow round, and add where it copied.",
     LOG,
-    "(P-1)/P",
+    (P - 1) / P,
     "ring",
 )
 all_reduce_rounds = Puzzle(
@@ -106,8 +107,8 @@ all_reduce_both = Puzzle(
     "No more bytes than the ring, and no more steps than the tree, for powers of two.",
     "A reduce_scatter and an all_gather, each in the logarithm of P. Halve what you exchange on the way in, double "
     "it on the way out.",
-    f"2{LOG}",
-    "2(P-1)/P",
+    2 * LOG,
+    2 * (P - 1) / P,
     "ring",
     sizes=POWERS,
 )
@@ -118,8 +119,8 @@ all_reduce_six = Puzzle(
     "The same where P is no power of two. The books fold the extra ranks into others first, and those then pass a "
     "whole buffer more.",
     "You have written both halves already, and they never needed a partner.",
-    f"2{LOG}",
-    "2(P-1)/P",
+    2 * LOG,
+    2 * (P - 1) / P,
     "halving-doubling",
     sizes=NO_POWERS,
 )
@@ -130,8 +131,8 @@ all_to_all_pairs = Puzzle(
     "Everybody has a chunk for everybody (chunk src * P + dst). In every step all ranks stand in pairs, and each "
     "pair exchanges.",
     "This is how a league plans its season: one team keeps its seat, all others move on by one after each round.",
-    "P-1",
-    "(P-1)/P",
+    P - 1,
+    (P - 1) / P,
     "flat",
     sizes=tuple(range(2, 17, 2)),
     rules=(one_port, matching),
@@ -143,8 +144,8 @@ all_reduce_switch = Puzzle(
     "Place P is a switch: it starts empty, adds whatever many ranks send it, and can send to all of them at once. "
     "In S chunks, one to a message, can you move less than any ring?",
     "All ranks send chunk k up in step k. Links carry both ways at once, so the sum of chunk k-1 can come down meanwhile.",
-    "S+1",
-    "1",
+    S + 1,
+    1,
     "ring",
     nchunks=(1, 2, 8),
     rules=(one_port, one_chunk),
@@ -158,12 +159,12 @@ all_reduce_nodes = Puzzle(
     "and less through the busiest NIC.",
     "Add up inside first. What is left to exchange across is a quarter of the buffer for every GPU, and each GPU "
     "has a counterpart.",
-    "2(G-1)+2(P/G-1)",
-    "2(P-1)/P",
+    2 * (G - 1) + 2 * (P / G - 1),
+    2 * (P - 1) / P,
     "ring",
     sizes=(8,),
     gpus=4,
-    across="2(P/G-1)/P",
+    across=2 * (P / G - 1) / P,
 )
 broadcast_trees = Puzzle(
     "broadcast_trees",
@@ -173,8 +174,8 @@ broadcast_trees = Puzzle(
     "nobody passes on chunks of both. Nearly as few steps as a tree, and no more bytes than a line.",
     "In a binary tree half of the ranks are leaves. Shift the ranks by one, or mirror them, and leaves become inner"
     " ranks; then find a timetable.",
-    f"2{LOG}+S-2",
-    "1",
+    2 * LOG + S - 2,
+    1,
     "ring",
     nchunks=(2, 4, 8),
     rules=(one_port, one_chunk, two_trees),

@@ -9,7 +9,8 @@ from fractions import Fraction
 from itertools import product
 from typing import NamedTuple
 
-from helpers.collectives import CATALOGUE, Nodes, Schedule, check, closed, price
+from helpers.collectives import CATALOGUE, Nodes, Schedule, check, price
+from helpers.collectives.forms import Form, form
 from helpers.collectives.ports import pieces
 from helpers.facts import LINKS
 from helpers.units import MIB, nbytes_text, seconds_text
@@ -71,15 +72,15 @@ class Puzzle:
     collective: str
     task: str
     hint: str
-    steps: str
-    moves: str
+    steps: Form | int
+    moves: Form | int
     rival: str
     sizes: tuple[int, ...] = tuple(range(2, 17))
     nchunks: tuple[int, ...] = ()
     rules: tuple[Rule, ...] = (one_port,)
     nswitches: int = 0
     gpus: int | None = None
-    across: str = "0"
+    across: Form | int = 0
 
     def __call__(self, answer: Callable[..., Schedule]) -> Score:
         return judge(self, answer)
@@ -107,9 +108,8 @@ class Puzzle:
 
     def target(self, nranks: int, nchunks: int | None = None) -> Size:
         """The target at one size, exactly."""
-        return Size(
-            *(closed(form, nranks, nchunks or 1, self.gpus or 1) for form in (self.steps, self.moves, self.across))
-        )
+        targets = (self.steps, self.moves, self.across)
+        return Size(*(form(target)(nranks, nchunks or 1, self.gpus or 1) for target in targets))
 
     def size(self, s: Schedule) -> Size:
         """What a schedule costs."""

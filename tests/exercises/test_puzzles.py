@@ -316,12 +316,12 @@ def test_page_and_lab_ask_what_the_puzzles_ask():
         for text in (PAGE.read_text(), lab):
             assert f"# {number}. {puzzle.title}\n\n{puzzle.task}" in text
         assert puzzle.hint in PAGE.read_text()
-        moves = "$N$" if puzzle.moves == "1" else rf"${tex(puzzle.moves)}\,N$"
+        moves = "$N$" if puzzle.moves == 1 else rf"${tex(puzzle.moves)}\,N$"
         assert f"${tex(puzzle.steps)}$ steps, moves of {moves}" in PAGE.read_text()
 
 
-def tex(form: str) -> str:
-    return form.replace("⌈", r"\lceil").replace("⌉", r"\rceil").replace("log2", r"\log_2")
+def tex(form: object) -> str:
+    return str(form).replace("⌈", r"\lceil").replace("⌉", r"\rceil").replace("log2", r"\log_2")
 
 
 def test_no_start_of_the_lab_is_on_target():

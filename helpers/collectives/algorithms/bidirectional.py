@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ..profiles import profiled
+from ..about import algorithm
+from ..forms import P, S, ceil
 from ..schedule import Schedule, _in_range, _whole, beside
 from . import ring
 
@@ -17,42 +18,48 @@ def _half(nranks: int):
     return [(nranks - 1, min(2, nranks - 1), Fraction(1, nranks))]
 
 
-@profiled(_half)
+@algorithm(
+    "reduce_scatter",
+    "bidirectional",
+    steps=P - 1,
+    moves=(P - 1) / P,
+    messages=2,
+    loads=_half,
+    used_by="JAX Pallas, as an example for TPUs",
+    chapter="ring",
+)
 def reduce_scatter(nranks: int) -> Schedule:
-    """The ring's reduce-scatter, of every rank's first half chunk one way and of its second the other way round.
-
-    Steps: P-1
-    Moves: (P-1)/P
-    Bottleneck: none: every rank does the same
-    Used by: JAX Pallas, as an example for TPUs
-    Chapter: ring
-    """
+    """The ring's reduce-scatter, of every rank's first half chunk one way and of its second the other way round."""
     return _both_ways(ring.reduce_scatter(nranks)).named("reduce_scatter", "bidirectional")
 
 
-@profiled(_half)
+@algorithm(
+    "all_gather",
+    "bidirectional",
+    steps=P - 1,
+    moves=(P - 1) / P,
+    messages=2,
+    loads=_half,
+    used_by="TPUs, with whole chunks in half the steps (How to Scale Your Model)",
+    chapter="ring",
+)
 def all_gather(nranks: int) -> Schedule:
-    """The ring's all-gather, of every rank's first half chunk one way and of its second the other way round.
-
-    Steps: P-1
-    Moves: (P-1)/P
-    Bottleneck: none: every rank does the same
-    Used by: TPUs, with whole chunks in half the steps (How to Scale Your Model)
-    Chapter: ring
-    """
+    """The ring's all-gather, of every rank's first half chunk one way and of its second the other way round."""
     return _both_ways(ring.all_gather(nranks)).named("all_gather", "bidirectional")
 
 
-@profiled(lambda nranks: 2 * _half(nranks))
+@algorithm(
+    "all_reduce",
+    "bidirectional",
+    steps=2 * (P - 1),
+    moves=2 * (P - 1) / P,
+    messages=2,
+    loads=lambda nranks: 2 * _half(nranks),
+    used_by="TPUs, with whole chunks in half the steps (How to Scale Your Model)",
+    chapter="ring",
+)
 def all_reduce(nranks: int) -> Schedule:
-    """Reduce-scatter both ways round, then all-gather both ways round.
-
-    Steps: 2(P-1)
-    Moves: 2(P-1)/P
-    Bottleneck: none: every rank does the same
-    Used by: TPUs, with whole chunks in half the steps (How to Scale Your Model)
-    Chapter: ring
-    """
+    """Reduce-scatter both ways round, then all-gather both ways round."""
     return _both_ways(ring.all_reduce(nranks)).named("all_reduce", "bidirectional")
 
 
@@ -73,16 +80,19 @@ def _met(total: int, low: int, other_low: int, high: int) -> bool:
     return max(low, total - high) <= min(high, total - other_low)
 
 
-@profiled(_lines)
+@algorithm(
+    "broadcast",
+    "bidirectional",
+    steps=P + ceil(S / 2) - 2,
+    moves=1,
+    messages=2,
+    loads=_lines,
+    bottleneck="none, once the pipelines are full",
+    used_by="nobody by that name; it wants a cable both ways",
+    chapter="ring",
+)
 def broadcast(nranks: int, root: int = 0, nchunks: int | None = None) -> Schedule:
-    """Pipelined from the root both ways round, half of the chunks each way.
-
-    Steps: P+⌈S/2⌉-2
-    Moves: 1
-    Bottleneck: none, once the pipelines are full
-    Used by: nobody by that name; it wants a cable both ways
-    Chapter: ring
-    """
+    """Pipelined from the root both ways round, half of the chunks each way."""
     _whole("nranks", nranks, 1), _in_range("root", root, nranks, "")
     nchunks = 2 * nranks if nchunks is None else nchunks
     _whole("nchunks", nchunks, 1)
@@ -97,16 +107,19 @@ def broadcast(nranks: int, root: int = 0, nchunks: int | None = None) -> Schedul
     return beside(*lines).named("broadcast", "bidirectional", root)
 
 
-@profiled(lambda nranks, root=0, nchunks=None: reversed([*_lines(nranks, root, nchunks)]))
+@algorithm(
+    "reduce",
+    "bidirectional",
+    steps=P + ceil(S / 2) - 2,
+    moves=1,
+    messages=2,
+    loads=lambda nranks, root=0, nchunks=None: reversed([*_lines(nranks, root, nchunks)]),
+    bottleneck="none, once the pipelines are full",
+    used_by="nobody by that name; it wants a cable both ways",
+    chapter="ring",
+)
 def reduce(nranks: int, root: int = 0, nchunks: int | None = None) -> Schedule:
-    """Pipelined to the root both ways round, half of the chunks each way.
-
-    Steps: P+⌈S/2⌉-2
-    Moves: 1
-    Bottleneck: none, once the pipelines are full
-    Used by: nobody by that name; it wants a cable both ways
-    Chapter: ring
-    """
+    """Pipelined to the root both ways round, half of the chunks each way."""
     down = broadcast(nranks, root, nchunks)
     shares = [range(k, down.nchunks, 2) for k in (0, 1)]  # read backwards, the last chunk of each way came first
     flipped = {c: last for share in shares for c, last in zip(share, reversed(share), strict=True)}

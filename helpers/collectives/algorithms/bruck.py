@@ -2,15 +2,28 @@
 
 No partners, so no fold. In Bruck's all_gather the near ranks come first and the last, largest messages go far. PAT turns the
 order round: far ranks first with one chunk, near ranks last with half of them, which a network with slow upper levels prefers.
-Source: Bruck, Ho, Kipnis, Upfal, Weathersby 1997; PAT: NVIDIA/nccl src/include/collectives.h, since 2.23. Chapter: halving-doubling.
+Chapter: halving-doubling.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from ..profiles import profiled
+from ..about import algorithm
+from ..forms import P, ceil, function, log2
 from ..schedule import Schedule, ScheduleError, Transfer, _whole
+
+SOURCE = (
+    'Bruck, Ho, Kipnis, Upfal, Weathersby, "Efficient algorithms for all-to-all communications in multiport'
+    ' message-passing systems", 1997'
+)
+PAT = "NVIDIA/nccl src/include/collectives.h, since 2.23"
+
+
+@function
+def ones(nranks: int) -> int:
+    """The ones of all numbers below nranks in binary, together."""
+    return sum(i.bit_count() for i in range(nranks))
 
 
 def _distances(nranks: int) -> list[int]:
@@ -23,29 +36,33 @@ def _near_first(nranks: int):
     return [(1, 1, Fraction(min(d, nranks - d), nranks)) for d in _distances(nranks)]
 
 
-@profiled(_near_first)
+@algorithm(
+    "all_gather",
+    "bruck",
+    steps=ceil(log2(P)),
+    moves=(P - 1) / P,
+    loads=_near_first,
+    used_by="MPICH for short messages where P is no power of two; not NCCL",
+    chapter="halving-doubling",
+    source=SOURCE,
+)
 def all_gather(nranks: int) -> Schedule:
-    """With distance d = 1, 2, 4, ... rank r sends all it has (up to d chunks, from its own on) to rank r - d.
-
-    Steps: ⌈log2 P⌉
-    Moves: (P-1)/P
-    Bottleneck: none: every rank does the same
-    Used by: MPICH for short messages where P is no power of two; not NCCL
-    Chapter: halving-doubling
-    """
+    """With distance d = 1, 2, 4, ... rank r sends all it has (up to d chunks, from its own on) to rank r - d."""
     return _gathered(nranks).named("all_gather", "bruck")
 
 
-@profiled(lambda nranks: _near_first(nranks)[::-1])
+@algorithm(
+    "reduce_scatter",
+    "bruck",
+    steps=ceil(log2(P)),
+    moves=(P - 1) / P,
+    loads=lambda nranks: _near_first(nranks)[::-1],
+    used_by="nobody by that name; PAT is close to it",
+    chapter="halving-doubling",
+    source=SOURCE,
+)
 def reduce_scatter(nranks: int) -> Schedule:
-    """The all_gather read backwards: what was copied outwards is added up inwards.
-
-    Steps: ⌈log2 P⌉
-    Moves: (P-1)/P
-    Bottleneck: none: every rank does the same
-    Used by: nobody by that name; PAT is close to it
-    Chapter: halving-doubling
-    """
+    """The all_gather read backwards: what was copied outwards is added up inwards."""
     return _gathered(nranks).backwards("reduce").named("reduce_scatter", "bruck")
 
 
@@ -61,16 +78,18 @@ def _in_bits(nranks: int):
     return [(1, 1, Fraction(sum(i & d > 0 for i in range(nranks)), nranks)) for d in _distances(nranks)]
 
 
-@profiled(_in_bits)
+@algorithm(
+    "all_to_all",
+    "bruck",
+    steps=ceil(log2(P)),
+    moves=ones(P) / P,
+    loads=_in_bits,
+    used_by="MPICH for short messages",
+    chapter="halving-doubling",
+    source=SOURCE,
+)
 def all_to_all(nranks: int) -> Schedule:
-    """A chunk that has to go i ranks further goes in the powers of two that make i; each step moves all with that bit, half of the data.
-
-    Steps: ⌈log2 P⌉
-    Moves: ones(P)/P
-    Bottleneck: none: every rank does the same
-    Used by: MPICH for short messages
-    Chapter: halving-doubling
-    """
+    """A chunk that has to go i ranks further goes in the powers of two that make i; each step moves all with that bit, half of the data."""
     steps = tuple(
         tuple(
             Transfer((src + i % d) % nranks, (src + i % d + d) % nranks, src * nranks + (src + i) % nranks)
@@ -90,32 +109,37 @@ def _far_first(nranks: int, aggregate: int | None = None):
         yield from [(full, 1, Fraction(most, nranks)), (int(rest > 0), 1, Fraction(rest, nranks))]
 
 
-@profiled(_far_first)
+@algorithm(
+    "all_gather",
+    "pat",
+    steps=ceil(log2(P)),
+    moves=(P - 1) / P,
+    loads=_far_first,
+    used_by="NCCL (PAT), between nodes; up to 2.30 with one rank per node only",
+    chapter="halving-doubling",
+    source=PAT,
+)
 def pat_all_gather(nranks: int, aggregate: int | None = None) -> Schedule:
     """Every chunk goes down a tree of its own, far ranks first; all P trees at once, and chunks for one rank share a message.
 
     aggregate: the most chunks in a message; None for all (what NCCL does with short ones, where they fit a buffer), 1 for long
     ones: then P-1 steps. NCCL interleaves the distances so that few chunks wait in its buffers; here one distance follows another.
-
-    Steps: ⌈log2 P⌉
-    Moves: (P-1)/P
-    Bottleneck: none: every rank does the same
-    Used by: NCCL (PAT), between nodes; up to 2.30 with one rank per node only
-    Chapter: halving-doubling
     """
     return _aggregated(nranks, aggregate).named("all_gather", "pat")
 
 
-@profiled(lambda nranks, aggregate=None: list(_far_first(nranks, aggregate))[::-1])
+@algorithm(
+    "reduce_scatter",
+    "pat",
+    steps=ceil(log2(P)),
+    moves=(P - 1) / P,
+    loads=lambda nranks, aggregate=None: list(_far_first(nranks, aggregate))[::-1],
+    used_by="NCCL (PAT), between nodes; up to 2.30 with one rank per node only",
+    chapter="halving-doubling",
+    source=PAT,
+)
 def pat_reduce_scatter(nranks: int, aggregate: int | None = None) -> Schedule:
-    """The all_gather's mirror image: near ranks first, each chunk added up on its way to its owner.
-
-    Steps: ⌈log2 P⌉
-    Moves: (P-1)/P
-    Bottleneck: none: every rank does the same
-    Used by: NCCL (PAT), between nodes; up to 2.30 with one rank per node only
-    Chapter: halving-doubling
-    """
+    """The all_gather's mirror image: near ranks first, each chunk added up on its way to its owner."""
     return _aggregated(nranks, aggregate).backwards("reduce").named("reduce_scatter", "pat")
 
 

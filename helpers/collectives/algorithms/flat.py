@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ..profiles import profiled
+from ..about import algorithm
+from ..forms import P
 from ..schedule import Schedule, Transfer, _in_range, _whole
 
 
@@ -19,107 +20,113 @@ def _parts(nranks: int, root: int = 0):
     return [(nranks - 1, 1, Fraction(1, nranks))]
 
 
-@profiled(_turns)
+@algorithm(
+    "broadcast",
+    "flat",
+    steps=P - 1,
+    moves=P - 1,
+    bottleneck="the root, which sends everything",
+    used_by="nobody who can avoid it",
+    chapter="ring",
+)
 def broadcast(nranks: int, root: int = 0) -> Schedule:
-    """The root sends the whole buffer to each other rank in turn.
-
-    Steps: P-1
-    Moves: P-1
-    Bottleneck: the root, which sends everything
-    Used by: nobody who can avoid it
-    Chapter: ring
-    """
+    """The root sends the whole buffer to each other rank in turn."""
     return _from_root(nranks, root, lambda r: 0, 1).named("broadcast", "flat", root)
 
 
-@profiled(_turns)
+@algorithm(
+    "reduce",
+    "flat",
+    steps=P - 1,
+    moves=P - 1,
+    bottleneck="the root, which receives everything",
+    used_by="nobody who can avoid it",
+    chapter="ring",
+)
 def reduce(nranks: int, root: int = 0) -> Schedule:
-    """Each other rank in turn sends the whole buffer to the root, which adds it.
-
-    Steps: P-1
-    Moves: P-1
-    Bottleneck: the root, which receives everything
-    Used by: nobody who can avoid it
-    Chapter: ring
-    """
+    """Each other rank in turn sends the whole buffer to the root, which adds it."""
     return _to_root(nranks, root, lambda r: 0, 1, "reduce").named("reduce", "flat", root)
 
 
-@profiled(lambda nranks: 2 * _turns(nranks))
+@algorithm(
+    "all_reduce",
+    "flat",
+    steps=2 * (P - 1),
+    moves=P - 1,
+    loads=lambda nranks: 2 * _turns(nranks),
+    bottleneck="rank 0, which receives everything and sends everything",
+    used_by="nobody who can avoid it",
+    chapter="ring",
+)
 def all_reduce(nranks: int) -> Schedule:
-    """Reduce to rank 0, then broadcast.
-
-    Steps: 2(P-1)
-    Moves: P-1
-    Bottleneck: rank 0, which receives everything and sends everything
-    Used by: nobody who can avoid it
-    Chapter: ring
-    """
+    """Reduce to rank 0, then broadcast."""
     return (reduce(nranks, 0) + broadcast(nranks, 0)).named("all_reduce", "flat")
 
 
-@profiled(_parts)
+@algorithm(
+    "scatter",
+    "flat",
+    steps=P - 1,
+    moves=(P - 1) / P,
+    bottleneck="the root, which sends everything",
+    used_by="NCCL (grouped sends and receives), Gloo",
+    chapter="primitives",
+)
 def scatter(nranks: int, root: int = 0) -> Schedule:
-    """The root sends every other rank its own chunk in turn.
-
-    Steps: P-1
-    Moves: (P-1)/P
-    Bottleneck: the root, which sends everything
-    Used by: NCCL (grouped sends and receives), Gloo
-    Chapter: primitives
-    """
+    """The root sends every other rank its own chunk in turn."""
     return _from_root(nranks, root, lambda r: r, nranks).named("scatter", "flat", root)
 
 
-@profiled(_parts)
+@algorithm(
+    "gather",
+    "flat",
+    steps=P - 1,
+    moves=(P - 1) / P,
+    bottleneck="the root, which receives everything",
+    used_by="NCCL (grouped sends and receives), Gloo",
+    chapter="primitives",
+)
 def gather(nranks: int, root: int = 0) -> Schedule:
-    """Every other rank in turn sends its chunk to the root.
-
-    Steps: P-1
-    Moves: (P-1)/P
-    Bottleneck: the root, which receives everything
-    Used by: NCCL (grouped sends and receives), Gloo
-    Chapter: primitives
-    """
+    """Every other rank in turn sends its chunk to the root."""
     return _to_root(nranks, root, lambda r: r, nranks, "copy").named("gather", "flat", root)
 
 
-@profiled(_parts)
+@algorithm(
+    "all_gather",
+    "flat",
+    steps=P - 1,
+    moves=(P - 1) / P,
+    used_by="NCCL's symmetric kernels, where every pair has a path of its own; half of two-shot",
+    chapter="primitives",
+)
 def all_gather(nranks: int) -> Schedule:
-    """In step t rank r sends its own chunk to rank r+t.
-
-    Steps: P-1
-    Moves: (P-1)/P
-    Bottleneck: none: every rank does the same
-    Used by: NCCL's symmetric kernels, where every pair has a path of its own; half of two-shot
-    Chapter: primitives
-    """
+    """In step t rank r sends its own chunk to rank r+t."""
     return _shift(nranks, nranks, lambda r, peer: r, "copy").named("all_gather", "flat")
 
 
-@profiled(_parts)
+@algorithm(
+    "reduce_scatter",
+    "flat",
+    steps=P - 1,
+    moves=(P - 1) / P,
+    used_by="MPICH for long messages; half of two-shot",
+    chapter="primitives",
+)
 def reduce_scatter(nranks: int) -> Schedule:
-    """In step t rank r sends rank r+t that rank's chunk, to be added.
-
-    Steps: P-1
-    Moves: (P-1)/P
-    Bottleneck: none: every rank does the same
-    Used by: MPICH for long messages; half of two-shot
-    Chapter: primitives
-    """
+    """In step t rank r sends rank r+t that rank's chunk, to be added."""
     return _shift(nranks, nranks, lambda r, peer: peer, "reduce").named("reduce_scatter", "flat")
 
 
-@profiled(_parts)
+@algorithm(
+    "all_to_all",
+    "flat",
+    steps=P - 1,
+    moves=(P - 1) / P,
+    used_by="NCCL (grouped sends and receives), Gloo",
+    chapter="primitives",
+)
 def all_to_all(nranks: int) -> Schedule:
-    """In step t rank r sends rank r+t what it has for it.
-
-    Steps: P-1
-    Moves: (P-1)/P
-    Bottleneck: none: every rank does the same
-    Used by: NCCL (grouped sends and receives), Gloo
-    Chapter: primitives
-    """
+    """In step t rank r sends rank r+t what it has for it."""
     _whole("nranks", nranks, 1)
     return _shift(nranks, nranks * nranks, lambda r, peer: r * nranks + peer, "copy").named("all_to_all", "flat")
 

@@ -2,8 +2,8 @@
 
 In halving, distance and data halve in every step; in doubling, both double. Where P is no power of two, the ranks beyond the
 largest power of two below it fold: each hands its data to a partner before, and gets its result from it afterwards.
-Source: Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH", 2005 (there the fold
-shares out the additions too; the bytes are the same). In MPI and Gloo; NCCL has none of it. Chapter: halving-doubling.
+In the source the fold shares out the additions too; the bytes are the same. In MPI and Gloo; NCCL has none of it.
+Chapter: halving-doubling.
 """
 
 from __future__ import annotations
@@ -11,8 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 
-from ..profiles import profiled
+from ..about import algorithm
+from ..forms import P, floor, function, log2, minimum
 from ..schedule import Schedule, Step, Transfer, _whole
+
+SOURCE = 'Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH", 2005'
+PARTNERS = "with a fold, the partners of the ranks that fold; else none"
+CORE = 2 ** floor(log2(P))  # so many ranks take part all the time
+FOLD = minimum(1, P - CORE)  # 1 where the others fold, 0 where there are none
 
 Chunks = Callable[[int], Iterable[int]]  # core rank -> the chunks that it is in charge of
 
@@ -21,6 +27,12 @@ def _core(nranks: int) -> int:
     """The largest power of two that is not above nranks: so many ranks take part all the time."""
     _whole("nranks", nranks, 1)
     return 1 << (nranks.bit_length() - 1)
+
+
+@function
+def folded(nranks: int) -> int:
+    """The sum of min(d, nranks - core) over the powers of two d below the core."""
+    return sum(min(d, nranks - _core(nranks)) for d in _distances(_core(nranks)))
 
 
 def _distances(core: int) -> list[int]:
@@ -43,49 +55,59 @@ def _all_reduce_loads(nranks: int):
     return [_folds(nranks, 1), *reversed(halves), *halves, _folds(nranks, 1)]
 
 
-@profiled(_all_reduce_loads)
+@algorithm(
+    "all_reduce",
+    "halving-doubling",
+    steps=2 * floor(log2(P)) + 2 * FOLD,
+    moves=2 - 2 / CORE + FOLD,
+    loads=_all_reduce_loads,
+    bottleneck=PARTNERS,
+    used_by="MPICH for all but the shortest messages, Gloo's older API; not NCCL",
+    chapter="halving-doubling",
+    source=SOURCE,
+)
 def all_reduce(nranks: int) -> Schedule:
-    """Reduce-scatter by recursive halving, then all-gather by recursive doubling (Rabenseifner), with the fold around it.
-
-    Steps: 2⌊log2 P⌋+2min(1,P-2^⌊log2 P⌋)
-    Moves: 2-2/2^⌊log2 P⌋+min(1,P-2^⌊log2 P⌋)
-    Bottleneck: with a fold, the partners of the ranks that fold; else none
-    Used by: MPICH for all but the shortest messages, Gloo's older API; not NCCL
-    Chapter: halving-doubling
-    """
+    """Reduce-scatter by recursive halving, then all-gather by recursive doubling (Rabenseifner), with the fold around it."""
     core = _core(nranks)
     fold, unfold = _fold(nranks, range(core))
     steps = (*fold, *_halving(core, lambda k: [k]), *_doubling(core, lambda k: [k]), *unfold)
     return Schedule("all_reduce", "halving-doubling", nranks, core, steps)
 
 
-@profiled(lambda nranks: [_folds(nranks, 1), (_core(nranks).bit_length() - 1, 1, 1), _folds(nranks, 1)])
+@algorithm(
+    "all_reduce",
+    "recursive-doubling",
+    steps=floor(log2(P)) + 2 * FOLD,
+    moves=floor(log2(P)) + FOLD,
+    loads=lambda nranks: [_folds(nranks, 1), (_core(nranks).bit_length() - 1, 1, 1), _folds(nranks, 1)],
+    bottleneck=PARTNERS,
+    used_by="MPICH for the shortest messages; not NCCL",
+    chapter="halving-doubling",
+    source=SOURCE,
+)
 def doubled_all_reduce(nranks: int) -> Schedule:
-    """Partners exchange and add the whole buffer in every step: fewest steps, and as many buffers as steps.
-
-    Steps: ⌊log2 P⌋+2min(1,P-2^⌊log2 P⌋)
-    Moves: ⌊log2 P⌋+min(1,P-2^⌊log2 P⌋)
-    Bottleneck: with a fold, the partners of the ranks that fold; else none
-    Used by: MPICH for the shortest messages; not NCCL
-    Chapter: halving-doubling
-    """
+    """Partners exchange and add the whole buffer in every step: fewest steps, and as many buffers as steps."""
     core = _core(nranks)
     fold, unfold = _fold(nranks, [0])
     steps = (tuple(Transfer(k, k ^ d, 0, "reduce") for k in range(core)) for d in _distances(core))
     return Schedule("all_reduce", "recursive-doubling", nranks, 1, (*fold, *steps, *unfold))
 
 
-@profiled(lambda nranks: [_folds(nranks, 1), *_halves(nranks)[::-1], _folds(nranks, Fraction(1, nranks))])
+@algorithm(
+    "reduce_scatter",
+    "recursive-halving",
+    steps=floor(log2(P)) + 2 * FOLD,
+    moves=FOLD + (CORE - 1 + folded(P)) / P,
+    loads=lambda nranks: [_folds(nranks, 1), *_halves(nranks)[::-1], _folds(nranks, Fraction(1, nranks))],
+    bottleneck=PARTNERS,
+    used_by="MPICH for short messages, Gloo's older API; not NCCL",
+    chapter="halving-doubling",
+    source=SOURCE,
+)
 def reduce_scatter(nranks: int) -> Schedule:
     """Recursive halving: partners exchange the half that the other is in charge of, then a quarter, ...
 
     A rank that folds gets its own chunk at the end from its partner, which was in charge of both.
-
-    Steps: ⌊log2 P⌋+2min(1,P-2^⌊log2 P⌋)
-    Moves: min(1,P-2^⌊log2 P⌋)+(2^⌊log2 P⌋-1+folded(P))/P
-    Bottleneck: with a fold, the partners of the ranks that fold; else none
-    Used by: MPICH for short messages, Gloo's older API; not NCCL
-    Chapter: halving-doubling
     """
     core, charge = _core(nranks), _in_charge(nranks)
     fold, _ = _fold(nranks, range(nranks))
@@ -94,18 +116,23 @@ def reduce_scatter(nranks: int) -> Schedule:
     return Schedule("reduce_scatter", "recursive-halving", nranks, nranks, steps)
 
 
-@profiled(
-    lambda nranks: [_folds(nranks, Fraction(1, nranks)), *_halves(nranks), _folds(nranks, Fraction(nranks - 1, nranks))]
+@algorithm(
+    "all_gather",
+    "recursive-doubling",
+    steps=floor(log2(P)) + 2 * FOLD,
+    moves=(CORE - 1 + folded(P) + (P - 1) * FOLD) / P,
+    loads=lambda nranks: [
+        _folds(nranks, Fraction(1, nranks)),
+        *_halves(nranks),
+        _folds(nranks, Fraction(nranks - 1, nranks)),
+    ],
+    bottleneck=PARTNERS,
+    used_by="MPICH for short messages where P is a power of two; not NCCL",
+    chapter="halving-doubling",
+    source=SOURCE,
 )
 def all_gather(nranks: int) -> Schedule:
-    """Recursive doubling: partners exchange all that they have, so that everybody has twice as much in every step.
-
-    Steps: ⌊log2 P⌋+2min(1,P-2^⌊log2 P⌋)
-    Moves: (2^⌊log2 P⌋-1+folded(P)+(P-1)min(1,P-2^⌊log2 P⌋))/P
-    Bottleneck: with a fold, the partners of the ranks that fold; else none
-    Used by: MPICH for short messages where P is a power of two; not NCCL
-    Chapter: halving-doubling
-    """
+    """Recursive doubling: partners exchange all that they have, so that everybody has twice as much in every step."""
     core, charge = _core(nranks), _in_charge(nranks)
     first = tuple(Transfer(r, r - core, r) for r in range(core, nranks))
     last = tuple(Transfer(r - core, r, c) for r in range(core, nranks) for c in range(nranks) if c != r)

@@ -2,7 +2,7 @@
 
 Inside, every GPU becomes responsible for a share of the buffer; across, GPUs of the same place in their nodes (a rail) reduce
 their share; inside again, the shares are handed round. All GPUs of a node use their NICs at once, which is why every GPU wants
-one. Source: Cho, Finkler, Kung, Hunter, "BlueConnect", 2019. Chapter: hierarchy.
+one. Chapter: hierarchy.
 """
 
 from __future__ import annotations
@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from ..profiles import profiled
+from ..about import algorithm
+from ..forms import G, P
 from ..schedule import Schedule, ScheduleError, _whole, beside
 from . import ring
+
+SOURCE = 'Cho, Finkler, Kung, Hunter, "BlueConnect: Decomposing all-reduce for deep learning on heterogeneous network hierarchy", 2019'
 
 
 def per_node(nranks: int, most: int = 8) -> int:
@@ -42,17 +45,21 @@ def _up_loads(nranks: int, gpus: int | None = None):
     return [*_inside_loads(nranks, gpus), *_across_loads(nranks, gpus)]
 
 
-@profiled(lambda nranks, gpus=None: [*_up_loads(nranks, gpus), *_up_loads(nranks, gpus)[::-1]])
+@algorithm(
+    "all_reduce",
+    "hierarchical",
+    steps=2 * (G - 1) + 2 * (P / G - 1),
+    moves=2 * (P - 1) / P,
+    loads=lambda nranks, gpus=None: [*_up_loads(nranks, gpus), *_up_loads(nranks, gpus)[::-1]],
+    bottleneck="the NICs: each rank sends 2(P/G-1)/P of the buffer across",
+    used_by="Horovod (if asked to)",
+    chapter="hierarchy",
+    source=SOURCE,
+)
 def all_reduce(nranks: int, gpus: int | None = None) -> Schedule:
     """Reduce-scatter inside every node, all_reduce along every rail, all-gather inside every node; rings throughout.
 
     gpus: per node; by default the largest divisor of nranks below it, up to 8.
-
-    Steps: 2(G-1)+2(P/G-1)
-    Moves: 2(P-1)/P
-    Bottleneck: the NICs: each rank sends 2(P/G-1)/P of the buffer across
-    Used by: Horovod (if asked to)
-    Chapter: hierarchy
     """
     nodes = _nodes(nranks, gpus)
     inside = [_inside(build, nranks, nodes) for build in (ring.reduce_scatter, ring.all_gather)]
@@ -60,31 +67,37 @@ def all_reduce(nranks: int, gpus: int | None = None) -> Schedule:
     return (inside[0] + across + inside[1]).named("all_reduce", "hierarchical")
 
 
-@profiled(_up_loads)
+@algorithm(
+    "reduce_scatter",
+    "hierarchical",
+    steps=(G - 1) + (P / G - 1),
+    moves=(P - 1) / P,
+    loads=_up_loads,
+    bottleneck="the NICs: each rank sends (P/G-1)/P of the buffer across",
+    used_by="NCCL's symmetric kernels (flat along rails), jobs with a process group inside the node and one across",
+    chapter="hierarchy",
+    source=SOURCE,
+)
 def reduce_scatter(nranks: int, gpus: int | None = None) -> Schedule:
-    """Reduce-scatter inside every node, then along every rail; gpus as in all_reduce.
-
-    Steps: (G-1)+(P/G-1)
-    Moves: (P-1)/P
-    Bottleneck: the NICs: each rank sends (P/G-1)/P of the buffer across
-    Used by: NCCL's symmetric kernels (flat along rails), jobs with a process group inside the node and one across
-    Chapter: hierarchy
-    """
+    """Reduce-scatter inside every node, then along every rail; gpus as in all_reduce."""
     nodes = _nodes(nranks, gpus)
     inside, across = _inside(ring.reduce_scatter, nranks, nodes), _across(ring.reduce_scatter, nranks, nodes)
     return (inside + across).named("reduce_scatter", "hierarchical")
 
 
-@profiled(lambda nranks, gpus=None: _up_loads(nranks, gpus)[::-1])
+@algorithm(
+    "all_gather",
+    "hierarchical",
+    steps=(G - 1) + (P / G - 1),
+    moves=(P - 1) / P,
+    loads=lambda nranks, gpus=None: _up_loads(nranks, gpus)[::-1],
+    bottleneck="the NICs: each rank sends (P/G-1)/P of the buffer across",
+    used_by="NCCL's symmetric kernels (with a multicast inside), jobs with a process group inside the node and one across",
+    chapter="hierarchy",
+    source=SOURCE,
+)
 def all_gather(nranks: int, gpus: int | None = None) -> Schedule:
-    """All-gather along every rail, then inside every node; gpus as in all_reduce.
-
-    Steps: (G-1)+(P/G-1)
-    Moves: (P-1)/P
-    Bottleneck: the NICs: each rank sends (P/G-1)/P of the buffer across
-    Used by: NCCL's symmetric kernels (with a multicast inside), jobs with a process group inside the node and one across
-    Chapter: hierarchy
-    """
+    """All-gather along every rail, then inside every node; gpus as in all_reduce."""
     nodes = _nodes(nranks, gpus)
     across, inside = _across(ring.all_gather, nranks, nodes), _inside(ring.all_gather, nranks, nodes)
     return (across + inside).named("all_gather", "hierarchical")

@@ -3,15 +3,18 @@
 Two conventions are about, and both are right. `first` is where rank r starts: in step 0 it sends chunk (r + first) mod P, and after
 the reduce-scatter it owns chunk (r + first + 1) mod P. NCCL starts at -1 (NVIDIA/nccl src/device/all_reduce.h, runRing: the first
 chunk sent is ringIx + nranks - 1), so rank r ends with chunk r, which is what reduce_scatter promises. Many drawings start
-at 0, and there rank r ends with chunk r+1. Source: Patarasuk, Yuan 2009. Chapter: ring.
+at 0, and there rank r ends with chunk r+1. Chapter: ring.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from ..profiles import profiled
+from ..about import algorithm
+from ..forms import P, S
 from ..schedule import Schedule, Transfer, _in_range, _whole
+
+SOURCE = 'Patarasuk, Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009'
 
 
 def _half(nranks: int):
@@ -22,57 +25,65 @@ def _line(nranks: int, root: int = 0, nchunks: int | None = None):
     return [((nchunks or nranks) + nranks - 2, 1, Fraction(1, nchunks or nranks))]
 
 
-@profiled(_half)
+@algorithm(
+    "reduce_scatter",
+    "ring",
+    steps=P - 1,
+    moves=(P - 1) / P,
+    used_by="NCCL (Ring), Gloo's all_reduce",
+    chapter="ring",
+    source=SOURCE,
+)
 def reduce_scatter(nranks: int) -> Schedule:
-    """Every chunk travels once round the ring and is added to by every rank that it passes. Rank r ends owning chunk r.
-
-    Steps: P-1
-    Moves: (P-1)/P
-    Bottleneck: none: every rank does the same
-    Used by: NCCL (Ring), Gloo's all_reduce
-    Chapter: ring
-    """
+    """Every chunk travels once round the ring and is added to by every rank that it passes. Rank r ends owning chunk r."""
     return _reduce_scatter(nranks, -1).named("reduce_scatter", "ring")
 
 
-@profiled(_half)
+@algorithm(
+    "all_gather",
+    "ring",
+    steps=P - 1,
+    moves=(P - 1) / P,
+    used_by="NCCL (Ring), Gloo, MPICH for long messages",
+    chapter="ring",
+    source=SOURCE,
+)
 def all_gather(nranks: int) -> Schedule:
-    """Every chunk travels once round the ring and is copied by every rank that it passes. Rank r starts with chunk r.
-
-    Steps: P-1
-    Moves: (P-1)/P
-    Bottleneck: none: every rank does the same
-    Used by: NCCL (Ring), Gloo, MPICH for long messages
-    Chapter: ring
-    """
+    """Every chunk travels once round the ring and is copied by every rank that it passes. Rank r starts with chunk r."""
     return _all_gather(nranks, -1).named("all_gather", "ring")
 
 
-@profiled(lambda nranks, first=-1: 2 * _half(nranks))
+@algorithm(
+    "all_reduce",
+    "ring",
+    steps=2 * (P - 1),
+    moves=2 * (P - 1) / P,
+    loads=lambda nranks, first=-1: 2 * _half(nranks),
+    used_by="NCCL (Ring), Gloo",
+    chapter="ring",
+    source=SOURCE,
+)
 def all_reduce(nranks: int, first: int = -1) -> Schedule:
     """Reduce-scatter, then all-gather.
 
     first: which chunk rank r sends first, relative to r; -1 (NCCL's: rank r owns chunk r half way) or 0 (owns chunk r+1), or any other.
-
-    Steps: 2(P-1)
-    Moves: 2(P-1)/P
-    Bottleneck: none: every rank does the same
-    Used by: NCCL (Ring), Gloo
-    Chapter: ring
     """
     return (_reduce_scatter(nranks, first) + _all_gather(nranks, first)).named("all_reduce", "ring")
 
 
-@profiled(_line)
+@algorithm(
+    "broadcast",
+    "ring",
+    steps=P + S - 2,
+    moves=1,
+    loads=_line,
+    bottleneck="none, once the pipeline is full",
+    used_by="NCCL (Ring), its only broadcast",
+    chapter="ring",
+    source=SOURCE,
+)
 def broadcast(nranks: int, root: int = 0, nchunks: int | None = None) -> Schedule:
-    """Pipelined along the ring from the root, chunk after chunk; every rank but the last sends the whole buffer once.
-
-    Steps: P+S-2
-    Moves: 1
-    Bottleneck: none, once the pipeline is full
-    Used by: NCCL (Ring), its only broadcast
-    Chapter: ring
-    """
+    """Pipelined along the ring from the root, chunk after chunk; every rank but the last sends the whole buffer once."""
     nchunks = nranks if nchunks is None else nchunks
     _whole("nranks", nranks, 1), _whole("nchunks", nchunks, 1)
     line = [(root + i) % nranks for i in range(nranks)]
@@ -84,16 +95,19 @@ def broadcast(nranks: int, root: int = 0, nchunks: int | None = None) -> Schedul
     return Schedule("broadcast", "ring", nranks, nchunks, steps, root)
 
 
-@profiled(_line)
+@algorithm(
+    "reduce",
+    "ring",
+    steps=P + S - 2,
+    moves=1,
+    loads=_line,
+    bottleneck="none, once the pipeline is full",
+    used_by="NCCL (Ring), its only reduce",
+    chapter="ring",
+    source=SOURCE,
+)
 def reduce(nranks: int, root: int = 0, nchunks: int | None = None) -> Schedule:
-    """Pipelined along the ring to the root: every rank on the way adds what it has. The root's next rank begins.
-
-    Steps: P+S-2
-    Moves: 1
-    Bottleneck: none, once the pipeline is full
-    Used by: NCCL (Ring), its only reduce
-    Chapter: ring
-    """
+    """Pipelined along the ring to the root: every rank on the way adds what it has. The root's next rank begins."""
     _whole("nranks", nranks, 1), _in_range("root", root, nranks, "")
     down = broadcast(nranks, root, nchunks)
     flipped = [down.nchunks - 1 - c for c in range(down.nchunks)]  # read backwards, the last chunk came first

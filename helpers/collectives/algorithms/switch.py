@@ -2,8 +2,7 @@
 
 A rank sends its data up once and gets the sum down once, so neither steps nor bytes grow with P. A switch is a place beyond the
 ranks: empty before, owed nothing after; many may add into it at once, and it has a port for every peer.
-Source: NVIDIA/nccl src/device/all_reduce.h (NCCL_ALGO_NVLS), since 2.17; Graham et al., "Scalable hierarchical aggregation
-protocol (SHArP)", 2016. These need the switch: where `execute` plays them, ranks do its work, and the times are no switch's.
+These need the switch: where `execute` plays them, ranks do its work, and the times are no switch's.
 Chapters: inside-nccl, hierarchy.
 """
 
@@ -12,8 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from ..profiles import profiled
+from ..about import algorithm
+from ..forms import P, S, ceil, minimum
 from ..schedule import Schedule, Step, Transfer, _whole
+
+NVLS = "NVIDIA/nccl src/device/all_reduce.h (NCCL_ALGO_NVLS), since 2.17"
+SHARP = 'Graham et al., "Scalable hierarchical aggregation protocol (SHArP)", 2016'
 
 Hop = list[tuple[int, int, int, str]]  # src, dst, chunk, op: all of one hop may go at once
 
@@ -33,45 +36,56 @@ def _loads(up: tuple[int, ...], down: tuple[int, ...]):
 ALL = -1  # every chunk
 
 
-@profiled(_loads((ALL, 0), (0, 1)))
+@algorithm(
+    "reduce_scatter",
+    "nvls",
+    steps=2,
+    moves=1,
+    loads=_loads((ALL, 0), (0, 1)),
+    bottleneck="the way up: every rank's whole buffer goes into the switch",
+    used_by="NCCL (NVLS)",
+    chapter="inside-nccl",
+    source=NVLS,
+)
 def reduce_scatter(nranks: int, slices: int = 1) -> Schedule:
     """Rank r reads chunk r through the switch, which fetches it from all ranks and adds (multimem.ld_reduce).
 
     slices: chunks are cut in so many, which follow each other.
-
-    Steps: 2
-    Moves: 1
-    Bottleneck: the way up: every rank's whole buffer goes into the switch
-    Used by: NCCL (NVLS)
-    Chapter: inside-nccl
     """
     return _sliced(nranks, _read_sums(nranks), slices).named("reduce_scatter", "nvls")
 
 
-@profiled(_loads((1, 0), (0, ALL)))
+@algorithm(
+    "all_gather",
+    "nvls",
+    steps=2,
+    moves=1,
+    loads=_loads((1, 0), (0, ALL)),
+    bottleneck="the way down: every rank gets the whole buffer from the switch, its own chunk too",
+    used_by="NCCL (NVLS)",
+    chapter="inside-nccl",
+    source=NVLS,
+)
 def all_gather(nranks: int, slices: int = 1) -> Schedule:
-    """Rank r stores chunk r into the switch, which hands it to all ranks (multimem.st). slices: as in reduce_scatter.
-
-    Steps: 2
-    Moves: 1
-    Bottleneck: the way down: every rank gets the whole buffer from the switch, its own chunk too
-    Used by: NCCL (NVLS)
-    Chapter: inside-nccl
-    """
+    """Rank r stores chunk r into the switch, which hands it to all ranks (multimem.st). slices: as in reduce_scatter."""
     return _sliced(nranks, _store_all(nranks), slices).named("all_gather", "nvls")
 
 
-@profiled(_loads((ALL, 0, 1, 0), (0, 1, 0, ALL)))
+@algorithm(
+    "all_reduce",
+    "nvls",
+    steps=4,
+    moves=1 + 1 / P,
+    loads=_loads((ALL, 0, 1, 0), (0, 1, 0, ALL)),
+    bottleneck="the links to the switch, alike: N up and N/P down, then N/P up and N down",
+    used_by="NCCL (NVLS), its default on 8 H100",
+    chapter="inside-nccl",
+    source=NVLS,
+)
 def all_reduce(nranks: int, slices: int = 1) -> Schedule:
     """Rank r reads the sum of chunk r through the switch and stores it back through the switch to all.
 
     slices: with many, as in NCCL, data goes up and down at once, and the time nears that of 1 + 1/P buffers one way.
-
-    Steps: 4
-    Moves: 1+1/P
-    Bottleneck: the links to the switch, alike: N up and N/P down, then N/P up and N down
-    Used by: NCCL (NVLS), its default on 8 H100
-    Chapter: inside-nccl
     """
     return _sliced(nranks, _read_sums(nranks) + _store_all(nranks), slices).named("all_reduce", "nvls")
 
@@ -113,17 +127,21 @@ def _climbs(nranks: int, nchunks: int = 1, radix: int = 8):
     return [(2 * levels + nchunks - 1, 1, Fraction(1, nchunks))]
 
 
-@profiled(_climbs)
+@algorithm(
+    "all_reduce",
+    "sharp",
+    steps=2 + 2 * minimum(1, ceil(P / 8) - 1) + S - 1,
+    moves=1,
+    loads=_climbs,
+    bottleneck="none: every link carries the buffer once each way",
+    used_by="NCCL (CollNet)",
+    chapter="hierarchy",
+    source=SHARP,
+)
 def sharp(nranks: int, nchunks: int = 1, radix: int = 8) -> Schedule:
     """Leaf switches of `radix` ranks add, one switch above them adds their sums, and the total comes down the same way.
 
     Pipelined over nchunks. With P up to radix one switch is enough, and two steps less.
-
-    Steps: 2+2min(1,⌈P/8⌉-1)+S-1
-    Moves: 1
-    Bottleneck: none: every link carries the buffer once each way
-    Used by: NCCL (CollNet)
-    Chapter: hierarchy
     """
     _whole("nranks", nranks, 1), _whole("nchunks", nchunks, 1), _whole("radix", radix, 1)
     leaves = -(-nranks // radix)

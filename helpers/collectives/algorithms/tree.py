@@ -1,6 +1,5 @@
 """The binomial tree (minimum spanning tree): whoever has the data passes it on, so the number of holders doubles every round.
 
-Source: Chan, Heimlich, Purkayastha, van de Geijn, "Collective communication: theory, practice, and experience", 2007.
 Chapters: ring (when a ring is the wrong choice), trees.
 """
 
@@ -8,8 +7,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ..profiles import profiled
+from ..about import algorithm
+from ..forms import P, ceil, log2
 from ..schedule import Schedule, Transfer, _in_range, _whole
+
+SOURCE = 'Chan, Heimlich, Purkayastha, van de Geijn, "Collective communication: theory, practice, and experience", 2007'
 
 
 def _distances(nranks: int) -> list[int]:
@@ -25,70 +27,83 @@ def _halves(nranks: int):
     return [(1, 1, Fraction(min(d, nranks - d), nranks)) for d in _distances(nranks)]
 
 
-@profiled(_rises)
+@algorithm(
+    "broadcast",
+    "binomial",
+    steps=ceil(log2(P)),
+    moves=ceil(log2(P)),
+    bottleneck="the root, which sends the whole buffer in every step",
+    used_by="MPICH for short messages, Gloo",
+    chapter="trees",
+    source=SOURCE,
+)
 def broadcast(nranks: int, root: int = 0) -> Schedule:
-    """Whoever has the buffer sends it on: one holder, two, four, ...
-
-    Steps: ⌈log2 P⌉
-    Moves: ⌈log2 P⌉
-    Bottleneck: the root, which sends the whole buffer in every step
-    Used by: MPICH for short messages, Gloo
-    Chapter: trees
-    """
+    """Whoever has the buffer sends it on: one holder, two, four, ..."""
     steps = tuple(tuple(Transfer(a, b, 0) for a, b in pairs) for pairs in _rounds(nranks, root))
     return Schedule("broadcast", "binomial", nranks, 1, steps, root)
 
 
-@profiled(_rises)
+@algorithm(
+    "reduce",
+    "binomial",
+    steps=ceil(log2(P)),
+    moves=ceil(log2(P)),
+    bottleneck="the root, which receives the whole buffer in every step",
+    used_by="MPICH for short messages",
+    chapter="trees",
+    source=SOURCE,
+)
 def reduce(nranks: int, root: int = 0) -> Schedule:
-    """The broadcast read backwards, with every copy turned into an addition.
-
-    Steps: ⌈log2 P⌉
-    Moves: ⌈log2 P⌉
-    Bottleneck: the root, which receives the whole buffer in every step
-    Used by: MPICH for short messages
-    Chapter: trees
-    """
+    """The broadcast read backwards, with every copy turned into an addition."""
     steps = tuple(tuple(Transfer(b, a, 0, "reduce") for a, b in pairs) for pairs in reversed(_rounds(nranks, root)))
     return Schedule("reduce", "binomial", nranks, 1, steps, root)
 
 
-@profiled(lambda nranks: 2 * _rises(nranks))
+@algorithm(
+    "all_reduce",
+    "binomial",
+    steps=2 * ceil(log2(P)),
+    moves=ceil(log2(P)),
+    loads=lambda nranks: 2 * _rises(nranks),
+    bottleneck="rank 0, which receives and then sends the whole buffer in every step",
+    used_by="Open MPI can (nonoverlapping: a reduce, then a broadcast)",
+    chapter="ring",
+    source=SOURCE,
+)
 def all_reduce(nranks: int) -> Schedule:
-    """Reduce to rank 0, then broadcast.
-
-    Steps: 2⌈log2 P⌉
-    Moves: ⌈log2 P⌉
-    Bottleneck: rank 0, which receives and then sends the whole buffer in every step
-    Used by: Open MPI can (nonoverlapping: a reduce, then a broadcast)
-    Chapter: ring
-    """
+    """Reduce to rank 0, then broadcast."""
     return (reduce(nranks, 0) + broadcast(nranks, 0)).named("all_reduce", "binomial")
 
 
-@profiled(lambda nranks, root=0: _halves(nranks))
+@algorithm(
+    "scatter",
+    "binomial",
+    steps=ceil(log2(P)),
+    moves=(P - 1) / P,
+    loads=lambda nranks, root=0: _halves(nranks),
+    bottleneck="the root, which sends everything",
+    used_by="MPICH",
+    chapter="trees",
+    source=SOURCE,
+)
 def scatter(nranks: int, root: int = 0) -> Schedule:
-    """The root hands half of the ranks' chunks to one rank, which does the same within its half, and so on.
-
-    Steps: ⌈log2 P⌉
-    Moves: (P-1)/P
-    Bottleneck: the root, which sends everything
-    Used by: MPICH
-    Chapter: trees
-    """
+    """The root hands half of the ranks' chunks to one rank, which does the same within its half, and so on."""
     return _handed_out(nranks, root).named("scatter", "binomial", root)
 
 
-@profiled(lambda nranks, root=0: _halves(nranks)[::-1])
+@algorithm(
+    "gather",
+    "binomial",
+    steps=ceil(log2(P)),
+    moves=(P - 1) / P,
+    loads=lambda nranks, root=0: _halves(nranks)[::-1],
+    bottleneck="the root, which receives everything",
+    used_by="MPICH",
+    chapter="trees",
+    source=SOURCE,
+)
 def gather(nranks: int, root: int = 0) -> Schedule:
-    """The scatter read backwards: ranks collect from each other before they send to the root.
-
-    Steps: ⌈log2 P⌉
-    Moves: (P-1)/P
-    Bottleneck: the root, which receives everything
-    Used by: MPICH
-    Chapter: trees
-    """
+    """The scatter read backwards: ranks collect from each other before they send to the root."""
     return _handed_out(nranks, root).backwards("copy").named("gather", "binomial", root)
 
 
