@@ -1,4 +1,4 @@
-"""Every entry of the catalogue at every P from 1 to 64: it keeps its promise, in the steps and bytes that its docstring states.
+"""Every entry of the catalogue at every P from 1 to 64: it keeps its promise, in the steps and bytes that its decorator states.
 
 Roots: every one up to 12 ranks, and beyond that the middle one beside rank 0 (proofs at all roots grow with the fourth power of P).
 """
