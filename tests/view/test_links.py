@@ -1,0 +1,65 @@
+"""Saved links: an address that stands in somebody's mail opens to the state that it was saved in, whatever moved since."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import harness
+import pytest
+import widget_harness
+from playwright.sync_api import expect
+
+from helpers.collectives import CATALOGUE
+from helpers.view.calculator import calculator_spec
+from helpers.view.calculator_forms import forms
+from helpers.view.memory_spec import memory_spec, recorded_set
+from helpers.view.occupancy import gpus, occupancy_spec
+from helpers.view.player import player_spec
+from helpers.view.playground import empty, known, playground_spec
+from helpers.view.primitive import primitive_spec, primitives
+from helpers.view.segments_spec import segments_spec
+from helpers.view.trace import catalogue, links
+from helpers.view.warp import warp_spec
+
+SAVED = tomllib.loads(Path(__file__).with_name("links.toml").read_text(encoding="utf-8"))
+# Of each widget, what stands on the page before the link is followed: the traits that the page gives it.
+TRAITS = {
+    "primitive": lambda: {"primitives": primitives(), "spec": primitive_spec("all_reduce", 3, "1 2 3")},
+    "playground": lambda: {
+        "catalogue": catalogue(),
+        "links": links(),
+        "playground": known(),
+        "spec": playground_spec(empty("broadcast", 4)),
+    },
+    "memory": lambda: {
+        "spec": memory_spec(["article-cpu", "article-meta"]),
+        "trace": recorded_set("article-cpu"),
+    },
+    "segments": lambda: {"spec": segments_spec("a = 6 MiB; b = 3 MiB; del a; c = 30 MiB; del b")},
+    "occupancy": lambda: {"gpus": gpus(), "spec": occupancy_spec("A100", 256, 64, 16 * 1024)},
+    "warp": lambda: {"spec": warp_spec("memory")},
+    "calculator": lambda: {"forms": forms(), "spec": calculator_spec("Llama-2-7B", seq=4096)},
+}
+
+
+def written(kind: str, path: Path) -> str:
+    """The page with one widget of that kind, as a file; its address."""
+    if kind == "player":
+        return harness.write(path, [player_spec(CATALOGUE["all_reduce", "ring"](4))])
+    return widget_harness.write(path, kind, [{"live": False} | TRAITS[kind]()])
+
+
+@pytest.mark.parametrize("kind", SAVED)
+def test_a_saved_link_opens_to_its_state(kind, open_alone, tmp_path):
+    saved = SAVED[kind]
+    page = open_alone(f"{written(kind, tmp_path / f'{kind}.html')}?manual{saved['address']}")
+    expect(page.locator(".bim-sentence").first).to_have_text(saved["sentence"])
+    chosen = page.locator("select").evaluate_all("all => all.map((one) => one.value)")
+    assert chosen == saved["chosen"]
+    page.get_by_role("button", name="Copy link").click()
+    assert page.evaluate("navigator.clipboard.readText()").endswith(saved["address"])
+
+
+def test_every_widget_that_has_links_has_one_saved():
+    assert set(SAVED) == {"player", *TRAITS}
