@@ -30,7 +30,7 @@ from tools.browser import find
 ROOT = Path(__file__).resolve().parent.parent
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 CELLS = (
-    "import time\nfrom helpers.view import memory\nfrom helpers.view.memory_spec import recorded_set, traces_of\n"
+    "import time\nfrom helpers.view import memory\nfrom helpers.view.memory.spec import recorded_set, traces_of\n"
     "events = traces_of(recorded_set('article-cpu'))[0].events",
     "m = memory(live=True)\nm",
     "time.sleep(2)  # the widget draws its first frame\n"

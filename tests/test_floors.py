@@ -134,7 +134,9 @@ def test_the_probe_sees_a_front_end_a_child_and_a_thread(tmp_path):
 
 
 def test_an_import_that_points_up_is_refused():
-    assert above("helpers.ranks", {"modules": ["helpers", "helpers.view.trace", "torch"]}) == ["helpers.view.trace"]
+    assert above("helpers.ranks", {"modules": ["helpers", "helpers.view.shared.schedules.traces", "torch"]}) == [
+        "helpers.view.shared.schedules.traces"
+    ]
     assert above("helpers.view", {"modules": ["helpers.collectives", "torch"]}) == ["torch"]
     assert above("helpers.facts", {"modules": ["helpers.units", "numpy"]}) == ["numpy"]
     assert above("helpers.collectives", {"modules": ["helpers.units", "numpy"]}) == []

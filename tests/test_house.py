@@ -75,9 +75,8 @@ def test_functions_are_short(folder):
     assert lengths[int(0.9 * len(lengths))] <= FUNCTION_P90, lengths[-5:]
 
 
-# `helpers.view.trace` is the schedule as a widget gets it, `helpers.memory.trace` what was alive when; always imported with their
-# packages, so they hide no module.
-ALSO_A_MODULE = {"helpers/view/trace.py", "helpers/memory/trace.py"}
+# Always imported with its package, so it hides no module.
+ALSO_A_MODULE = {"helpers/memory/trace.py"}
 
 
 def test_nothing_is_named_like_the_standard_library_or_after_nothing():

@@ -17,7 +17,7 @@ from sphinx.util.docutils import SphinxDirective
 from helpers.collectives import CATALOGUE, about
 from helpers.collectives.ports import pieces
 from helpers.facts import USERS
-from helpers.view.player import player_spec, resolve
+from helpers.view.player.widget import player_spec, resolve
 
 log = logging.getLogger(__name__)
 

@@ -20,8 +20,8 @@ from typing import Any, ClassVar
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 
-from helpers.view.calculator import calculator_html, calculator_spec
-from helpers.view.calculator_forms import forms
+from helpers.view.calculator.forms import forms
+from helpers.view.calculator.widget import calculator_html, calculator_spec
 from website.scripts import call, write
 from website.widgets import WidgetDirective
 

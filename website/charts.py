@@ -2,7 +2,7 @@
 
 from sphinx.application import Sphinx
 
-from helpers.view.tokens import plotly_template, tokens
+from helpers.view.shared.tokens import plotly_template, tokens
 from website.scripts import call, write
 
 

@@ -17,8 +17,8 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 
 from helpers.units import UnitError, parse_nbytes
-from helpers.view.occupancy import occupancy_html, occupancy_spec
-from helpers.view.warp import warp_html, warp_spec
+from helpers.view.occupancy.widget import occupancy_html, occupancy_spec
+from helpers.view.warp.widget import warp_html, warp_spec
 from website.widgets import WidgetDirective
 
 

@@ -16,7 +16,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from helpers.view.keep import MIME
+from helpers.view.shared.keep import MIME
 
 log = logging.getLogger(__name__)
 

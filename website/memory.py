@@ -13,7 +13,8 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 
 from helpers.units import parse_nbytes
-from helpers.view.memory_spec import names, page_html, recorded_set
+from helpers.view.memory.spec import page_html
+from helpers.view.shared.recorded import names, recorded_set
 from website.scripts import call, write
 from website.widgets import WidgetDirective
 

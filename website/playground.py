@@ -22,7 +22,7 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 
 from helpers.collectives import Schedule
-from helpers.view.playground import SIZES, begun, playground_html, playground_spec
+from helpers.view.playground.widget import SIZES, begun, playground_html, playground_spec
 from website.widgets import WidgetDirective
 
 

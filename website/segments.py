@@ -22,8 +22,8 @@ from typing import Any, ClassVar
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 
-from helpers.view.segments import segments_html
-from helpers.view.segments_spec import segments_spec
+from helpers.view.segments.spec import segments_spec
+from helpers.view.segments.widget import segments_html
 from website.lab import outputs
 from website.widgets import WidgetDirective
 

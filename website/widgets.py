@@ -27,17 +27,18 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 import helpers.view
-from helpers.view.bundle import plain_script
-from helpers.view.occupancy import gpus
-from helpers.view.player import player_html, player_spec, resolve
-from helpers.view.playground import known
-from helpers.view.primitive import primitive_html, primitive_spec, primitives
-from helpers.view.trace import catalogue, links, traces
+from helpers.view.occupancy.widget import gpus
+from helpers.view.player.widget import player_html, player_spec, resolve
+from helpers.view.playground.widget import known
+from helpers.view.primitive.widget import primitive_html, primitive_spec, primitives
+from helpers.view.shared.bundle import plain_script
+from helpers.view.shared.schedules.traces import catalogue, links, traces
 from website.scripts import call, write
 
 log = logging.getLogger(__name__)
 
 VIEW = Path(helpers.view.__file__).parent
+SHARED = (VIEW / "shared" / "language.css", VIEW / "shared" / "drawing" / "drawing.css")
 WIDGETS = ("player", "primitive", "playground", "memory", "segments", "occupancy", "warp", "calculator")
 
 
@@ -102,7 +103,8 @@ def widget_files() -> dict[str, str]:
         script = plain_script(VIEW / name / f"{name}.mjs", name)
         files[f"widgets/{name}.js"] = minify.string("application/javascript", script)
         files[f"widgets/{name}.css"] = (VIEW / name / f"{name}.css").read_text(encoding="utf-8")
-    files["widgets/language.css"] = (VIEW / "language" / "language.css").read_text(encoding="utf-8")
+    for sheet in SHARED:
+        files[f"widgets/{sheet.name}"] = sheet.read_text(encoding="utf-8")
     return files
 
 

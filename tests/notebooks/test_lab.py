@@ -16,7 +16,7 @@ from tools.notebooks import KERNEL
 
 READY = 60  # seconds until the server answers, and until a cell has run: guards against a hang
 ERROR = "[data-mime-type='application/vnd.jupyter.error']"
-CELL = "from helpers.view.player import player\nplayer('all_reduce ring', nranks=3, nbytes='3 MiB')"
+CELL = "from helpers.view.player.widget import player\nplayer('all_reduce ring', nranks=3, nbytes='3 MiB')"
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import nbformat
 import plotly.graph_objects as go
 import yaml
 
-from helpers.view.player import player_html, player_spec, resolve
-from helpers.view.show import chart
+from helpers.view.figures.show import chart
+from helpers.view.player.widget import player_html, player_spec, resolve
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = Path(__file__).with_name("sample")

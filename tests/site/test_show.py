@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 import pytest
 from books import sample_figure
 
-from helpers.view.show import NROWS, chart
+from helpers.view.figures.show import NROWS, chart
 
 
 def spec_of(bundle: dict) -> dict:

@@ -215,7 +215,7 @@ def test_page_and_widgets_share_no_class():
         return {name for sheet in sheets for name in re.findall(r"\.(bim-[\w-]+)", sheet.read_text(encoding="utf-8"))}
 
     page = classes(*(ROOT / "assets").glob("*.css"))
-    widgets = classes(*(ROOT / "helpers" / "view").glob("*/*.css"))
+    widgets = classes(*(ROOT / "helpers" / "view").rglob("*.css"))
     assert len(page) > 20
     assert len(widgets) > 20
     assert page & widgets == set()

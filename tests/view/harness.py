@@ -7,11 +7,11 @@ from functools import cache
 from html import escape
 from pathlib import Path
 
-from helpers.view.bundle import plain_script
-from helpers.view.trace import catalogue, links, traces
-from helpers.view.widget import HERE, stylesheet
+from helpers.view.shared.bundle import plain_script
+from helpers.view.shared.schedules.traces import catalogue, links, traces
+from helpers.view.shared.widget import VIEW, stylesheet
 
-INTER = HERE.parents[1] / "assets" / "vendor" / "inter" / "inter-latin-wght-normal.woff2"
+INTER = VIEW.parents[1] / "assets" / "vendor" / "inter" / "inter-latin-wght-normal.woff2"
 FONT = f'@font-face {{ font-family: Inter; font-weight: 100 900; src: url("{INTER.as_uri()}"); }}'
 
 # The smallest honest stand-in for the site's shim and for a kernel's model: same traits, same events, answers come late.
@@ -63,7 +63,7 @@ def page(specs: list[dict], theme: str = "light", live: bool = False) -> str:
 body {{ margin: 0 auto; padding: 16px; max-width: 880px; background: var(--bim-page); color: var(--bim-ink); }}</style></head>
 <body><main><h1 style="font: 600 20px var(--bim-font-ui)">Player</h1>{mounts}</main><script>{SHIM}
 Object.assign(tables, {tables()});
-{plain_script(HERE / "player" / "player.mjs", "player")}
+{plain_script(VIEW / "player" / "player.mjs", "player")}
 const state = {json.dumps(state, ensure_ascii=False)};
 window.models = [...document.querySelectorAll(".bim-mount")].map((el) => {{
   if (location.search.includes("manual")) el.dataset.clock = "manual";

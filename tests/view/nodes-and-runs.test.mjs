@@ -1,17 +1,17 @@
 // Nodes, two algorithms on one clock, recorded runs: the pure parts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { choose, nodeSizes } from "../../helpers/view/player/choices.mjs";
-import { carried, loadText } from "../../helpers/view/player/load.mjs";
-import { layout } from "../../helpers/view/player/layout.mjs";
-import { compute } from "../../helpers/view/player/model.mjs";
-import { encode, decode, python } from "../../helpers/view/player/permalink.mjs";
-import { NIC } from "../../helpers/view/player/nodes.mjs";
-import { price } from "../../helpers/view/player/price.mjs";
-import { filled } from "../../helpers/view/player/session.mjs";
-import { parse } from "../../helpers/view/player/text.mjs";
-import { idle, modelled, recorded } from "../../helpers/view/player/timeline.mjs";
-import { together } from "../../helpers/view/player/together.mjs";
+import { choose, nodeSizes } from "../../helpers/view/shared/schedules/choices.mjs";
+import { carried, loadText } from "../../helpers/view/shared/schedules/load.mjs";
+import { layout } from "../../helpers/view/shared/drawing/layout.mjs";
+import { compute } from "../../helpers/view/shared/schedules/model.mjs";
+import { encode, decode, python } from "../../helpers/view/player/state/link.mjs";
+import { NIC } from "../../helpers/view/shared/drawing/nodes.mjs";
+import { price } from "../../helpers/view/shared/schedules/price.mjs";
+import { filled } from "../../helpers/view/player/state/session.mjs";
+import { parse } from "../../helpers/view/shared/schedules/text.mjs";
+import { idle, modelled, recorded } from "../../helpers/view/shared/schedules/timeline.mjs";
+import { together } from "../../helpers/view/player/state/together.mjs";
 import { words } from "../../helpers/view/player/words.mjs";
 
 const LINK = { alpha: 1, bandwidth: 8, name: "test" };

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { columns, inside, owed, slotState } from "../../helpers/view/player/cells.mjs";
-import { choose } from "../../helpers/view/player/choices.mjs";
-import { along, layout, links, shape } from "../../helpers/view/player/layout.mjs";
-import { keepStep, positionAt, ticks, timeAt } from "../../helpers/view/player/model.mjs";
-import { messages } from "../../helpers/view/player/price.mjs";
-import { input, replay, value } from "../../helpers/view/player/replay.mjs";
-import { parse } from "../../helpers/view/player/text.mjs";
+import { columns, inside, owed, slotState } from "../../helpers/view/shared/schedules/cells.mjs";
+import { choose } from "../../helpers/view/shared/schedules/choices.mjs";
+import { along, layout, links, shape } from "../../helpers/view/shared/drawing/layout.mjs";
+import { keepStep, positionAt, ticks, timeAt } from "../../helpers/view/shared/schedules/model.mjs";
+import { messages } from "../../helpers/view/shared/schedules/price.mjs";
+import { input, replay, value } from "../../helpers/view/shared/schedules/replay.mjs";
+import { parse } from "../../helpers/view/shared/schedules/text.mjs";
 
 const of = (nranks, steps, more = "") => parse(`all_reduce some nranks=${nranks} nchunks=1 root=-${more}\n${steps}`);
 const ring = (n) => of(n, Array.from({ length: n }, (_, r) => `0:${r}→${(r + 1) % n}`).join(" "));

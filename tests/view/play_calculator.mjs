@@ -1,7 +1,7 @@
 // Computes the cases of a JSON file with the widget's own modules; prints what it found as JSON. Driven by test_calculator_equal.py.
 import { readFileSync } from "node:fs";
-import { changed, fits } from "../../helpers/view/calculator/choosing-calculator.mjs";
-import { decode, encode, python } from "../../helpers/view/calculator/link-calculator.mjs";
+import { changed, fits } from "../../helpers/view/calculator/choosing.mjs";
+import { decode, encode, python } from "../../helpers/view/calculator/link.mjs";
 import { computed, highest } from "../../helpers/view/calculator/moments.mjs";
 import { nearest, runOf } from "../../helpers/view/calculator/runs.mjs";
 

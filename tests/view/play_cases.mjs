@@ -1,13 +1,14 @@
 // Plays and prices the cases of a JSON file with the player's own modules; prints what it found as JSON. Driven by test_equal.py.
 import { readFileSync } from "node:fs";
-import { shown } from "../../helpers/view/player/clock.mjs";
-import { carried } from "../../helpers/view/player/load.mjs";
-import { price } from "../../helpers/view/player/price.mjs";
-import { faults, replay } from "../../helpers/view/player/replay.mjs";
-import { parse, times } from "../../helpers/view/player/text.mjs";
-import { idle, modelled } from "../../helpers/view/player/timeline.mjs";
-import { together } from "../../helpers/view/player/together.mjs";
-import { bandwidthText, nbytesText, secondsText } from "../../helpers/view/player/units.mjs";
+import { shown } from "../../helpers/view/shared/page/motion.mjs";
+import { carried } from "../../helpers/view/shared/schedules/load.mjs";
+import { price } from "../../helpers/view/shared/schedules/price.mjs";
+import { faults, replay } from "../../helpers/view/shared/schedules/replay.mjs";
+import { parse } from "../../helpers/view/shared/schedules/text.mjs";
+import { times } from "../../helpers/view/shared/page/numbers.mjs";
+import { idle, modelled } from "../../helpers/view/shared/schedules/timeline.mjs";
+import { together } from "../../helpers/view/player/state/together.mjs";
+import { bandwidthText, nbytesText, secondsText } from "../../helpers/view/shared/page/numbers.mjs";
 
 const { cases, sizes, times: spans, rates } = JSON.parse(readFileSync(process.argv[2], "utf8"));
 

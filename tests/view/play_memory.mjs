@@ -1,13 +1,13 @@
 // Computes the cases of a JSON file with the widget's own modules; prints what it found as JSON. Driven by test_memory_equal.py.
 import { readFileSync } from "node:fs";
-import { amount, unitFor } from "../../helpers/view/memory/amounts.mjs";
-import { axisOf, columns } from "../../helpers/view/memory/axis.mjs";
-import { decodeMemory, encodeMemory } from "../../helpers/view/memory/address.mjs";
-import { byLayer, grouped, layerNames, tallest } from "../../helpers/view/memory/parts.mjs";
-import { receiver } from "../../helpers/view/memory/receive.mjs";
-import { openSnapshot } from "../../helpers/view/memory/snapshot.mjs";
-import { alive, CLASSES, composition, KINDS, marksOf, unpack } from "../../helpers/view/memory/store.mjs";
-import { momentsOf } from "../../helpers/view/memory/telling-memory.mjs";
+import { amount, unitFor } from "../../helpers/view/memory/trace/amounts.mjs";
+import { axisOf, columns } from "../../helpers/view/memory/draw/axis.mjs";
+import { decodeMemory, encodeMemory } from "../../helpers/view/memory/link.mjs";
+import { byLayer, grouped, layerNames, tallest } from "../../helpers/view/memory/trace/parts.mjs";
+import { receiver } from "../../helpers/view/memory/trace/receive.mjs";
+import { openSnapshot } from "../../helpers/view/memory/trace/snapshot.mjs";
+import { alive, CLASSES, composition, KINDS, marksOf, unpack } from "../../helpers/view/memory/trace/store.mjs";
+import { momentsOf } from "../../helpers/view/memory/panel/telling.mjs";
 
 const { cases, bytes, snapshots, feeds, states } = JSON.parse(readFileSync(process.argv[2], "utf8"));
 

@@ -1,12 +1,12 @@
 // Proves, reads and scores the cases of a JSON file with the playground's own modules; prints what it found. Driven by test_playground_equal.py.
 import { readFileSync } from "node:fs";
-import { parse } from "../../helpers/view/player/text.mjs";
-import { replay } from "../../helpers/view/player/replay.mjs";
-import { cellText, decodeState, encodeState, fits } from "../../helpers/view/playground/anchor.mjs";
-import { chunkCounts, least, pledge, unfit } from "../../helpers/view/playground/pledge.mjs";
-import { prove } from "../../helpers/view/playground/proof.mjs";
-import { forbidden } from "../../helpers/view/playground/rules.mjs";
-import { moves, standing } from "../../helpers/view/playground/score.mjs";
+import { parse } from "../../helpers/view/shared/schedules/text.mjs";
+import { replay } from "../../helpers/view/shared/schedules/replay.mjs";
+import { cellText, decodeState, encodeState, fits } from "../../helpers/view/playground/link.mjs";
+import { chunkCounts, least, pledge, unfit } from "../../helpers/view/playground/proof/pledge.mjs";
+import { prove } from "../../helpers/view/playground/proof/proof.mjs";
+import { forbidden } from "../../helpers/view/playground/proof/rules.mjs";
+import { moves, standing } from "../../helpers/view/playground/proof/score.mjs";
 import { read, scheduleText } from "../../helpers/view/playground/writing.mjs";
 
 const { cases, shapes, texts, tasks, attempts, known } = JSON.parse(readFileSync(process.argv[2], "utf8"));

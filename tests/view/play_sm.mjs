@@ -1,9 +1,9 @@
 // Computes the cases of a JSON file with the widgets' own modules; prints what it found as JSON. Driven by test_sm_equal.py.
 import { readFileSync } from "node:fs";
 import { occupancyCurve, occupancySentence, occupied } from "../../helpers/view/occupancy/count.mjs";
-import { decode, encode, fits, python } from "../../helpers/view/occupancy/share.mjs";
+import { decode, encode, fits, python } from "../../helpers/view/occupancy/link.mjs";
 import { banked, counts, issued, touched, warpSentence } from "../../helpers/view/warp/lanes.mjs";
-import { asPython, drawable, fromLink, warpLink } from "../../helpers/view/warp/share.mjs";
+import { asPython, drawable, fromLink, warpLink } from "../../helpers/view/warp/link.mjs";
 
 const { gpus, specs, warps } = JSON.parse(readFileSync(process.argv[2], "utf8"));
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from harness import FONT, SHIM
 
-from helpers.view.bundle import plain_script
-from helpers.view.widget import HERE, stylesheet
+from helpers.view.shared.bundle import plain_script
+from helpers.view.shared.widget import VIEW, stylesheet
 
 
 def write(path: Path, specs: list[dict], theme: str = "light") -> str:
@@ -22,7 +22,7 @@ def write(path: Path, specs: list[dict], theme: str = "light") -> str:
 <meta name="viewport" content="width=device-width, initial-scale=1"><style>{FONT}{stylesheet("segments")}
 body {{ margin: 0 auto; padding: 16px; max-width: 880px; background: var(--bim-page); color: var(--bim-ink); }}</style></head>
 <body><main><h1 style="font: 600 20px var(--bim-font-ui)">Segments</h1>{mounts}</main><script>{SHIM}
-{plain_script(HERE / "segments" / "segments.mjs", "segments")}
+{plain_script(VIEW / "segments" / "segments.mjs", "segments")}
 window.models = [...document.querySelectorAll(".bim-mount")].map((el) => {{
   if (location.search.includes("manual")) el.dataset.clock = "manual";
   const model = makeModel({{ spec: JSON.parse(el.dataset.spec) }});

@@ -1,7 +1,7 @@
 // Questions and answers: what comes from a kernel or a page is shown only when it is what was asked for.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { session } from "../../helpers/view/player/session.mjs";
+import { session } from "../../helpers/view/player/state/session.mjs";
 
 const LINKS = [{ slug: "a", name: "A", alpha: 1, bandwidth: 8 }];
 const spec = { collective: "broadcast", algorithm: "flat", nranks: 2, root: 0, nchunks: null, nbytes: 8, link: "a" };

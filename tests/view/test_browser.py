@@ -12,8 +12,8 @@ from playwright.sync_api import Page, expect
 from helpers.collectives import CATALOGUE, Schedule, price
 from helpers.facts import LINKS
 from helpers.units import seconds_text
-from helpers.view.player import player_spec, resolve
-from helpers.view.trace import build, trace
+from helpers.view.player.widget import player_spec, resolve
+from helpers.view.shared.schedules.traces import build, trace
 
 AXE = Path(__file__).parents[1] / "vendor" / "axe-core" / "axe.min.js"
 RING = CATALOGUE["all_reduce", "ring"]

@@ -12,8 +12,8 @@ from helpers.collectives import CATALOGUE, Nodes, price
 from helpers.facts import LINKS
 from helpers.units import seconds_text
 from helpers.view import player
-from helpers.view.player import player_spec, resolve
-from helpers.view.player_spec import prices, schedules, stops
+from helpers.view.player.spec import prices, schedules, stops
+from helpers.view.player.widget import player_spec, resolve
 
 __all__ = ["open_player"]
 NODES = {"gpus": 4, "across": "infiniband-ndr"}

@@ -7,11 +7,11 @@ import subprocess
 
 import pytest
 
-from helpers.view.bundle import BundleError, bundle, plain_script
-from helpers.view.widget import HERE
+from helpers.view.shared.bundle import BundleError, bundle, plain_script
+from helpers.view.shared.widget import VIEW
 from website.widgets import widget_files
 
-PLAYER = HERE / "player" / "player.mjs"
+PLAYER = VIEW / "player" / "player.mjs"
 BUDGET = 22_000  # bytes of JavaScript, gzipped: three views, nodes, two algorithms on one clock, a recorded run
 
 

@@ -8,8 +8,8 @@ from playwright.sync_api import Page
 
 from helpers.facts import MODELS
 from helpers.memory.closed_form import step
-from helpers.view.calculator import Calculator, calculator_html, calculator_sentence, calculator_spec, computed
-from helpers.view.calculator_forms import DEVICES, forms
+from helpers.view.calculator.forms import DEVICES, forms
+from helpers.view.calculator.widget import Calculator, calculator_html, calculator_sentence, calculator_spec, computed
 
 GIB = 2**30
 PLAIN = calculator_spec("Llama-2-7B", seq=4096)

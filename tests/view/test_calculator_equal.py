@@ -13,8 +13,8 @@ import pytest
 from helpers.facts import ACCELERATORS, MODELS
 from helpers.memory.closed_form import FormError, Step, step
 from helpers.memory.closed_form.kept import WIDTHS
-from helpers.view.calculator import OFFERED, calculator_spec, computed
-from helpers.view.calculator_forms import STEPS, TENSORS, forms
+from helpers.view.calculator.forms import STEPS, TENSORS, forms
+from helpers.view.calculator.widget import OFFERED, calculator_spec, computed
 
 CASES = 1000
 

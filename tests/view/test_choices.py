@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from helpers.view.choices import Cost, Growth, Win, over_ranks, plane, winners, winning
-from helpers.view.show import chart
+from helpers.view.figures.choices import Cost, Growth, Win, over_ranks, plane, winners, winning
+from helpers.view.figures.show import chart
 
 COSTS = [
     Cost("few", 6, 6),

@@ -15,8 +15,8 @@ from helpers.collectives import PROMISES, Nodes, Schedule, Transfer, price, simu
 from helpers.collectives.ports import Tariff, chunk_nbytes, flows
 from helpers.facts import LINKS, Link
 from helpers.units import Bandwidth, bandwidth_text, nbytes_text, seconds_text
-from helpers.view.player_spec import stops
-from helpers.view.trace import build, catalogue, offered, trace
+from helpers.view.player.spec import stops
+from helpers.view.shared.schedules.traces import build, catalogue, offered, trace
 
 RANDOM_CASES = 800
 

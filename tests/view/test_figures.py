@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from helpers.view.figures import Curve, time_against_size
-from helpers.view.show import chart
-from helpers.view.tokens import rank_colour
+from helpers.view.figures.against_size import Curve, time_against_size
+from helpers.view.figures.show import chart
+from helpers.view.shared.tokens import rank_colour
 
 SIZES = [4**k for k in range(5, 14)]
 

@@ -7,8 +7,8 @@ import pytest
 
 from helpers.units import KIB, MIB
 from helpers.view import Climb, RungMark, climbs, rungs
-from helpers.view.ladder_figure import rate_text
-from helpers.view.show import chart
+from helpers.view.figures.ladder import rate_text
+from helpers.view.figures.show import chart
 
 ROWS = [
     RungMark("registers", 117e12, True, "27 MiB"),

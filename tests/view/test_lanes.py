@@ -2,8 +2,8 @@
 
 import pytest
 
-from helpers.view.lanes import Span, lanes
-from helpers.view.show import chart
+from helpers.view.figures.lanes import Span, lanes
+from helpers.view.figures.show import chart
 
 SPANS = [
     Span("rank 0", "waits", 0, 0.2),

@@ -11,16 +11,17 @@ import widget_harness
 from playwright.sync_api import expect
 
 from helpers.collectives import CATALOGUE
-from helpers.view.calculator import calculator_spec
-from helpers.view.calculator_forms import forms
-from helpers.view.memory_spec import memory_spec, recorded_set
-from helpers.view.occupancy import gpus, occupancy_spec
-from helpers.view.player import player_spec
-from helpers.view.playground import empty, known, playground_spec
-from helpers.view.primitive import primitive_spec, primitives
-from helpers.view.segments_spec import segments_spec
-from helpers.view.trace import catalogue, links
-from helpers.view.warp import warp_spec
+from helpers.view.calculator.forms import forms
+from helpers.view.calculator.widget import calculator_spec
+from helpers.view.memory.spec import memory_spec
+from helpers.view.occupancy.widget import gpus, occupancy_spec
+from helpers.view.player.widget import player_spec
+from helpers.view.playground.widget import empty, known, playground_spec
+from helpers.view.primitive.widget import primitive_spec, primitives
+from helpers.view.segments.spec import segments_spec
+from helpers.view.shared.recorded import recorded_set
+from helpers.view.shared.schedules.traces import catalogue, links
+from helpers.view.warp.widget import warp_spec
 
 SAVED = tomllib.loads(Path(__file__).with_name("links.toml").read_text(encoding="utf-8"))
 # Of each widget, what stands on the page before the link is followed: the traits that the page gives it.

@@ -14,9 +14,10 @@ from playwright.sync_api import Page, expect
 from snapshots import HOSTILE
 
 from helpers.memory.snapshot import read
-from helpers.view.memory_feed import Sender
-from helpers.view.memory_spec import memory_spec, recorded_set, trace_set, traces_of
-from helpers.view.memory_text import amount
+from helpers.view.memory.feed import Sender
+from helpers.view.memory.spec import memory_spec, trace_set
+from helpers.view.memory.text import amount
+from helpers.view.shared.recorded import recorded_set, traces_of
 
 STEP = step_trace(6, 4)
 BACKLOG = 2.0  # seconds: a guard, far above what benchmarks/live_memory.py prints

@@ -15,9 +15,9 @@ from snapshots import HOSTILE, some_snapshot
 
 from helpers.memory import CLASSES, Trace, pack
 from helpers.memory.snapshot import read
-from helpers.view.memory_feed import Feed
-from helpers.view.memory_spec import recorded_set, traces_of
-from helpers.view.memory_text import amount, moments, unit_for
+from helpers.view.memory.feed import Feed
+from helpers.view.memory.text import amount, moments, unit_for
+from helpers.view.shared.recorded import recorded_set, traces_of
 
 CASES = 1200
 PROTOCOLS = (2, 3, 4, 5)

@@ -15,8 +15,9 @@ from memory_traces import some_trace, step_trace
 
 from helpers.memory import Event, Trace, pack
 from helpers.view import memory
-from helpers.view.memory_feed import EVERY, Feed, Sender
-from helpers.view.memory_spec import LARGEST, names, page_html, recorded_set, traces_of
+from helpers.view.memory.feed import EVERY, Feed, Sender
+from helpers.view.memory.spec import LARGEST, page_html
+from helpers.view.shared.recorded import names, recorded_set, traces_of
 
 LIMIT = 10.0  # seconds: a guard against hangs
 
@@ -208,7 +209,7 @@ import threading
 from helpers.memory import Event
 from helpers.ranks import Ranks, emit
 from helpers.view import memory
-from helpers.view.memory_spec import recorded_set, traces_of
+from helpers.view.shared.recorded import recorded_set, traces_of
 m = memory(live=True)
 ranks = Ranks(2, backend="gloo", timeout=60)
 def step():

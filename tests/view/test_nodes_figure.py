@@ -6,9 +6,9 @@ from typing import NamedTuple
 import pytest
 
 from helpers.units import GIB, MIB
-from helpers.view.nodes_figure import out_of_nics, two_nodes
-from helpers.view.show import chart
-from helpers.view.tokens import colour, rank_colour
+from helpers.view.figures.nodes import out_of_nics, two_nodes
+from helpers.view.figures.show import chart
+from helpers.view.shared.tokens import colour, rank_colour
 
 
 class Line(NamedTuple):

@@ -4,8 +4,8 @@ import pytest
 
 from helpers.memory import CLASSES, Peak
 from helpers.units import GIB
-from helpers.view.peaks_figure import peaks
-from helpers.view.tokens import colour
+from helpers.view.figures.peaks import peaks
+from helpers.view.shared.tokens import colour
 
 
 def peak(**gib):

@@ -6,13 +6,13 @@ from xml.etree import ElementTree
 import pytest
 
 from helpers.collectives import CATALOGUE, Schedule
-from helpers.view.picture import path, picture
-from helpers.view.tokens import THEMES, colour
+from helpers.view.player.picture import path, picture
+from helpers.view.shared.tokens import THEMES, colour
 
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_the_committed_picture_is_todays(theme):
-    assert path(theme).read_text(encoding="utf-8") == picture(theme), "run python -m helpers.view.picture"
+    assert path(theme).read_text(encoding="utf-8") == picture(theme), "run python -m helpers.view.player.picture"
 
 
 @pytest.mark.parametrize("theme", THEMES)

@@ -10,10 +10,10 @@ import traitlets
 from helpers.collectives import CATALOGUE, Schedule, ScheduleError, Transfer, check
 from helpers.facts import LINKS
 from helpers.view import Player, player
-from helpers.view.mount import fallback, mount
-from helpers.view.player import player_html, player_sentence, player_spec, resolve
-from helpers.view.player_spec import entry_of
-from helpers.view.trace import build, catalogue, links, offered, trace, traces, usual
+from helpers.view.player.spec import entry_of
+from helpers.view.player.widget import player_html, player_sentence, player_spec, resolve
+from helpers.view.shared.mount import fallback, mount
+from helpers.view.shared.schedules.traces import build, catalogue, links, offered, trace, traces, usual
 
 RING = CATALOGUE["all_reduce", "ring"](nranks=4)
 BROKEN = Schedule("all_reduce", "mine", 4, 4, RING.steps[:-1])

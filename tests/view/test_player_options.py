@@ -10,10 +10,10 @@ from helpers.collectives import CATALOGUE, Nodes, Schedule, check, price
 from helpers.facts import LINKS
 from helpers.units import seconds_text
 from helpers.view import player
-from helpers.view.player import player_html, player_sentence, player_spec, resolve
-from helpers.view.player_spec import built, last_step, network, prices, schedules, stops
-from helpers.view.recorded_run import compact
-from helpers.view.trace import trace
+from helpers.view.player.recorded import compact
+from helpers.view.player.spec import built, last_step, network, prices, schedules, stops
+from helpers.view.player.widget import player_html, player_sentence, player_spec, resolve
+from helpers.view.shared.schedules.traces import trace
 from website.widgets import PlayerDirective
 
 RING = CATALOGUE["all_reduce", "ring"](nranks=4)

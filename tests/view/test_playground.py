@@ -15,9 +15,9 @@ from test_player import Seen
 from helpers.collectives import CATALOGUE, PROMISES, Schedule, check
 from helpers.exercises.puzzles import PUZZLES
 from helpers.view import Playground, playground
-from helpers.view.bundle import bundle
-from helpers.view.playground import SIZES, empty, playground_html, playground_spec, targets
-from helpers.view.widget import HERE
+from helpers.view.playground.widget import SIZES, empty, playground_html, playground_spec, targets
+from helpers.view.shared.bundle import bundle
+from helpers.view.shared.widget import VIEW
 from website.widgets import widget_files
 
 RING = CATALOGUE["all_reduce", "ring"](4)
@@ -136,7 +136,7 @@ def test_the_mimebundle_has_widget_page_and_text():
 
 def test_the_script_fits_its_budget_and_asks_for_nothing():
     assert len(gzip.compress(widget_files()["widgets/playground.js"].encode(), 6)) <= BUDGET
-    text = bundle(HERE / "playground" / "playground.mjs")
+    text = bundle(VIEW / "playground" / "playground.mjs")
     assert not re.search(
         r"^\s*import\b|\bfetch\(|XMLHttpRequest|innerHTML|https?://(?!www\.w3\.org/2000/svg)", text, re.M
     )

@@ -9,8 +9,8 @@ import widget_harness
 from playwright.sync_api import Page, expect
 
 from helpers.collectives import CATALOGUE, Schedule, ScheduleError, check
-from helpers.view.playground import SIZES, begun, empty, known, playground_spec, targets
-from helpers.view.trace import catalogue, links, trace
+from helpers.view.playground.widget import SIZES, begun, empty, known, playground_spec, targets
+from helpers.view.shared.schedules.traces import catalogue, links, trace
 
 RING = CATALOGUE["all_reduce", "ring"](4)
 DOUBLED = Schedule("all_reduce", "mine", 4, 4, (*RING.steps[:3], RING.steps[2], *RING.steps[3:]))

@@ -16,8 +16,8 @@ from helpers.collectives import PROMISES, Schedule, ScheduleError, Transfer, che
 from helpers.collectives.ports import pieces
 from helpers.exercises.answer import NotYetError
 from helpers.exercises.puzzles import PUZZLES
-from helpers.view.playground import NRANKS, SIZES, begun, targets
-from helpers.view.trace import build, catalogue, links
+from helpers.view.playground.widget import NRANKS, SIZES, begun, targets
+from helpers.view.shared.schedules.traces import build, catalogue, links
 
 ARROWS = {"⇒": "=>", "→": "->"}
 RANDOM = 700

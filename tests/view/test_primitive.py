@@ -12,8 +12,8 @@ from test_player import Seen
 
 from helpers.collectives import PRIMITIVES
 from helpers.view import primitive
-from helpers.view.primitive import primitive_html, primitive_sentence, primitive_spec, primitives
-from helpers.view.rows import list_text, number_text, read_values
+from helpers.view.primitive.rows import list_text, number_text, read_values
+from helpers.view.primitive.widget import primitive_html, primitive_sentence, primitive_spec, primitives
 
 
 def test_the_spec_is_the_whole_state():

@@ -7,8 +7,8 @@ import widget_harness
 from playwright.sync_api import Page, expect
 
 from helpers.collectives import OPS, PRIMITIVES
-from helpers.view.primitive import after, primitive_spec, primitives
-from helpers.view.rows import number_text
+from helpers.view.primitive.rows import number_text
+from helpers.view.primitive.widget import after, primitive_spec, primitives
 
 SUM = primitive_spec("all_reduce", 3, "1 2 3")
 

@@ -15,8 +15,8 @@ from kernel_harness import Kernel
 from helpers.collectives import OPS, PRIMITIVES, origins
 from helpers.collectives.outcomes import givers
 from helpers.collectives.primitives import SHARES
-from helpers.view.primitive import after, before, getters, primitive_spec, primitives
-from helpers.view.rows import number_text, read_values, usual, usual_length
+from helpers.view.primitive.rows import number_text, read_values, usual, usual_length
+from helpers.view.primitive.widget import after, before, getters, primitive_spec, primitives
 
 CASES = 1500
 

@@ -3,7 +3,7 @@
 import pytest
 
 from helpers.memory.roofline import Roof
-from helpers.view.roofline_figure import Spot, flops_text, roofline
+from helpers.view.figures.roofline import Spot, flops_text, roofline
 
 ROOF = Roof("a machine", 100e9, 50e9)
 

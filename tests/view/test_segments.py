@@ -8,8 +8,8 @@ import pytest
 import traitlets
 
 from helpers.view import segments
-from helpers.view.segments import segments_html
-from helpers.view.segments_spec import segments_spec
+from helpers.view.segments.spec import segments_spec
+from helpers.view.segments.widget import segments_html
 
 
 def test_a_saved_output_holds_data_and_a_readable_fallback():

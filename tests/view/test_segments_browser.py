@@ -3,7 +3,7 @@
 import pytest
 import segments_page
 
-from helpers.view.segments_spec import segments_spec
+from helpers.view.segments.spec import segments_spec
 
 PROGRAM = "a = 6 MiB; b = 3 MiB # parameter; del a; c = 4 MiB # activation; d = 100; empty_cache()"
 GROWING = "a = 40 MiB; b = 40 MiB; c = 40 MiB; del a, b, c; d = 30 MiB; e = 30 MiB; f = 30 MiB; g = 30 MiB"

@@ -10,7 +10,7 @@ import pytest
 from helpers.memory.allocator import program, replay
 from helpers.memory.trace import Event, Trace
 from helpers.units import KIB, MIB
-from helpers.view.segments_spec import segments_spec
+from helpers.view.segments.spec import segments_spec
 
 LIMIT = 90 * MIB
 

@@ -6,8 +6,8 @@ import pytest
 import widget_harness
 from playwright.sync_api import Page, expect
 
-from helpers.view.occupancy import found, gpus, occupancy_sentence, occupancy_spec
-from helpers.view.warp import BRANCHES, VIEWS, counts, warp_sentence, warp_spec
+from helpers.view.occupancy.widget import found, gpus, occupancy_sentence, occupancy_spec
+from helpers.view.warp.widget import BRANCHES, VIEWS, counts, warp_sentence, warp_spec
 
 A100 = occupancy_spec("A100", 256, 64, 16 * 1024)
 

@@ -12,8 +12,8 @@ import pytest
 
 from helpers.memory.occupancy import curve
 from helpers.memory.warps import bank_conflicts, coalesce, diverge, pattern, strided
-from helpers.view.occupancy import NVIDIA, found, gpus, occupancy_sentence, occupancy_spec
-from helpers.view.warp import (
+from helpers.view.occupancy.widget import NVIDIA, found, gpus, occupancy_sentence, occupancy_spec
+from helpers.view.warp.widget import (
     BRANCHES,
     LENGTHS,
     OFFSETS,

@@ -9,8 +9,8 @@ import pytest
 import traitlets
 
 from helpers.view import explore_occupancy, explore_warp
-from helpers.view.occupancy import gpus, occupancy_html, occupancy_spec
-from helpers.view.warp import warp_html, warp_spec
+from helpers.view.occupancy.widget import gpus, occupancy_html, occupancy_spec
+from helpers.view.warp.widget import warp_html, warp_spec
 
 
 def test_a_saved_cell_keeps_the_state_and_a_table():

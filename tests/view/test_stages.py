@@ -2,8 +2,8 @@
 
 import pytest
 
-from helpers.view.show import chart
-from helpers.view.stages import stages
+from helpers.view.figures.show import chart
+from helpers.view.figures.stages import stages
 
 CASES = {
     "1 NIC": [("inside", 2e-3), ("across", 8e-3), ("inside", 1e-3)],

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SHEETS = sorted((ROOT / "helpers" / "view").glob("*/*.css"))
+SHEETS = sorted((ROOT / "helpers" / "view").rglob("*.css"))
 PAGE = [*(ROOT / "website" / "theme").glob("*.html"), *(ROOT / "website").glob("*.py")]
 
 

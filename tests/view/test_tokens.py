@@ -5,7 +5,7 @@ from itertools import combinations
 import pytest
 from color import VISION, ciede2000, contrast, seen_difference
 
-from helpers.view.tokens import THEMES, colour, css, plotly_template, rank_colour, tokens
+from helpers.view.shared.tokens import THEMES, colour, css, plotly_template, rank_colour, tokens
 
 MEMORY = ("parameters", "gradients", "optimizer", "input", "cache", "activations", "communication", "temporary")
 

@@ -3,9 +3,9 @@
 import pytest
 
 from helpers.collectives import double_tree
-from helpers.view.show import chart
-from helpers.view.tokens import colour
-from helpers.view.tree_figure import two_trees
+from helpers.view.figures.show import chart
+from helpers.view.figures.trees import two_trees
+from helpers.view.shared.tokens import colour
 
 
 def marks(figure):

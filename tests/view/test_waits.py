@@ -2,9 +2,9 @@
 
 import pytest
 
-from helpers.view.show import chart
-from helpers.view.tokens import colour, rank_colour
-from helpers.view.waits import waits_for
+from helpers.view.figures.show import chart
+from helpers.view.figures.waits import waits_for
+from helpers.view.shared.tokens import colour, rank_colour
 
 EDGES = {0: [3], 1: [0, 2], 2: [3], 3: []}
 

@@ -13,7 +13,7 @@ from kernel_harness import Kernel
 from playwright.sync_api import expect
 
 from helpers.view import watch
-from helpers.view.watch import EVERY, snapshot
+from helpers.view.watch.widget import EVERY, snapshot
 
 LIMIT = 10.0  # seconds: a guard against hangs
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from harness import FONT
 
-from helpers.view.bundle import plain_script
-from helpers.view.widget import HERE, stylesheet
+from helpers.view.shared.bundle import plain_script
+from helpers.view.shared.widget import VIEW, stylesheet
 
 AXE = Path(__file__).parents[1] / "vendor" / "axe-core" / "axe.min.js"
 
@@ -41,7 +41,7 @@ def page(kind: str, states: list[dict], theme: str = "light") -> str:
 <meta name="viewport" content="width=device-width, initial-scale=1"><style>{FONT}{stylesheet(kind)}
 body {{ margin: 0 auto; padding: 16px; max-width: 880px; background: var(--bim-page); color: var(--bim-ink); }}</style></head>
 <body><main><h1 style="font: 600 20px var(--bim-font-ui)">{kind}</h1>{mounts}</main><script>{MODEL}
-{plain_script(HERE / kind / f"{kind}.mjs", kind)}
+{plain_script(VIEW / kind / f"{kind}.mjs", kind)}
 window.models = []; window.stops = [];
 for (const el of document.querySelectorAll(".bim-mount")) {{
   if (location.search.includes("manual")) el.dataset.clock = "manual";

@@ -1,11 +1,11 @@
 // The widget `calculator`: what a step or a server needs, term by term, beside a predicted run. Ties the choice and the drawing together.
-import { copy } from "../player/copying.mjs";
-import { h } from "../player/dom.mjs";
-import { twin } from "../player/twin.mjs";
-import { bars } from "./bars-calculator.mjs";
-import { changed, controls, fits } from "./choosing-calculator.mjs";
+import { h } from "../shared/page/dom.mjs";
+import { copy } from "../shared/page/link.mjs";
+import { twin } from "../shared/page/tables.mjs";
+import { bars } from "./bars.mjs";
+import { changed, controls, fits } from "./choosing.mjs";
 import { letters } from "./letters.mjs";
-import { decode, encode, python } from "./link-calculator.mjs";
+import { decode, encode, python } from "./link.mjs";
 import { computed, highest } from "./moments.mjs";
 import { nearest, runOf } from "./runs.mjs";
 import { AT, NOWHERE, ONLY, sentence, sized, unitOf } from "./says.mjs";

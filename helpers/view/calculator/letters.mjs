@@ -1,5 +1,5 @@
 // What every letter of a formula stands for, with its value here.
-import { row, table } from "../player/twin.mjs";
+import { row, table } from "../shared/page/tables.mjs";
 import { count } from "./states.mjs";
 
 const SIZES = [["h", "width of the residual stream"], ["a", "heads"], ["k", "heads with keys and values of their own"], ["d", "numbers of a head"],

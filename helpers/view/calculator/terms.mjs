@@ -1,7 +1,7 @@
 // The terms of one moment, class by class, each a list that opens; beside a class, the predicted run's figure.
-import { h } from "../player/dom.mjs";
-import { folded, row, table } from "../player/twin.mjs";
-import { byClass } from "./bars-calculator.mjs";
+import { h } from "../shared/page/dom.mjs";
+import { folded, row, table } from "../shared/page/tables.mjs";
+import { byClass } from "./bars.mjs";
 import { CLASSES, colour, sized } from "./says.mjs";
 
 const swatch = (cls) => h("i", { class: "bim-swatch", style: `background:${colour(cls)}`, "aria-hidden": "true" });

@@ -1,23 +1,23 @@
 // The widget `memory`: what is alive while a step runs, by class, by layer, block by block; recorded, predicted or live.
-import { copy } from "../player/copying.mjs";
-import { listen } from "../player/keys.mjs";
-import { row, table, twin } from "../player/twin.mjs";
-import { decodeMemory, encodeMemory, pythonOf } from "./address.mjs";
-import { transportBar } from "./bar.mjs";
-import { layerText } from "./bars.mjs";
-import { byLayer } from "./parts.mjs";
-import { onTheme } from "./colours.mjs";
-import { draw } from "./easel-memory.mjs";
-import { listing } from "./list.mjs";
+import { listen } from "../shared/page/controls.mjs";
+import { copy } from "../shared/page/link.mjs";
+import { row, table, twin } from "../shared/page/tables.mjs";
+import { layerText } from "./draw/bars.mjs";
+import { onTheme } from "./draw/colours.mjs";
+import { draw } from "./draw/easel.mjs";
+import { pointers } from "./draw/pointers.mjs";
+import { decodeMemory, encodeMemory, pythonOf } from "./link.mjs";
 import { mover } from "./moment.mjs";
-import { rankTable } from "./others.mjs";
-import { pointers } from "./pointers.mjs";
-import { receiver } from "./receive.mjs";
+import { transportBar } from "./panel/bar.mjs";
+import { listing } from "./panel/list.mjs";
+import { rankTable } from "./panel/others.mjs";
+import { controlsOf, fill, furniture, keysOf } from "./panel/stage.mjs";
+import { dress, momentRows, NOUNS, sentence } from "./panel/telling.mjs";
 import { prepared, shape } from "./scope.mjs";
-import { openSnapshot } from "./snapshot.mjs";
-import { controlsOf, fill, furniture, keysOf } from "./stage.mjs";
-import { CLASSES, composition } from "./store.mjs";
-import { dress, momentRows, NOUNS, sentence } from "./telling-memory.mjs";
+import { byLayer } from "./trace/parts.mjs";
+import { receiver } from "./trace/receive.mjs";
+import { openSnapshot } from "./trace/snapshot.mjs";
+import { CLASSES, composition } from "./trace/store.mjs";
 
 const LISTED_EVERY = 250; // milliseconds between two lists while events arrive
 

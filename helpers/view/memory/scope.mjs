@@ -1,10 +1,10 @@
 // What is on show and everything that follows from it: the trace, its parts, the axis, the unit, the top of the picture.
-import { unitFor } from "./amounts.mjs";
-import { axisOf } from "./axis.mjs";
-import { ceiling } from "./chart.mjs";
-import { layerNames, layersOf, phasesOf, tallest } from "./parts.mjs";
-import { emptyTrace, marksOf, unpack } from "./store.mjs";
-import { usedClasses } from "./telling-memory.mjs";
+import { axisOf } from "./draw/axis.mjs";
+import { ceiling } from "./draw/chart.mjs";
+import { usedClasses } from "./panel/telling.mjs";
+import { unitFor } from "./trace/amounts.mjs";
+import { layerNames, layersOf, phasesOf, tallest } from "./trace/parts.mjs";
+import { emptyTrace, marksOf, unpack } from "./trace/store.mjs";
 
 // The state of a widget before it has a trace. asked: what a link, or the author, wants to see first.
 export function shape(spec) {

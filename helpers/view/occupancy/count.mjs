@@ -1,5 +1,5 @@
 // How many blocks fit on one SM: the same rules as helpers/memory/occupancy.py, tested equal.
-import { nbytesText } from "../player/units.mjs";
+import { nbytesText, percentOf } from "../shared/page/numbers.mjs";
 
 export const THREADS = 1024;
 export const REGISTERS = 255;
@@ -36,12 +36,10 @@ export function occupied(gpu, { threads, registers, shared }) {
 // Resident warps for every whole number of warps in a block.
 export const occupancyCurve = (gpu, s) => Array.from({ length: THREADS / WARP }, (_, i) => occupied(gpu, { ...s, threads: (i + 1) * WARP }).warps);
 
-export const percent = (warps, most) => `${Math.floor((1000 * warps) / most + 0.5) / 10} %`;
-
 export function occupancySentence(gpu, s) {
   const got = occupied(gpu, s);
   const asked = `On ${gpu.name}, ${s.threads} threads a block, ${s.registers} registers each, ${nbytesText(s.shared)} of shared memory`;
   if (!got.blocks) return `${asked}: no block launches, one needs more registers than the SM has`;
   const fits = got.blocks === 1 ? "1 block fits" : `${got.blocks} blocks fit`;
-  return `${asked}: ${fits}, ${got.warps} of ${gpu.warps} warps, ${percent(got.warps, gpu.warps)}. First to run out: ${got.limiters.join(" and ")}`;
+  return `${asked}: ${fits}, ${got.warps} of ${gpu.warps} warps, ${percentOf(got.warps, gpu.warps)}. First to run out: ${got.limiters.join(" and ")}`;
 }

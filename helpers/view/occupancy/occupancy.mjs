@@ -1,10 +1,10 @@
 // The widget `occupancy`: sliders for what a block takes, the SM that it fills, and what runs out first. Ties state and drawing together.
-import { copy } from "../player/copying.mjs";
-import { h } from "../player/dom.mjs";
-import { row, table, twin } from "../player/twin.mjs";
-import { nbytesText } from "../player/units.mjs";
+import { h } from "../shared/page/dom.mjs";
+import { copy } from "../shared/page/link.mjs";
+import { nbytesText } from "../shared/page/numbers.mjs";
+import { row, table, twin } from "../shared/page/tables.mjs";
 import { occupancySentence, occupied, REGISTERS, THREADS } from "./count.mjs";
-import { decode, encode, fits, python } from "./share.mjs";
+import { decode, encode, fits, python } from "./link.mjs";
 import { curvePicture, curveRows, limitsTable, smPicture } from "./sm.mjs";
 
 const KIB = 1024;

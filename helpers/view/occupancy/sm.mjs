@@ -1,7 +1,7 @@
 // The drawing of one SM: four partitions with their warp slots, filled block by block; and occupancy over the size of a block.
-import { h, svg } from "../player/dom.mjs";
-import { times } from "../player/text.mjs";
-import { occupancyCurve, percent } from "./count.mjs";
+import { h, svg } from "../shared/page/dom.mjs";
+import { times, percentOf } from "../shared/page/numbers.mjs";
+import { occupancyCurve } from "./count.mjs";
 
 const SLOT = 34;
 const GAP = 4;
@@ -58,4 +58,4 @@ export function limitsTable(got) {
 }
 
 // Every bar of the curve in figures.
-export const curveRows = (gpu, s) => occupancyCurve(gpu, s).map((warps, i) => [`${(i + 1) * 32} threads`, `${warps} of ${gpu.warps} warps`, percent(warps, gpu.warps)]);
+export const curveRows = (gpu, s) => occupancyCurve(gpu, s).map((warps, i) => [`${(i + 1) * 32} threads`, `${warps} of ${gpu.warps} warps`, percentOf(warps, gpu.warps)]);

@@ -1,8 +1,7 @@
 // The controls as one sentence of native selects: "all_reduce by ring on 4 ranks, 64 MiB, over NVLink 4, compared with nothing".
-import { choose, find, nodeSizes, offered } from "./choices.mjs";
-import { h } from "./dom.mjs";
-import { times } from "./text.mjs";
-import { nbytesText } from "./units.mjs";
+import { h } from "../shared/page/dom.mjs";
+import { times, nbytesText } from "../shared/page/numbers.mjs";
+import { choose, find, nodeSizes, offered } from "../shared/schedules/choices.mjs";
 
 const OFFERED = [1, ...times(13, (i) => 1024 * 4 ** i)];
 

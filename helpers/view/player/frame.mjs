@@ -1,5 +1,5 @@
 // The player's fixed furniture: stage, sentence, buttons. Built once; the player fills it.
-import { h } from "./dom.mjs";
+import { h } from "../shared/page/dom.mjs";
 
 function tool(label, onClick) {
   return h("button", { type: "button", class: "bim-tool", click: onClick }, label);

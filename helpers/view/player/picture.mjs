@@ -21,12 +21,12 @@ class Remembered {
 }
 globalThis.document = { createElementNS: (_, tag) => new Remembered(tag) };
 
-const { compute } = await import("./model.mjs");
-const { drawMemory } = await import("./draw-memory.mjs");
-const { timeView } = await import("./draw-time.mjs");
-const { topologyView } = await import("./draw-topology.mjs");
-const { sentence } = await import("./sentence.mjs");
-const { set, svg } = await import("./dom.mjs");
+const { compute } = await import("../shared/schedules/model.mjs");
+const { drawMemory } = await import("../shared/drawing/memory.mjs");
+const { timeView } = await import("../shared/drawing/time.mjs");
+const { topologyView } = await import("../shared/drawing/topology.mjs");
+const { sentence } = await import("../shared/schedules/sentence.mjs");
+const { set, svg } = await import("../shared/page/dom.mjs");
 
 const WIDTH = 880;
 const { trace, nbytes, link, position, theme, style, title } = JSON.parse(readFileSync(0, "utf8"));

@@ -1,16 +1,15 @@
 // The step player: one schedule in three linked views, or two on one clock. This module ties state, clock and drawing together.
-import { go, moving, seek, shown, start, tick, toggle } from "./clock.mjs";
+import { listen, transport } from "../shared/page/controls.mjs";
+import { copy } from "../shared/page/link.mjs";
+import { go, moving, seek, shown, start, tick, toggle } from "../shared/page/motion.mjs";
+import { twin } from "../shared/page/tables.mjs";
 import { controls } from "./controls.mjs";
-import { copy } from "./copying.mjs";
 import { frame } from "./frame.mjs";
-import { listen } from "./keys.mjs";
-import { encode, python } from "./permalink.mjs";
 import { readout } from "./readout.mjs";
-import { session } from "./session.mjs";
-import { loadTables, logTable, memoryTable } from "./tables.mjs";
+import { encode, python } from "./state/link.mjs";
+import { session } from "./state/session.mjs";
+import { loadTables, logTable, memoryTable } from "../shared/drawing/tables.mjs";
 import { track } from "./track.mjs";
-import { transport } from "./transport.mjs";
-import { twin } from "./twin.mjs";
 import { words } from "./words.mjs";
 
 const SPEAK_MS = 2000; // while playing, screen readers hear a sentence at most this often

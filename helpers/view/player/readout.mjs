@@ -1,8 +1,8 @@
 // The four figures under the picture: steps, time, bytes of the busiest rank, bus bandwidth; of two algorithms, those of both.
-import { eased, shown } from "./clock.mjs";
-import { h } from "./dom.mjs";
-import { timeAt } from "./model.mjs";
-import { bandwidthText, nbytesText, secondsText } from "./units.mjs";
+import { h } from "../shared/page/dom.mjs";
+import { eased, shown } from "../shared/page/motion.mjs";
+import { bandwidthText, nbytesText, secondsText } from "../shared/page/numbers.mjs";
+import { timeAt } from "../shared/schedules/model.mjs";
 
 const busiest = ({ cost, schedule }, at) => nbytesText(Math.max(...cost.sent[at].slice(0, schedule.nranks))); // a switch is no rank
 

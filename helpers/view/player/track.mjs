@@ -1,10 +1,10 @@
 // One schedule's views: who holds what, who sends to whom, when; and when a recorded run of it did.
-import { shown } from "./clock.mjs";
-import { h } from "./dom.mjs";
-import { drawMemory, memorySizes } from "./draw-memory.mjs";
-import { timeView } from "./draw-time.mjs";
-import { topologyView } from "./draw-topology.mjs";
-import { loadText } from "./load.mjs";
+import { drawMemory, memorySizes } from "../shared/drawing/memory.mjs";
+import { timeView } from "../shared/drawing/time.mjs";
+import { topologyView } from "../shared/drawing/topology.mjs";
+import { h } from "../shared/page/dom.mjs";
+import { shown } from "../shared/page/motion.mjs";
+import { loadText } from "../shared/schedules/load.mjs";
 
 const MODEL = "hollow: alpha, once per message · tinted: its bytes · thin: receiving · blank: waiting";
 const REAL = "solid: sending · thin: receiving · blank: waiting · ▾: late, a step that took over a quarter longer than the model's";

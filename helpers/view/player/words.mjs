@@ -1,8 +1,8 @@
 // What the player says of the moment: one schedule's step, beside a recorded run's, or how far two algorithms have come.
-import { shown } from "./clock.mjs";
-import { sentence } from "./sentence.mjs";
-import { place } from "./text.mjs";
-import { secondsText } from "./units.mjs";
+import { shown } from "../shared/page/motion.mjs";
+import { secondsText } from "../shared/page/numbers.mjs";
+import { sentence } from "../shared/schedules/sentence.mjs";
+import { place } from "../shared/schedules/text.mjs";
 
 const steps = (n) => (n === 1 ? "1 step" : `${n} steps`);
 

@@ -1,11 +1,10 @@
 // The memory view as a board: a cell per rank and chunk that can be pressed or dragged from, and the step's transfers as arrows between them.
-import { badge, rankClass } from "../player/badge.mjs";
-import { inside } from "../player/cells.mjs";
-import { GUTTER, cell } from "../player/draw-cell.mjs";
-import { cellLook } from "../player/draw-memory.mjs";
-import { h, svg } from "../player/dom.mjs";
-import { canvas } from "../player/shapes.mjs";
-import { times } from "../player/text.mjs";
+import { GUTTER, cell } from "../shared/drawing/cell.mjs";
+import { cellLook } from "../shared/drawing/memory.mjs";
+import { h, svg } from "../shared/page/dom.mjs";
+import { times } from "../shared/page/numbers.mjs";
+import { badge, rankClass, canvas } from "../shared/page/shapes.mjs";
+import { inside } from "../shared/schedules/cells.mjs";
 
 // A column per chunk; in all_to_all too, where the player's columns are senders.
 export function boardColumns({ schedule: s, columns }) {

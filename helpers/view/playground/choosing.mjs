@@ -1,9 +1,8 @@
 // The sentences that choose: what is to be done, on how many ranks, from which start, for which target.
-import { h } from "../player/dom.mjs";
-import { times } from "../player/text.mjs";
-import { nbytesText } from "../player/units.mjs";
+import { h } from "../shared/page/dom.mjs";
+import { times, nbytesText } from "../shared/page/numbers.mjs";
 import { MINE } from "./editing.mjs";
-import { chunkCounts, COLLECTIVES } from "./pledge.mjs";
+import { chunkCounts, COLLECTIVES } from "./proof/pledge.mjs";
 
 const SIZED = [1, ...times(13, (i) => 1024 * 4 ** i)];
 

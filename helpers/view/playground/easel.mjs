@@ -1,10 +1,10 @@
 // Draws what stands on the desk: board, topology, time, sentence, the step's transfers. Drawn anew only where something changed.
-import { shown } from "../player/clock.mjs";
-import { h } from "../player/dom.mjs";
-import { timeView } from "../player/draw-time.mjs";
-import { topologyView } from "../player/draw-topology.mjs";
+import { timeView } from "../shared/drawing/time.mjs";
+import { topologyView } from "../shared/drawing/topology.mjs";
+import { h } from "../shared/page/dom.mjs";
+import { shown } from "../shared/page/motion.mjs";
 import { boardSizes } from "./board.mjs";
-import { moveText } from "./proof.mjs";
+import { moveText } from "./proof/proof.mjs";
 import { moveList, stepWords } from "./saying.mjs";
 
 const ROOMY = 620;

@@ -1,5 +1,5 @@
 // Edits of a schedule, each giving a new one; and a history of them. Steps are counted from 0 here.
-import { chunkCounts, isRooted } from "./pledge.mjs";
+import { chunkCounts, isRooted } from "./proof/pledge.mjs";
 
 export const MINE = "mine";
 const changed = (s, steps) => ({ ...s, algorithm: MINE, steps: steps.filter((step) => step.length) });

@@ -1,7 +1,7 @@
 // What the playground and the world outside tell each other: a kernel or the page by the model, and a reader's links.
-import { find, identity } from "../player/choices.mjs";
-import { parse } from "../player/text.mjs";
-import { decodeState, encodeState } from "./anchor.mjs";
+import { find, identity } from "../shared/schedules/choices.mjs";
+import { parse } from "../shared/schedules/text.mjs";
+import { decodeState, encodeState } from "./link.mjs";
 import { scheduleText } from "./writing.mjs";
 
 // state(): what is on show; does: { open(state), begin(schedule), tell(text) }

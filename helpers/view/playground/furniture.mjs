@@ -1,5 +1,5 @@
 // The playground's fixed furniture. Built once; the playground fills it.
-import { h } from "../player/dom.mjs";
+import { h } from "../shared/page/dom.mjs";
 
 function part(name, title, ...more) {
   const [heading, body] = [h("p", { class: "bim-title" }, title), h("div", { class: "bim-view" })];

@@ -1,22 +1,20 @@
 // The playground: draw or type a schedule, check it, and see the counterexample move. Ties schedule, board, text and clock together.
-import { shown } from "../player/clock.mjs";
-import { copy } from "../player/copying.mjs";
-import { listen } from "../player/keys.mjs";
-import { compute } from "../player/model.mjs";
-import { memoryTable } from "../player/tables.mjs";
-import { transport } from "../player/transport.mjs";
-import { twin } from "../player/twin.mjs";
-import { cellText, fits } from "./anchor.mjs";
+import { memoryTable } from "../shared/drawing/tables.mjs";
+import { listen, transport } from "../shared/page/controls.mjs";
+import { copy } from "../shared/page/link.mjs";
+import { shown, motion } from "../shared/page/motion.mjs";
+import { twin } from "../shared/page/tables.mjs";
+import { compute } from "../shared/schedules/model.mjs";
 import { board } from "./board.mjs";
 import { choosing } from "./choosing.mjs";
 import { easel, whereabouts } from "./easel.mjs";
 import { added, doubled, dropped, emptied, keeper, removed, reshaped } from "./editing.mjs";
 import { exchange } from "./exchange.mjs";
 import { furnish } from "./furniture.mjs";
-import { motion } from "./motion.mjs";
-import { byAdding, least, pledge } from "./pledge.mjs";
-import { moveText, prove, unsound } from "./proof.mjs";
-import { forbidden } from "./rules.mjs";
+import { cellText, fits } from "./link.mjs";
+import { byAdding, least, pledge } from "./proof/pledge.mjs";
+import { moveText, prove, unsound } from "./proof/proof.mjs";
+import { forbidden } from "./proof/rules.mjs";
 import { drawnFigures, verdictWords } from "./saying.mjs";
 import { errorText, lineAt, read, scheduleText, stepsText } from "./writing.mjs";
 

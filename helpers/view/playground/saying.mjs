@@ -1,10 +1,10 @@
 // What the playground says: the step, the verdict, the figures.
-import { h } from "../player/dom.mjs";
-import { deeds } from "../player/sentence.mjs";
-import { nbytesText, secondsText } from "../player/units.mjs";
+import { h } from "../shared/page/dom.mjs";
+import { nbytesText, secondsText } from "../shared/page/numbers.mjs";
+import { deeds } from "../shared/schedules/sentence.mjs";
 import { chunkName } from "./board.mjs";
-import { least } from "./pledge.mjs";
-import { moves, shareText, standing, takes } from "./score.mjs";
+import { least } from "./proof/pledge.mjs";
+import { moves, shareText, standing, takes } from "./proof/score.mjs";
 
 const capital = (text) => `${text[0].toUpperCase()}${text.slice(1)}`;
 

@@ -1,6 +1,6 @@
 // The schedule's own notation, typed: a line a step, "0:0⇒1" adds, "0:0→1" overwrites; "=>" and "->" are taken for the arrows.
 import { MINE } from "./editing.mjs";
-import { moveText, unsound } from "./proof.mjs";
+import { moveText, unsound } from "./proof/proof.mjs";
 
 const WORD = /^(\d+):(\d+)(⇒|=>|→|->)(\d+)$/;
 const TITLE = /^(\S+) (\S+) nranks=(\d+) nchunks=(\d+) root=(\d+|-)(?: nswitches=(\d+))?$/;

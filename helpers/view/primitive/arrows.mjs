@@ -1,6 +1,6 @@
 // What is drawn over both tables: curves from the cells that a chosen cell is made of, and the cells on their way while it plays.
-import { rankClass } from "../player/badge.mjs";
-import { h, set, svg } from "../player/dom.mjs";
+import { h, set, svg } from "../shared/page/dom.mjs";
+import { rankClass } from "../shared/page/shapes.mjs";
 
 const MANY = 240; // more cells than this travel as rows
 

@@ -1,7 +1,6 @@
 // The controls as a sentence: "all_reduce by sum on 4 ranks, 4 numbers each"; and the least that must move, in figures.
-import { h } from "../player/dom.mjs";
-import { times } from "../player/text.mjs";
-import { nbytesText } from "../player/units.mjs";
+import { h } from "../shared/page/dom.mjs";
+import { times, nbytesText } from "../shared/page/numbers.mjs";
 import { lengths, numberText } from "./numbers.mjs";
 import { OPS, peer, share } from "./promise.mjs";
 

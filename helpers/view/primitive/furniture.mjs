@@ -1,6 +1,6 @@
 // The widget's fixed furniture: two panels, the sentence, the code, the buttons. Built once; the widget fills it.
-import { h } from "../player/dom.mjs";
-import { icon } from "../player/transport.mjs";
+import { icon } from "../shared/page/controls.mjs";
+import { h } from "../shared/page/dom.mjs";
 
 function panel(name) {
   const title = h("p", { class: "bim-title" });

@@ -1,8 +1,7 @@
 // Two tables, ranks by slots: before, where every number can be written over, and after, where every cell tells where it comes from.
-import { badge } from "../player/badge.mjs";
-import { h, set } from "../player/dom.mjs";
-import { canvas } from "../player/shapes.mjs";
-import { times } from "../player/text.mjs";
+import { h, set } from "../shared/page/dom.mjs";
+import { times } from "../shared/page/numbers.mjs";
+import { badge, canvas } from "../shared/page/shapes.mjs";
 import { numberText } from "./numbers.mjs";
 import { gives } from "./promise.mjs";
 

@@ -1,5 +1,5 @@
 // Numbers as they are read and written, the same as helpers.view.rows; and the sheet that keeps what the reader wrote.
-import { times } from "../player/text.mjs";
+import { times } from "../shared/page/numbers.mjs";
 
 const LARGEST = 1e6;
 const NUMBER = /^[-−+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i;

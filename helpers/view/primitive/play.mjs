@@ -1,5 +1,5 @@
 // The one move of the widget: every cell from before to after. Time comes in through tick, or from the browser's frames.
-import { eased, moving, start, tick, toggle } from "../player/clock.mjs";
+import { eased, moving, start, tick, toggle } from "../shared/page/motion.mjs";
 
 const SPEED = 0.5; // it takes as long as two of the player's steps
 

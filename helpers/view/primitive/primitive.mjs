@@ -1,6 +1,6 @@
 // The widget `primitive`: ranks by slots before and after one call, with the reader's own numbers. Ties state and drawing together.
-import { copy } from "../player/copying.mjs";
-import { row, table, twin } from "../player/twin.mjs";
+import { copy } from "../shared/page/link.mjs";
+import { row, table, twin } from "../shared/page/tables.mjs";
 import { overlay } from "./arrows.mjs";
 import { choices, volumes } from "./choice.mjs";
 import { frame } from "./furniture.mjs";

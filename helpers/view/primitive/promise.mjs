@@ -1,5 +1,5 @@
 // What a primitive does to numbers, and the least that must move: the same as helpers.collectives, tested equal.
-import { times } from "../player/text.mjs";
+import { times } from "../shared/page/numbers.mjs";
 
 export const OPS = ["sum", "avg", "max", "min", "product"];
 const fold = (f) => (numbers) => numbers.reduce(f);

@@ -1,5 +1,5 @@
 // What a cell is made of in words, and the call as code.
-import { times } from "../player/text.mjs";
+import { times } from "../shared/page/numbers.mjs";
 import { numberText } from "./numbers.mjs";
 import { folding, gets, origins, peer } from "./promise.mjs";
 

@@ -1,6 +1,6 @@
 // The widget's fixed furniture: the sentence of controls, one column per way, words, transport, tools, the table twin.
-import { h } from "../player/dom.mjs";
-import { nbytesText } from "../player/units.mjs";
+import { h } from "../shared/page/dom.mjs";
+import { nbytesText } from "../shared/page/numbers.mjs";
 
 const MODES = [["fixed", "segments of fixed size"], ["expandable", "expandable segments"], ["both", "both kinds of segments"]];
 

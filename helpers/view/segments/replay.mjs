@@ -1,5 +1,4 @@
 // The actions of one replay applied one after the other: which pages are there, which blocks, and both curves. Nothing is decided here.
-
 const UNIT = 512; // offsets and sizes travel in these
 
 // An event with all its fields: [kind, block, bytes, class, text]; a free and a change of class take theirs from the alloc.

@@ -1,15 +1,14 @@
 // The widget `segments`: one allocator's model, fixed and expandable, stepped through event by event. Ties state and drawing together.
-import { copy } from "../player/copying.mjs";
-import { h } from "../player/dom.mjs";
-import { listen } from "../player/keys.mjs";
-import { transport } from "../player/transport.mjs";
-import { row, table, twin } from "../player/twin.mjs";
-import { nbytesText } from "../player/units.mjs";
-import { motion } from "../playground/motion.mjs";
+import { listen, transport } from "../shared/page/controls.mjs";
+import { h } from "../shared/page/dom.mjs";
+import { copy } from "../shared/page/link.mjs";
+import { motion } from "../shared/page/motion.mjs";
+import { nbytesText } from "../shared/page/numbers.mjs";
+import { row, table, twin } from "../shared/page/tables.mjs";
 import { curves } from "./curves.mjs";
+import { decode, encode, python } from "./link.mjs";
 import { column, controls, figures, legend } from "./parts.mjs";
 import { cells, classesAt, opened, stateAt } from "./replay.mjs";
-import { decode, encode, python } from "./state-link.mjs";
 import { scales, strips } from "./strips.mjs";
 import { telling } from "./telling.mjs";
 

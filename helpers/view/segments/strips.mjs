@@ -1,9 +1,9 @@
 // The picture: every segment a strip, every block a cell; free cells are hollow, what is not there (any more) is a dotted frame.
-import { h } from "../player/dom.mjs";
-import { canvas, label, rect } from "../player/shapes.mjs";
-import { nbytesText } from "../player/units.mjs";
-import { cells, stateAt } from "./replay.mjs";
+import { h } from "../shared/page/dom.mjs";
+import { nbytesText } from "../shared/page/numbers.mjs";
+import { canvas, label, rect } from "../shared/page/shapes.mjs";
 import { place } from "./place.mjs";
+import { cells, stateAt } from "./replay.mjs";
 
 const HEIGHT = 26;
 const PITCH = 32;

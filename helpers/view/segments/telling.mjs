@@ -1,5 +1,5 @@
 // What an event did, in words, from the actions and the state before them.
-import { nbytesText } from "../player/units.mjs";
+import { nbytesText } from "../shared/page/numbers.mjs";
 import { cells, freeAt, stateAt } from "./replay.mjs";
 
 const total = (actions) => actions.reduce((sum, { size }) => sum + size, 0);

@@ -1,6 +1,6 @@
 // Three drawings on one grid of 32 columns: lanes by steps, memory by sectors, banks by passes.
-import { svg } from "../player/dom.mjs";
-import { times } from "../player/text.mjs";
+import { svg } from "../shared/page/dom.mjs";
+import { times } from "../shared/page/numbers.mjs";
 import { banked, issued, LANES, LINE, SECTOR, touched } from "./lanes.mjs";
 
 const [LEFT, WIDE, TOP] = [64, 656, 26];

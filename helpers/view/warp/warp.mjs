@@ -1,10 +1,10 @@
 // The widget `warp`: one warp at a branch, at a load, at the banks; sliders change it, the counts follow. Ties state and drawing together.
-import { copy } from "../player/copying.mjs";
-import { h } from "../player/dom.mjs";
-import { row, table, twin } from "../player/twin.mjs";
+import { h } from "../shared/page/dom.mjs";
+import { copy } from "../shared/page/link.mjs";
+import { row, table, twin } from "../shared/page/tables.mjs";
 import { BRANCHES, counts, issued, touched, banked, warpSentence } from "./lanes.mjs";
+import { asPython, drawable, fromLink, MOST, ELEMENTS, VIEWS, warpLink } from "./link.mjs";
 import { warpPicture } from "./picture.mjs";
-import { asPython, drawable, fromLink, MOST, ELEMENTS, VIEWS, warpLink } from "./share.mjs";
 
 const NAMES = { branch: "at a branch", memory: "loading from memory", banks: "loading from shared memory" };
 const LABELS = { steps: "Steps issued", useful: "Useful lane-steps", passed: "Lane-steps passed", sectors: "Sectors of 32 B", lines: "Lines of 128 B",

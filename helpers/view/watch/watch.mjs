@@ -1,7 +1,6 @@
 // The widget `watch`: a call on ranks while it runs. It lives in a kernel only; what it shows is the trait `call`.
-import { badge } from "../player/badge.mjs";
-import { h, set } from "../player/dom.mjs";
-import { canvas } from "../player/shapes.mjs";
+import { h, set } from "../shared/page/dom.mjs";
+import { badge, canvas } from "../shared/page/shapes.mjs";
 import { heading, steps } from "./telling.mjs";
 
 const OVER = ["done", "failed", "stopped"];

@@ -1,0 +1,150 @@
+"""The widget `calculator`: what a training step, or a server, needs of a device's memory, term by term, each list open to the reader.
+
+Beside the formulas stands the peak of a predicted run where one is recorded. The page adds up the same lists in JavaScript, tested equal.
+Chapters: training-memory, too-big.
+"""
+
+from __future__ import annotations
+
+import traitlets
+
+from helpers.memory.closed_form import FormError, Step, Terms, inference, step
+from helpers.units import nbytes_text
+from helpers.view.calculator.forms import DEVICES, TENSORS, forms
+from helpers.view.shared.mount import fallback, mount
+from helpers.view.shared.widget import CourseWidget
+
+MODES = ("train", "serve")
+TRAINING = {
+    "precision": "bf16",
+    "optimizer": "adamw",
+    "attention": "flash",
+    "checkpoint": "none",
+    "zero": 0,
+    "data": 8,
+    "tensor": 1,
+    "sequence": False,
+}
+SERVING = {"width": 2, "cache": 2}
+OFFERED = {"width": (1, 2, 4), "cache": (1, 2), "data": (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)}
+
+
+def calculator_spec(
+    model: str = "Llama-2-7B",
+    mode: str = "train",
+    batch: int = 1,
+    seq: int | None = None,
+    device: str = "H100",
+    **how: object,
+) -> dict:
+    """The whole state of the widget as JSON. how: TRAINING's or SERVING's keys, each with the value shown there unless told.
+
+    ValueError naming what was given and what was expected: an unknown device or key, or a choice that the formulas refuse.
+    """
+    if mode not in MODES:
+        raise ValueError(f"mode must be one of {', '.join(MODES)}, got {mode!r}")
+    if device not in DEVICES:
+        raise ValueError(f"device must be one of {', '.join(DEVICES)}, got {device!r}")
+    usual = TRAINING if mode == "train" else SERVING
+    if unknown := sorted(set(how) - set(usual)):
+        raise ValueError(f"to {mode} takes {', '.join(usual)}, got {unknown[0]}={how[unknown[0]]!r}")
+    named = {one["name"]: one for one in forms()["models"]}
+    if model not in named:
+        raise ValueError(f"model must be one of {', '.join(named)}, got {model!r}")
+    seq = named[model]["context"] if seq is None else seq
+    spec = {"model": model, "mode": mode, "batch": batch, "seq": seq, "device": device, **usual, **how}
+    _refuse(spec)
+    return spec
+
+
+def _refuse(spec: dict) -> None:
+    """ValueError for what the page does not offer, or what the formulas refuse."""
+    for name in ("batch", "seq"):
+        value = spec[name]
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 2**20:
+            raise ValueError(f"{name} must be a whole number from 1 to 1,048,576, got {value!r}")
+    for name, offered in {**OFFERED, "tensor": TENSORS}.items():
+        if name in spec and (isinstance(spec[name], bool) or spec[name] not in offered):
+            raise ValueError(f"{name} must be one of {', '.join(map(str, offered))}, got {spec[name]!r}")
+    try:
+        computed(spec)
+    except FormError as error:
+        raise ValueError(str(error)) from None
+
+
+def computed(spec: dict) -> Step | Terms:
+    """What the formulas say of it: a Step to train, Terms to serve."""
+    if spec["mode"] == "serve":
+        return inference(spec["model"], spec["batch"], spec["seq"], spec["width"], spec["cache"])
+    how = {key: spec[key] for key in TRAINING}
+    if not how["zero"]:
+        how["data"] = 1  # replicas that share nothing do not matter to one rank
+    return step(spec["model"], spec["batch"], spec["seq"], **how)
+
+
+def terms(spec: dict) -> Terms:
+    """What stands in memory at the highest moment."""
+    made = computed(spec)
+    return made.terms if isinstance(made, Step) else made
+
+
+def capacity(spec: dict) -> int:
+    """Bytes of the device."""
+    return DEVICES[spec["device"]]
+
+
+def calculator_sentence(spec: dict) -> str:
+    """Llama-2-7B trains on 1 sequence of 4,096 tokens: 108 GiB, at the loss; an H100 has 80 GiB."""
+    made, many = computed(spec), "s" * (spec["batch"] > 1)
+    if spec["mode"] == "serve":
+        what = f"serves {spec['batch']} request{many} of {spec['seq']:,} tokens: {nbytes_text(made.total)}"
+    else:
+        place = made.moments and made.where
+        what = (
+            f"trains on {spec['batch']} sequence{many} of {spec['seq']:,} tokens: {nbytes_text(made.peak)}, at: {place}"
+        )
+    return f"{spec['model']} {what}; device {spec['device']}: {nbytes_text(capacity(spec))}"
+
+
+def calculator_html(spec: dict) -> str:
+    """The mount element: the spec, and for readers without JavaScript one sentence and the terms as a table."""
+    rows = [(term.name, term.formula, nbytes_text(term.nbytes)) for term in terms(spec)]
+    text = fallback(f"{calculator_sentence(spec)}.", ("Term", "Formula", "Bytes"), rows, "At the highest moment")
+    return mount("calculator", spec, text)
+
+
+class Calculator(CourseWidget):
+    """The calculator. `spec` is what stands there now; `terms` what it adds up to."""
+
+    name = "calculator"
+    spec = traitlets.Dict().tag(sync=True)
+    forms = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, model: str = "Llama-2-7B", **how: object):
+        spec = calculator_spec(model, **how)
+        super().__init__(spec=spec, forms=forms())
+        self._saved = spec  # what a saved notebook shows is what the cell asked for
+
+    @traitlets.validate("spec")
+    def _valid(self, proposal: dict) -> dict:
+        """Only what can be computed; else TraitError with the reason."""
+        try:
+            return calculator_spec(**proposal["value"])
+        except (ValueError, TypeError) as error:
+            raise traitlets.TraitError(f"no spec of a calculator: {error}") from error
+
+    @property
+    def terms(self) -> Terms:
+        """What stands in memory at the highest moment, as closed_form has it."""
+        return terms(self.spec)
+
+    def sentence(self) -> str:
+        return calculator_sentence(self._saved)
+
+    def html(self) -> str:
+        return calculator_html(self._saved)
+
+
+def calculator(model: str = "Llama-2-7B", **how: object) -> Calculator:
+    """calculator("Llama-3-8B", batch=2, checkpoint="full", zero=3, data=8, device="A100"); arguments as calculator_spec."""
+    return Calculator(model, **how)

@@ -1,0 +1,38 @@
+"""Charts: plain data in, a plotly figure out."""
+
+from helpers.view.figures.against_size import Curve, time_against_size
+from helpers.view.figures.choices import Cost, Growth, Win, over_ranks, plane, winners
+from helpers.view.figures.ladder import Climb, RungMark, climbs, rungs
+from helpers.view.figures.lanes import Span, lanes
+from helpers.view.figures.nodes import two_nodes
+from helpers.view.figures.peaks import peaks
+from helpers.view.figures.roofline import Spot, roofline
+from helpers.view.figures.show import show
+from helpers.view.figures.stages import stages
+from helpers.view.figures.trees import two_trees
+from helpers.view.figures.waits import waits_for
+
+__all__ = [
+    "Climb",
+    "Cost",
+    "Curve",
+    "Growth",
+    "RungMark",
+    "Span",
+    "Spot",
+    "Win",
+    "climbs",
+    "lanes",
+    "over_ranks",
+    "peaks",
+    "plane",
+    "roofline",
+    "rungs",
+    "show",
+    "stages",
+    "time_against_size",
+    "two_nodes",
+    "two_trees",
+    "waits_for",
+    "winners",
+]

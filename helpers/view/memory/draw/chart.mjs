@@ -1,0 +1,150 @@
+// The picture: phase bands behind, areas by class from the bottom, lines for the limit, for what is reserved and for other ranks.
+import { ticks, withUnit } from "../trace/amounts.mjs";
+import { CLASSES } from "../trace/store.mjs";
+import { alike, columns } from "./axis.mjs";
+
+export const MARGIN = { left: 52, right: 10, top: 44, bottom: 40 };
+const FAR = 2.5; // a limit so many times above all else would press the picture flat: it is told, not drawn
+
+export const inner = (width, height) => ({ x: MARGIN.left, y: MARGIN.top, w: Math.max(10, width - MARGIN.left - MARGIN.right), h: height - MARGIN.top - MARGIN.bottom });
+
+// The bytes at the top of the picture, and whether the limit is in it.
+export function ceiling(most, limit) {
+  const drawn = limit > 0 && limit <= FAR * most;
+  return { top: 1.06 * Math.max(most, drawn ? limit : 0, 1), drawn };
+}
+
+// Tops of the areas, column by column: heights[cls][x] in bytes, stacked; -1 where nothing is drawn.
+export function stack(t, chosen) {
+  const heights = CLASSES.map(() => new Float64Array(chosen.length));
+  chosen.forEach((i, x) => {
+    let sum = 0;
+    CLASSES.forEach((_, cls) => {
+      sum += i < 0 ? 0 : t.bytes[i * CLASSES.length + cls];
+      heights[cls][x] = i < 0 ? -1 : sum;
+    });
+  });
+  return heights;
+}
+
+// One path over columns as steps: along the tops, and back along the bottoms (null: the ground).
+function outline(ctx, box, tops, bottoms, y) {
+  const at = (x) => box.x + (x * box.w) / tops.length;
+  let end = tops.length;
+  while (end && tops[end - 1] < 0) end -= 1;
+  ctx.beginPath();
+  for (let x = 0; x < end; x++) {
+    ctx.lineTo(at(x), y(tops[x]));
+    ctx.lineTo(at(x + 1), y(tops[x]));
+  }
+  for (let x = end - 1; x >= 0; x--) {
+    ctx.lineTo(at(x + 1), y(bottoms ? bottoms[x] : 0));
+    ctx.lineTo(at(x), y(bottoms ? bottoms[x] : 0));
+  }
+  ctx.closePath();
+}
+
+export function areas(ctx, box, view, colours, y) {
+  const chosen = columns(view.t, view.axis, Math.max(1, Math.round(box.w * view.ratio)));
+  const heights = stack(view.t, chosen);
+  heights.forEach((tops, cls) => {
+    const bottoms = cls ? heights[cls - 1] : null;
+    if (!tops.some((top, x) => top > (bottoms ? bottoms[x] : 0))) return;
+    outline(ctx, box, tops, bottoms, y);
+    ctx.fillStyle = view.unclassed ? colours.edge : colours.classes[cls];
+    ctx.fill();
+    ctx.strokeStyle = colours.panel;
+    ctx.lineWidth = 0.5;
+    ctx.stroke();
+  });
+  if (view.drawn && view.t.total[view.t.peak] > view.limit) beyond(ctx, box, heights.at(-1), view, colours, y);
+}
+
+// What does not fit under the limit: striped in the one red.
+function beyond(ctx, box, tops, { limit }, colours, y) {
+  ctx.save();
+  outline(ctx, box, tops, null, y);
+  ctx.clip();
+  ctx.beginPath();
+  ctx.rect(box.x, box.y, box.w, y(limit) - box.y);
+  ctx.clip();
+  ctx.strokeStyle = colours.wrong;
+  ctx.lineWidth = 1;
+  ctx.beginPath();
+  for (let x = box.x - box.h; x < box.x + box.w; x += 9) {
+    ctx.moveTo(x, box.y + box.h);
+    ctx.lineTo(x + box.h, box.y);
+  }
+  ctx.stroke();
+  ctx.lineWidth = 4;
+  outline(ctx, box, tops, null, y);
+  ctx.stroke();
+  ctx.restore();
+}
+
+// A line of steps through [event, bytes].
+export function line(ctx, box, axis, points, y, { colour, width = 1, dash = [] }) {
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(box.x, box.y - 2, box.w, box.h + 4);
+  ctx.clip();
+  ctx.beginPath();
+  points.forEach(([i, nbytes], p) => {
+    const x = box.x + axis.place(i) * box.w;
+    if (p) ctx.lineTo(x, y(points[p - 1][1]));
+    ctx.lineTo(x, y(nbytes));
+  });
+  if (points.length) ctx.lineTo(box.x + box.w, y(points.at(-1)[1]));
+  ctx.strokeStyle = colour;
+  ctx.lineWidth = width;
+  ctx.setLineDash(dash);
+  ctx.stroke();
+  ctx.restore();
+}
+
+// Another rank's bytes in all, on this picture's clock, with its number on the line; share: where along it.
+export function thin(ctx, box, t, axis, { colour, ground, rank, share }, y, ratio) {
+  const chosen = columns(t, alike(t, axis), Math.max(1, Math.round(box.w * ratio)));
+  ctx.beginPath();
+  chosen.forEach((i, x) => { if (i >= 0) ctx.lineTo(box.x + ((x + 0.5) * box.w) / chosen.length, y(t.total[i])); });
+  ctx.strokeStyle = colour;
+  ctx.lineWidth = 1;
+  ctx.stroke();
+  const i = chosen[Math.floor(share * chosen.length)];
+  if (!(i >= 0)) return;
+  ctx.lineWidth = 3;
+  ctx.strokeStyle = ground;
+  ctx.fillStyle = colour;
+  ctx.textAlign = "center";
+  ctx.textBaseline = "middle";
+  const at = [`${rank}`, box.x + share * box.w, y(t.total[i])];
+  ctx.strokeText(...at);
+  ctx.fillText(...at);
+}
+
+export function grid(ctx, box, view, colours, y) {
+  ctx.textAlign = "right";
+  ctx.textBaseline = "middle";
+  for (const { nbytes, text } of ticks(view.top, view.unit, Math.max(2, Math.round(box.h / 56)))) {
+    ctx.fillStyle = colours.line;
+    ctx.fillRect(box.x, Math.round(y(nbytes)), box.w, 1);
+    ctx.fillStyle = colours.muted;
+    ctx.fillText(text, box.x - 8, y(nbytes));
+  }
+  ctx.fillText(view.unit, box.x - 8, box.y - 10);
+}
+
+// The limit's dashed line with its words; too far above, only the words.
+export function limitLine(ctx, box, view, colours, y) {
+  if (!view.limit) return;
+  const text = `limit ${withUnit(view.limit, view.unit)}`;
+  ctx.textAlign = "right";
+  ctx.fillStyle = colours.ink;
+  const [words, at] = view.drawn ? [text, y(view.limit) - 8] : [`${text}, above this picture`, box.y + 8];
+  ctx.textBaseline = "middle";
+  ctx.lineWidth = 3;
+  ctx.strokeStyle = colours.panel;
+  ctx.strokeText(words, box.x + box.w - 4, at);
+  ctx.fillText(words, box.x + box.w - 4, at);
+  if (view.drawn) line(ctx, box, view.axis, [[view.axis.from, view.limit]], y, { colour: colours.ink, dash: [6, 4] });
+}

@@ -1,0 +1,105 @@
+"""The widget `occupancy`: one SM with its warp slots, and what a block's threads, registers and shared memory leave free.
+
+The rules stand in `helpers.memory.occupancy`; the page computes the same in JavaScript, tested equal. Chapter: execution-model.
+"""
+
+from __future__ import annotations
+
+import traitlets
+
+from helpers.facts import ACCELERATORS
+from helpers.memory.occupancy import RESERVED, SHARED_GRAIN, Occupancy, OccupancyError, occupancy
+from helpers.units import nbytes_text
+from helpers.view.shared.mount import fallback, mount
+from helpers.view.shared.percents import percent
+from helpers.view.shared.widget import CourseWidget
+
+NVIDIA = {name: gpu for name, gpu in ACCELERATORS.items() if gpu.blocks and gpu.capability[0].isdigit()}
+
+
+def gpus() -> list[dict]:
+    """What the widget must know of every accelerator, as plain data: counts and bytes of one SM."""
+    return [
+        {
+            "name": name,
+            "title": gpu.title,
+            "warps": int(gpu.warps.quantity),
+            "blocks": int(gpu.blocks.quantity),
+            "registers": int(gpu.registers.quantity) // 4,
+            "shared": int(gpu.shared_max.quantity),
+            "most": int(gpu.shared_block.quantity),
+            "grain": SHARED_GRAIN[int(float(gpu.capability))],
+            "reserved": RESERVED if float(gpu.capability) >= 8 else 0,
+        }
+        for name, gpu in NVIDIA.items()
+    ]
+
+
+def occupancy_spec(gpu: str = "A100", threads: int = 256, registers: int = 32, shared: int = 0) -> dict:
+    """The whole state of the widget as JSON; shared in bytes per block. ValueError on what no launch may have."""
+    if gpu not in NVIDIA:
+        raise ValueError(f"accelerator must be one of {', '.join(NVIDIA)}, got {gpu!r}")
+    spec = {"gpu": gpu, "threads": threads, "registers": registers, "shared": shared}
+    found(spec)
+    return spec
+
+
+def found(spec: dict) -> Occupancy:
+    """What fits, as `helpers.memory.occupancy` counts it."""
+    return occupancy(NVIDIA[spec["gpu"]], spec["threads"], spec["registers"], spec["shared"])
+
+
+def occupancy_sentence(spec: dict) -> str:
+    """On A100, 256 threads a block, 32 registers each, 0 B of shared memory: 8 blocks fit, 64 of 64 warps, 100 %. First to ..."""
+    got = found(spec)
+    asked = f"{spec['threads']} threads a block, {spec['registers']} registers each, {nbytes_text(spec['shared'])} of shared memory"
+    if not got.blocks:
+        return f"On {spec['gpu']}, {asked}: no block launches, one needs more registers than the SM has"
+    most = int(got.gpu.warps.quantity)
+    fits = f"{got.blocks} block{'s' * (got.blocks != 1)} fit{'s' * (got.blocks == 1)}"
+    full = f"{got.warps} of {most} warps, {percent(got.warps, most)}"
+    return f"On {spec['gpu']}, {asked}: {fits}, {full}. First to run out: {' and '.join(got.limiters)}"
+
+
+def occupancy_html(spec: dict) -> str:
+    """The mount element: the spec, and for readers without JavaScript the sentence and the four limits as a table."""
+    got = found(spec)
+    rows = [(name, "any number" if limit is None else limit) for name, limit in got.limits.items()]
+    text = fallback(f"{occupancy_sentence(spec)}.", ("Resource", "Blocks it would allow"), rows, "One SM")
+    return mount("occupancy", spec, text)
+
+
+class OccupancyWidget(CourseWidget):
+    """One SM, to be filled. `occupancy` is what fits now."""
+
+    name = "occupancy"
+    spec = traitlets.Dict().tag(sync=True)
+    gpus = traitlets.List().tag(sync=True)
+
+    def __init__(self, gpu: str = "A100", threads: int = 256, registers: int = 32, shared: int = 0):
+        spec = occupancy_spec(gpu, threads, registers, shared)
+        super().__init__(spec=spec, gpus=gpus())
+        self._saved = spec  # what a saved notebook shows is what the cell asked for
+
+    @traitlets.validate("spec")
+    def _valid(self, proposal: dict) -> dict:
+        """Only what can be drawn; else TraitError with the reason."""
+        try:
+            return occupancy_spec(*(proposal["value"][field] for field in ("gpu", "threads", "registers", "shared")))
+        except (KeyError, OccupancyError, ValueError) as error:
+            raise traitlets.TraitError(f"no spec of an SM: {error}") from error
+
+    @property
+    def occupancy(self) -> Occupancy:
+        return found(self.spec)
+
+    def sentence(self) -> str:
+        return occupancy_sentence(self._saved)
+
+    def html(self) -> str:
+        return occupancy_html(self._saved)
+
+
+def explore_occupancy(gpu: str = "A100", threads: int = 256, registers: int = 32, shared: int = 0) -> OccupancyWidget:
+    """One SM and what a kernel's blocks leave free of it: `explore_occupancy("H100", threads=128, registers=168)`."""
+    return OccupancyWidget(gpu, threads, registers, shared)

@@ -1,0 +1,59 @@
+"""The widget `segments`: the allocator's segments and blocks, event by event, fixed and expandable. Chapter: allocator."""
+
+from __future__ import annotations
+
+import traitlets
+
+from helpers.memory.allocator.rules import MIN_BLOCK
+from helpers.memory.trace import Trace
+from helpers.units import nbytes_text
+from helpers.view.segments.spec import MODES, segments_sentence, segments_spec
+from helpers.view.shared.mount import fallback, mount
+from helpers.view.shared.widget import CourseWidget
+
+ROWS = 12  # of the fallback's table
+
+
+def segments_html(spec: dict) -> str:
+    """The mount element: the spec, and for readers without JavaScript one sentence and the segments that each way opened."""
+    rows = []
+    for view in spec["views"]:
+        name = "expandable" if view["expandable"] else "fixed"
+        rows += [(name, f"{pool} {nbytes_text(size * MIN_BLOCK)}") for pool, size in view["segments"]]
+    if len(rows) > ROWS:
+        rows = [*rows[: ROWS - 1], ("...", f"and {len(rows) - ROWS + 1} more")]
+    text = segments_sentence(spec)
+    return mount("segments", spec, fallback(f"{text[0].upper()}{text[1:]}.", ("Segments", "Pool and size"), rows))
+
+
+class SegmentsWidget(CourseWidget):
+    """Segments as strips, blocks as cells in the colour of their class, free blocks hollow; one step per event."""
+
+    name = "segments"
+    spec = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, what: Trace | str, **options: object):
+        spec = segments_spec(what, **options)
+        super().__init__(spec=spec)
+        self._saved = spec  # what a saved notebook shows is what the cell asked for
+
+    @traitlets.validate("spec")
+    def _valid(self, proposal: dict) -> dict:
+        """The page may change the step and the mode, nothing else."""
+        spec = proposal["value"]
+        if spec.get("mode") not in MODES or not 0 <= spec.get("step", -1) <= len(spec.get("events", ())):
+            raise traitlets.TraitError(f"no state of the widget: mode {spec.get('mode')!r}, step {spec.get('step')!r}")
+        return spec
+
+    def sentence(self) -> str:
+        return segments_sentence(self._saved)
+
+    def html(self) -> str:
+        return segments_html(self._saved)
+
+
+def segments(
+    what: Trace | str, mode: str = "both", limit: int | str | None = None, step: int = 0, label: str = ""
+) -> SegmentsWidget:
+    """The allocator's model, stepped through: of `"a = 6 MiB; del a"`, a trace, or a recorded one's name. Options: `segments_spec`."""
+    return SegmentsWidget(what, mode=mode, limit=limit, step=step, label=label)

@@ -1,0 +1,96 @@
+// Memory: a row per rank, a column per chunk, a slot per origin; and beside it what each rank has sent and received.
+import { svg } from "../page/dom.mjs";
+import { shown } from "../page/motion.mjs";
+import { times, nbytesText } from "../page/numbers.mjs";
+import { badge, rankClass, canvas, label, line, moved, rect } from "../page/shapes.mjs";
+import { owed, slotState } from "../schedules/cells.mjs";
+import { value } from "../schedules/replay.mjs";
+import { GUTTER, cell } from "./cell.mjs";
+
+const HEAD = 40;
+
+// Sizes for a width; wider than the width when even the narrowest columns do not fit: then the panel scrolls by itself.
+export function memorySizes({ columns, places }, width, numbers) {
+  const row = places <= 4 ? 52 : places <= 6 ? 42 : places <= 8 ? 34 : 22;
+  const [gap, least] = width >= 420 ? [20, 104] : [12, 64];
+  const room = (width - GUTTER - gap - least) / columns.length;
+  const pitch = Math.min(columns.length > 2 ? 76 : 112, Math.max(numbers ? 22 : 9, room));
+  const barsAt = GUTTER + pitch * columns.length + gap;
+  const bars = Math.min(200, Math.max(64, width - barsAt));
+  return { row, pitch, bars, barsAt, width: Math.max(width, barsAt + bars), height: HEAD + row * places + 4 };
+}
+
+// The slots of one cell as they look at a state; what does not matter at the end is idle.
+export function cellLook(view, state, rank, column) {
+  const done = state === view.last;
+  const slots = column.slots.map((slot) => {
+    const count = view.run.counts(state, rank, slot.chunk)[slot.origin];
+    return { ...slot, state: slotState(count, owed(view.after, rank, slot), done) };
+  });
+  return { slots, idle: done && column.slots.every((slot) => owed(view.after, rank, slot) < 0) };
+}
+
+// The values that a rank holds in a column: one, or in all_to_all one per chunk that is there.
+export function valuesIn(view, state, rank, column) {
+  const chunks = new Set(column.slots.map(({ chunk }) => chunk));
+  return [...chunks].map((chunk) => value(view.run.counts(state, rank, chunk), chunk)).filter((v) => v !== null);
+}
+
+// The step's own cells: those it reads, and over them those it writes.
+function touched(step = []) {
+  const marks = new Map(step.map(({ src, chunk }) => [`${src},${chunk}`, "bim-sends"]));
+  for (const { dst, chunk } of step) marks.set(`${dst},${chunk}`, "bim-gets");
+  return marks;
+}
+
+function cells(view, { pitch, row }, { state, step }, numbers) {
+  const marks = touched(view.schedule.steps[step - 1]);
+  const [w, h] = [pitch - (pitch > 30 ? 6 : 3), row - (row > 30 ? 10 : 5)];
+  return times(view.places, (rank) => view.columns.map((column, i) => {
+    const { slots, idle } = cellLook(view, state, rank, column);
+    const mark = column.slots.map(({ chunk }) => marks.get(`${rank},${chunk}`)).find(Boolean) ?? "";
+    const held = numbers ? valuesIn(view, state, rank, column) : [];
+    const number = numbers ? (held.length > 1 ? `×${held.length}` : held[0] ?? "") : null;
+    return moved(cell(slots, w, h, number, `${mark} ${idle ? "bim-idle" : ""}`), GUTTER + i * pitch, HEAD + rank * row + (row - h) / 2);
+  }));
+}
+
+function heads({ columns, schedule }, { pitch }) {
+  const every = pitch >= 15 ? 1 : pitch >= 9 ? 2 : 4;
+  return [
+    label("bim-label", GUTTER, 14, schedule.collective === "all_to_all" ? "from rank" : "chunk"),
+    columns.map((column, i) => i % every === 0 && label("bim-label bim-middle", GUTTER + (i + 0.5) * pitch - 3, 32, column.label)),
+  ];
+}
+
+// Bytes per rank: sent solid, received pale, against the least that the busiest port must carry (dashed: a prediction).
+function traffic({ cost, places, schedule, last }, { barsAt, bars, row, height }, state) {
+  const most = Math.max(cost.least, ...cost.sent[last], ...cost.received[last]) || 1;
+  const length = (bytes) => (bytes / most) * (bars - 2);
+  const tall = row > 30 ? 6 : 4;
+  const at = barsAt + length(cost.least);
+  const wide = bars > 90;
+  return [
+    label("bim-label", barsAt, 14, wide ? "sent, received" : "bytes"),
+    label(`bim-label ${at - barsAt > 84 || !wide ? "bim-end" : ""}`, at, 32, wide ? `least ${nbytesText(cost.least)}` : "least"),
+    line("bim-least", at, HEAD, at, height - 4),
+    times(places, (rank) => {
+      const y = HEAD + (rank + 0.5) * row;
+      const bar = (kind, bytes, top) => rect(`${kind} ${rankClass(rank, schedule.nranks)}`, barsAt, top, length(bytes), tall, 1);
+      return [
+        line("bim-base", barsAt, y - tall - 3, barsAt, y + tall + 3),
+        bar("bim-sent", cost.sent[state][rank], y - tall - 1),
+        bar("bim-got", cost.received[state][rank], y + 1),
+      ];
+    }),
+  ];
+}
+
+// The whole view at a position, as one svg.
+export function drawMemory(view, position, width, numbers) {
+  const sizes = memorySizes(view, width, numbers);
+  const now = shown(position);
+  const badges = times(view.places, (rank) => badge(rank, view.schedule.nranks, 13, HEAD + (rank + 0.5) * sizes.row, sizes.row > 30 ? 26 : 19));
+  return canvas("bim-memory", sizes.width, sizes.height, "Who holds what; the table below says the same",
+    heads(view, sizes), badges, svg("g", {}, cells(view, sizes, now, numbers)), traffic(view, sizes, now.state));
+}

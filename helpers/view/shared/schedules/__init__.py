@@ -1,0 +1,1 @@
+"""Schedules as widgets get them: which one is meant, its text, what is promised."""

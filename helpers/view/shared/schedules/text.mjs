@@ -1,0 +1,29 @@
+// The text form of a schedule is the wire format: a header, then one line a step, "chunk:src⇒dst" adds, "chunk:src→dst" overwrites.
+const HEADER = /^(\S+) (\S+) nranks=(\d+) nchunks=(\d+) root=(\d+|-)(?: nswitches=(\d+))?$/;
+const TRANSFER = /^(\d+):(\d+)([→⇒])(\d+)$/;
+
+function transfer(text) {
+  const found = TRANSFER.exec(text);
+  if (!found) throw new Error(`a transfer is written "chunk:src⇒dst" or "chunk:src→dst", got "${text}"`);
+  return { chunk: +found[1], src: +found[2], dst: +found[4], adds: found[3] === "⇒" };
+}
+
+const name = (word) => (word === "-" ? null : word);
+
+// -> { collective, algorithm, nranks, nchunks, root, nswitches, steps: [[{ chunk, src, dst, adds }]] }
+export function parse(text) {
+  const [header, ...lines] = text.trim().split("\n").map((line) => line.trim());
+  const found = HEADER.exec(header);
+  if (!found) throw new Error(`the first line reads "all_reduce ring nranks=3 nchunks=3 root=-" or the like, got "${header}"`);
+  return {
+    collective: name(found[1]),
+    algorithm: name(found[2]),
+    nranks: +found[3],
+    nchunks: +found[4],
+    root: found[5] === "-" ? null : +found[5],
+    nswitches: +(found[6] ?? 0),
+    steps: lines.filter(Boolean).map((line) => line.split(/\s+/).map(transfer)),
+  };
+}
+
+export const place = (s, id) => (id < s.nranks ? `rank ${id}` : `switch ${id - s.nranks}`);

@@ -1,0 +1,53 @@
+"""The base of every widget: alive in a kernel, data with a readable fallback in a saved notebook and on the page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anywidget
+import traitlets
+
+from helpers.view.shared.bundle import bundle
+from helpers.view.shared.tokens import css
+
+VIEW = Path(__file__).parents[1]
+LANGUAGE, DRAWING = VIEW / "shared" / "language.css", VIEW / "shared" / "drawing" / "drawing.css"
+DRAWS = ("player", "playground", "segments")  # with the shared drawing, so they wear its sheet
+
+
+def stylesheet(name: str) -> str:
+    """The tokens, what all widgets have in common, and a widget's own css, helpers/view/<name>/<name>.css."""
+    sheets = (LANGUAGE, *((DRAWING,) if name in DRAWS else ()), VIEW / name / f"{name}.css")
+    return css() + "".join(sheet.read_text(encoding="utf-8") for sheet in sheets)
+
+
+class CourseWidget(anywidget.AnyWidget):
+    """A subclass sets `name` (its folder and its mount's kind) and writes `sentence()` and `html()`."""
+
+    name = ""
+    _esm = traitlets.Unicode().tag(sync=True)
+    _css = traitlets.Unicode().tag(sync=True)
+    live = traitlets.Bool(True, read_only=True).tag(sync=True)  # a kernel is listening; on the page nobody sets it
+
+    @traitlets.default("_esm")
+    def _default_esm(self) -> str:
+        return bundle(VIEW / self.name / f"{self.name}.mjs")
+
+    @traitlets.default("_css")
+    def _default_css(self) -> str:
+        return stylesheet(self.name)
+
+    def sentence(self) -> str:
+        """What the widget shows, in one line that is the same on every run."""
+        raise NotImplementedError
+
+    def html(self) -> str:
+        """The mount element that a saved notebook keeps."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.sentence()})"
+
+    def _repr_mimebundle_(self, **kwargs: object) -> tuple[dict, dict]:
+        data, metadata = super()._repr_mimebundle_(**kwargs)
+        return {**data, "text/html": self.html(), "text/plain": repr(self)}, metadata

@@ -1,0 +1,8 @@
+"""A call on ranks while it runs."""
+
+from helpers.view.watch.widget import Watch, watch
+
+__all__ = [
+    "Watch",
+    "watch",
+]
