@@ -13,7 +13,7 @@ import psutil
 from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import KernelManager
 
-from helpers.ranks.pool.launch import loopback
+from helpers.ranks.machine.loopback import loopback
 
 MARK = "BYTES_IN_MOTION_BENCHMARK"  # every process below a kernel inherits it
 ROOT = Path(__file__).resolve().parent.parent

@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from helpers.ranks import RankError, Ranks
+from helpers.ranks.machine import server
 from helpers.ranks.pool import launch
 
 RSS_GROWTH = 20_000_000  # bytes, over 20 launches
@@ -131,13 +132,13 @@ def test_a_script_without_a_main_guard_runs_once_and_ends(tmp_path):
 
 
 def test_where_there_is_no_forkserver_ranks_are_spawned(monkeypatch):
-    monkeypatch.setattr(launch.multiprocessing, "get_all_start_methods", lambda: ["spawn"])
+    monkeypatch.setattr(server.multiprocessing, "get_all_start_methods", lambda: ["spawn"])
     with Ranks(1, backend="gloo") as ranks:
         assert ranks.run(lambda: Path(f"/proc/{os.getppid()}/stat").read_text().split()[0]) == [str(os.getpid())]
 
 
 def test_fork_is_never_used(monkeypatch):
-    monkeypatch.setattr(launch.multiprocessing, "get_all_start_methods", lambda: ["fork", "spawn"])
-    assert launch.context().get_start_method() == "spawn"
+    monkeypatch.setattr(server.multiprocessing, "get_all_start_methods", lambda: ["fork", "spawn"])
+    assert server.context().get_start_method() == "spawn"
     monkeypatch.undo()
-    assert launch.context().get_start_method() == "forkserver"
+    assert server.context().get_start_method() == "forkserver"

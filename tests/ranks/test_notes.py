@@ -7,10 +7,10 @@ import time
 
 import labs
 import pytest
+import reported
 import torch
 import torch.distributed as dist
 
-from helpers.ranks.hangs import verdict
 from helpers.ranks.hooks import noting
 from helpers.ranks.notes import descriptions, notes, reader_lines
 from helpers.ranks.notes.envelopes import Peer, pack_group
@@ -107,11 +107,11 @@ def test_a_record_that_is_being_overwritten_is_left_out(region):
 def test_a_mismatch_is_said_in_words():
     ring = [("all_reduce", "float32[8]")] * 3
     found = journals(*[[*ring, ("all_reduce", "float32[8]")]] * 3, [*ring, ("broadcast", "float32[8] root 0")])
-    assert verdict.mismatch(found) == (
+    assert reported.differs(found) == (
         "ranks 0-2 are in all_reduce #4 of float32[8] (cell line 7),"
         " rank 3 in broadcast #4 of float32[8] root 0 (cell line 7)"
     )
-    assert verdict.mismatch(journals(ring, ring, ring[:1])) is None, "being behind is no mismatch"
+    assert reported.differs(journals(ring, ring, ring[:1])) is None, "being behind is no mismatch"
 
 
 @pytest.mark.parametrize(
@@ -151,12 +151,12 @@ def test_a_mismatch_is_said_in_words():
 )
 def test_one_thing_that_differs_is_named(one, other, said):
     found = journals([("reduce", one)], [("reduce", one)], [("reduce", other)])
-    assert verdict.mismatch(found) == f"{said} (cell line 7)"
+    assert reported.differs(found) == f"{said} (cell line 7)"
 
 
 def test_sizes_that_may_differ_agree_with_everything():
-    assert verdict.mismatch(journals([("all_to_all_single", "")], [("all_to_all_single", "float32[8]")])) is None
-    assert verdict.mismatch(journals([("all_to_all_single", "")], [("barrier", "")])) is not None
+    assert reported.differs(journals([("all_to_all_single", "")], [("all_to_all_single", "float32[8]")])) is None
+    assert reported.differs(journals([("all_to_all_single", "")], [("barrier", "")])) is not None
 
 
 def test_groups_are_compared_by_themselves():
@@ -164,20 +164,22 @@ def test_groups_are_compared_by_themselves():
     fine = journals(
         [("barrier", "", one)], [("barrier", "", one)], [("all_reduce", "a", other)], [("all_reduce", "a", other)]
     )
-    assert verdict.mismatch(fine) is None
+    assert reported.differs(fine) is None
     wrong = journals([("barrier", "", one)], [("all_reduce", "a", one)])
-    assert "barrier #1 in the group of ranks 0, 1" in verdict.mismatch(wrong)
+    assert "barrier #1 in the group of ranks 0, 1" in reported.differs(wrong)
 
 
 def test_waiting_is_hopeless_only_when_it_is():
     waiting = [("all_reduce", "a")] * 2
-    assert verdict.hopeless(journals(waiting, waiting[:1]), pending={0, 1}) is None, "rank 1 may still come"
-    assert verdict.hopeless(journals(waiting, waiting), pending={0}) is None, "rank 1 has entered: it will arrive"
-    assert verdict.hopeless(journals(waiting, waiting[:1]), pending={0}).startswith("rank 1 finished without entering")
+    assert reported.certain(journals(waiting, waiting[:1]), pending={0, 1}) is None, "rank 1 may still come"
+    assert reported.certain(journals(waiting, waiting), pending={0}) is None, "rank 1 has entered: it will arrive"
+    assert reported.certain(journals(waiting, waiting[:1]), pending={0}).startswith("rank 1 finished without entering")
     differing = journals([("barrier", "")], [("all_reduce", "a")])
-    assert verdict.hopeless(differing, pending={0, 1}) == "ranks differ", "no deadline need pass"
+    assert reported.certain(differing, pending={0, 1}) == reported.differs(differing) is not None, (
+        "no deadline need pass"
+    )
     receives = journals([("recv", "a", None)], [])
-    assert verdict.hopeless(receives, pending={0}) is None, "what has no group and no peer is not counted"
+    assert reported.certain(receives, pending={0}) is None, "what has no group and no peer is not counted"
 
 
 def test_every_collective_is_noted_once_with_its_line(two):

@@ -6,9 +6,10 @@ import itertools
 
 import programs
 import pytest
+import reported
 from played import Op, Play, Program, Step
 
-from helpers.ranks.hangs import reasons, unmatched, verdict, waits
+from helpers.ranks.hangs import verdict, waits
 from helpers.ranks.notes.envelopes import Peer, pack_group
 from helpers.ranks.notes.notes import State
 
@@ -41,7 +42,7 @@ def ended(*ranks: Program, running: tuple[int, ...] = ()) -> tuple[Play, set[int
 
 def why(*ranks: Program, running: tuple[int, ...] = ()) -> str | None:
     play, gone = ended(*ranks, running=running)
-    return reasons.cause(play.journals(), gone, ["running at cell line 9"] * play.nranks)
+    return reported.cause(play.journals(), gone, ["running at cell line 9"] * play.nranks)
 
 
 def ring(n: int, first: str) -> list[Program]:
@@ -163,7 +164,7 @@ def test_nobody_is_missing():
     play = Play([[SUM]] * 3)
     assert len(list(itertools.islice(play.steps(), 3))) == 3  # all have entered, and none has left
     said = "nobody is missing from all_reduce #1 of float32[8]: what carries it is slow or broken"
-    assert reasons.cause(play.journals(), play.gone) == said
+    assert reported.cause(play.journals(), play.gone) == said
 
 
 def test_sixty_four_ranks_stay_readable():
@@ -180,22 +181,22 @@ def test_sixty_four_ranks_stay_readable():
         "ranks 1, 3, 5, 7, 9, 11, 13, 15 and 24 more: finished",
     ]
     apart = [[Step("do", Op("all_reduce", f"float32[{r}]"))] for r in range(64)]
-    assert len(verdict.mismatch(ended(*apart)[0].journals())) < 600
+    assert len(reported.differs(ended(*apart)[0].journals())) < 600
 
 
 def test_what_some_left_out_of_a_finished_call():
     launch = SUM._replace(kind="launch")
-    assert reasons.uneven(ended([launch], [], [])[0].journals()) == (
+    assert reported.unequal(ended([launch], [], [])[0].journals()) == (
         "ranks 1, 2 finished without entering all_reduce #1 of float32[8], which rank 0 entered (cell line 7)"
     )
     part = within("1", 0, 1)._replace(kind="launch")
-    assert reasons.uneven(ended([part], [], [])[0].journals()) == (
+    assert reported.unequal(ended([part], [], [])[0].journals()) == (
         "rank 1 finished without entering all_reduce #1 of float32[8] in the group of ranks 0, 1,"
         " which rank 0 entered (cell line 7)"
     )
-    assert reasons.uneven(ended([SUM, part], [SUM, part], [SUM])[0].journals()) is None
+    assert reported.unequal(ended([SUM, part], [SUM, part], [SUM])[0].journals()) is None
     long_ago = ended([launch, *[part] * 80], [part] * 80)[0].journals()
-    assert reasons.uneven(long_ago) == "rank 0 has entered more collectives than others: 1 in all"
+    assert reported.unequal(long_ago) == "rank 0 has entered more collectives than others: 1 in all"
 
 
 def test_what_is_queued_on_a_gpu_has_not_come():
@@ -209,14 +210,14 @@ def test_what_is_queued_on_a_gpu_has_not_come():
     for writer in play._writers:
         writer.mark(0, State.INSIDE)
         writer.mark(1, State.QUEUED)
-    assert "entered groups in different order" in reasons.cause(play.journals(), set())
+    assert "entered groups in different order" in reported.cause(play.journals(), set())
     play = Play([[recv(1, kind="launch"), send(1, kind="launch")], [recv(0, kind="launch"), send(0, kind="launch")]])
     for _ in play.steps():
         pass
     for writer in play._writers:
         writer.mark(0, State.INSIDE)
         writer.mark(1, State.QUEUED)
-    assert reasons.cause(play.journals(), set()).endswith("rank 1 from rank 0: a circle"), "the sends wait behind them"
+    assert reported.cause(play.journals(), set()).endswith("rank 1 from rank 0: a circle"), "the sends wait behind them"
     behind = Play([[a]])  # behind its own GPU's work, and looked at long ago
     assert len(list(itertools.islice(behind.steps(), 1))) == 1
     behind._writers[0].mark(0, State.QUEUED)
@@ -227,21 +228,21 @@ def test_what_is_queued_on_a_gpu_has_not_come():
 
 def test_an_unknown_rank_is_never_accused():
     journals = ended([SUM], [SUM], [])[0].journals()
-    assert reasons.cause([*journals[:2], None], set()) is None
-    assert reasons.cause([None, *journals[:2]], {2}) is None
-    assert reasons.hopeless([*journals[:2], None], set()) is None
+    assert reported.cause([*journals[:2], None], set()) is None
+    assert reported.cause([None, *journals[:2]], {2}) is None
+    assert reported.leaves([*journals[:2], None], set()) is None
     for wants in (recv(1), send(1), recv(None)):
-        assert reasons.cause([ended([wants], [])[0].journals()[0], None], set()) is None
+        assert reported.cause([ended([wants], [])[0].journals()[0], None], set()) is None
 
 
 def test_what_a_journal_has_overwritten_may_have_been_there():
     part, rest = within("1", 0, 1)._replace(kind="launch"), within("2", 1)
     play, gone = ended([part], [part, *[rest] * 80])
     play._writers[0].mark(0, State.INSIDE)  # complete, and not yet seen to be
-    assert gone == {0, 1} and reasons.cause(play.journals(), {1}) is None
+    assert gone == {0, 1} and reported.cause(play.journals(), {1}) is None
     took = ended([send(1, kind="launch")], [recv(0), *[rest] * 80])[0]
     took._writers[0].mark(0, State.INSIDE)
-    assert reasons.cause(took.journals(), {1}) is None
+    assert reported.cause(took.journals(), {1}) is None
     many = batch(*(Peer(True, rank) for rank in range(40, 1, -1)), Peer(False, 0))
     crowd = Play([[send(1)], [many]])
     assert len(list(itertools.islice(crowd.steps(), 2))) == 2
@@ -257,10 +258,10 @@ def test_who_can_never_go_on():
 
 def test_before_the_deadline_only_what_is_certain_counts():
     circle = ended([recv(1)], [recv(0)])[0]
-    assert reasons.hopeless(circle.journals(), set()) is None, "another thread may break it"
+    assert reported.leaves(circle.journals(), set()) is None, "another thread may break it"
     left = ended([recv(1)], [])[0]
-    assert reasons.hopeless(left.journals(), {1}) == "rank 0 waits to receive from rank 1, which has finished"
-    assert reasons.hopeless(left.journals(), set()) is None
+    assert reported.leaves(left.journals(), {1}) == "rank 0 waits to receive from rank 1, which has finished"
+    assert reported.leaves(left.journals(), set()) is None
 
 
 @pytest.mark.parametrize("eager", [False, True])
@@ -271,10 +272,10 @@ def test_healthy_programs_are_never_called_stuck(eager):
             if step % 5 == 0:
                 journals, gone = play.journals(), play.gone
                 assert not waits.stuck(waits.waits(journals, gone), gone), f"seed {seed}"
-                assert verdict.hopeless(journals, set(range(play.nranks)) - gone) is None, f"seed {seed}"
+                assert reported.certain(journals, set(range(play.nranks)) - gone) is None, f"seed {seed}"
         journals = play.journals()
-        assert len(play.gone) == play.nranks and unmatched.undelivered(journals) is None, f"seed {seed}"
-        assert verdict.mismatch(journals) is reasons.uneven(journals) is unmatched.unlike(journals) is None, (
+        assert len(play.gone) == play.nranks and reported.left_over(journals) is None, f"seed {seed}"
+        assert reported.differs(journals) is reported.unequal(journals) is reported.unfit(journals) is None, (
             f"seed {seed}"
         )
 
@@ -292,7 +293,7 @@ def test_broken_programs_are_named_and_nobody_who_goes_on_is_called_stuck():
         assert claimed == {rank: play.at[rank] for rank in claimed} and not gone & claimed.keys(), f"seed {seed}"
         if len(gone) == play.nranks or any(j.forgot for j in journals) or "anyone" in kinds:
             continue
-        why = verdict.mismatch(journals) or reasons.cause(journals, gone)
+        why = reported.differs(journals) or reported.cause(journals, gone)
         assert why and "nobody is missing" not in why and "not reached" not in why, f"seed {seed}: {why}"
         named += 1
     assert named > 10

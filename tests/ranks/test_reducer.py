@@ -83,14 +83,16 @@ def test_a_ddp_step_that_a_rank_skips_is_named(four):
 def test_an_fsdp_step_that_a_rank_skips_is_named(four):
     four.run(imports)
     assert four.run(trains_fsdp, False) == [None] * 4
-    with pytest.raises(RankError, match=r"ranks 0-2 waiting in all_gather_single #\d+ of float32\[18\] at test_below"):
+    with pytest.raises(
+        RankError, match=r"ranks 0-2 waiting in all_gather_single #\d+ of float32\[18\] at test_reducer"
+    ):
         four.run(trains_fsdp, True)
 
 
 def test_a_functional_collective_is_named(four):
     four.run(imports)
     with pytest.raises(
-        RankError, match=r"ranks 0-2 waiting in all_reduce #3 \(functional\) of float32\[3\] at test_below"
+        RankError, match=r"ranks 0-2 waiting in all_reduce #3 \(functional\) of float32\[3\] at test_reducer"
     ):
         four.run(reduces_functionally, True)
 

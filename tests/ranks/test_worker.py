@@ -11,7 +11,8 @@ import torch
 import torch.distributed as dist
 
 from helpers.ranks import RankError, Ranks, bench
-from helpers.ranks.machine import devices, sharing
+from helpers.ranks.machine import devices, server, sharing
+from helpers.ranks.machine.loopback import loopback
 from helpers.ranks.pool import launch
 from helpers.ranks.pool.launch import Team
 from helpers.ranks.worker import inside, joining
@@ -19,7 +20,7 @@ from helpers.ranks.worker import inside, joining
 
 def test_ranks_are_forked_from_a_clean_server_or_spawned_but_never_from_the_notebook():
     """So that CUDA, and OpenMP's threads, may be in use here."""
-    assert launch.context().get_start_method() in ("forkserver", "spawn")
+    assert server.context().get_start_method() in ("forkserver", "spawn")
 
 
 @pytest.mark.parametrize(
@@ -39,7 +40,7 @@ def test_every_rank_that_shares_a_gpu_has_settings_of_its_own(monkeypatch, versi
     finally:
         team.kill()
     assert wanted.items() <= env.items()
-    assert env["CUDA_VISIBLE_DEVICES"] == "GPU-7" and env["NCCL_SOCKET_IFNAME"] == launch.loopback()
+    assert env["CUDA_VISIBLE_DEVICES"] == "GPU-7" and env["NCCL_SOCKET_IFNAME"] == loopback()
     assert env["NCCL_MAX_CTAS"] == "8", "what the caller asks for counts most"
     if version < (2, 30):
         assert sharing.settings(0, version)["NCCL_HOSTID"] != env["NCCL_HOSTID"]

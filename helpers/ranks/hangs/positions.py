@@ -16,7 +16,8 @@ import psutil
 
 from helpers.ranks.notes.notes import Journal, Note, State
 
-from . import reasons, unmatched, verdict
+from . import verdict
+from .reporting import Evidence, When, first
 from .verdict import Failure
 
 KINDS = ("died", "raised", "not answering", "stuck", "consequence", "finished")
@@ -79,7 +80,7 @@ def compose(positions: list[Position | None], why: str) -> str:
     failures = [Failure(rank, p.kind, p.text, p.traceback) for rank, p in enumerate(known) if p.kind != "finished"]
     failures.sort(key=lambda failure: KINDS.index(failure.kind))
     journals = [p.journal or NOTHING for p in known]
-    disagreement = verdict.mismatch(journals) or unmatched.unlike(journals)
+    disagreement = first(When.AT_ANY_TIME, Evidence(journals))
     if disagreement:
         failures.insert(0, Failure(None, "mismatch", disagreement))
     if not failures:
@@ -94,4 +95,4 @@ def compose(positions: list[Position | None], why: str) -> str:
 def _cause(known: list[Position]) -> str | None:
     """Who keeps whom waiting; of a rank that did not answer nothing is known."""
     gone = {rank for rank, p in enumerate(known) if p.kind == "finished"}
-    return reasons.cause([p.journal for p in known], gone, [p.text for p in known])
+    return first(When.NOTHING_MOVES, Evidence([p.journal for p in known], gone, [p.text for p in known]))

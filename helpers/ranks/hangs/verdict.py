@@ -15,15 +15,11 @@ from dataclasses import dataclass
 from helpers.ranks.notes.notes import Journal, Note, State
 from helpers.ranks.notes.reader_lines import own, place, ranks_text
 
-from . import reasons
+from .words import SHOWN
 
 _LOST_PEER = re.compile(
     "closed by peer|reset by peer|pair closure|Broken pipe|Connection refused|Timed out waiting|Socket Timeout"
     "|remote process exited|communicator was aborted|ncclRemoteError|ncclSystemError"
-)
-SHOWN = 8  # lines of states in a message, and runs of ranks in a line; `details()` has every rank
-_AGREED = re.compile(  # a tensor's type and size, a root, a reduction
-    r"(\w+(?:\+\w+)*)(\[\d+\](?: in \d+ tensors)?)(?: root (\d+))?(?: (avg|product|min|max|band|bor|bxor|premul_sum|custom))?"
 )
 _FRAME = re.compile(r'File "([^"]+)", line (\d+) in')
 
@@ -72,63 +68,6 @@ class RankError(RuntimeError):
 
     def __reduce__(self):
         return RankError, (str(self), self.failures, self.states, self._details, self.sound)
-
-
-def mismatch(journals: list[Journal]) -> str | None:
-    """The first collective in which ranks of one group differ, in words: "ranks 0-2 are in all_reduce #4 ..., rank 3 in ..."."""
-    calls: dict[tuple[int, str], list[tuple[int, Note]]] = defaultdict(list)
-    for rank, journal in enumerate(journals):
-        for note in journal.notes:
-            if note.collective:
-                calls[note.number, note.group].append((rank, note))
-    return next((_differing(same) for _, same in sorted(calls.items()) if _differ(same)), None)
-
-
-def _differ(calls: list[tuple[int, Note]]) -> bool:
-    """Nothing agreed upon (sizes that may differ from rank to rank) agrees with everything."""
-    return len({note.op for _, note in calls}) > 1 or len({note.agreed for _, note in calls} - {""}) > 1
-
-
-def _differing(calls: list[tuple[int, Note]]) -> str:
-    """The majority first; where one thing alone differs, its name and nothing else."""
-    kinds: dict[tuple[str, str], list[tuple[int, Note]]] = defaultdict(list)
-    for rank, note in calls:
-        kinds[note.signature].append((rank, note))
-    ordered = sorted(kinds.values(), key=lambda same: (-len(same), same[0][0]))
-    notes = [same[0][1] for same in ordered]
-    head, verb, what = _one_difference(notes) or ("", ("is", "are"), [f"in {note}" for note in notes])
-    who = [ranks_text([rank for rank, _ in same], most=SHOWN) for same in ordered]
-    who[0] += f" {verb[len(ordered[0]) > 1]}"
-    parts = [f"{r} {w} ({note.where})" for r, w, note in zip(who, what, notes, strict=True)]
-    if len(parts) > SHOWN:
-        parts[SHOWN - 1 :] = [f"{sum(len(same) for same in ordered[SHOWN - 1 :])} more ranks in other ways"]
-    return head + ", ".join(parts)
-
-
-def _one_difference(notes: list[Note]) -> tuple[str, tuple[str, str], list[str]] | None:
-    """("roots differ in broadcast #1 of float32[8]: ", ("has", "have"), ["root 0", "root 1"]); None when more than one thing differs."""
-    found = [_AGREED.fullmatch(note.agreed) for note in notes]
-    if len({note.op for note in notes}) > 1 or not all(found):
-        return None
-    kinds = list(zip(*(match.groups() for match in found), strict=True))
-    differing = [i for i, values in enumerate(kinds) if len(set(values)) > 1]
-    if len(differing) > 1:
-        return None
-    name = ("types", "sizes", "roots", "reductions")[differing[0]]
-    tensors = [match[1] + match[2] for match in found]
-    what = (
-        tensors
-        if differing[0] < 2
-        else [f"root {match[3]}" if name == "roots" else match[4] or "sum" for match in found]
-    )
-    common = notes[0]._replace(agreed="" if differing[0] < 2 else tensors[0])
-    return f"{name} differ in {common}: ", ("has", "have"), what
-
-
-def hopeless(journals: list[Journal], pending: set[int]) -> str | None:
-    """Why waiting longer cannot help, when that is certain before the deadline: None while it is not."""
-    gone = set(range(len(journals))) - pending
-    return "ranks differ" if mismatch(journals) else reasons.hopeless(journals, gone)
 
 
 def is_consequence(raised) -> bool:

@@ -6,7 +6,7 @@ for, counts as having come. So a healthy program, however its ranks run ahead of
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from helpers.ranks.notes.envelopes import Peer
@@ -57,6 +57,13 @@ def _wait(rank: int, note: Note, journals: Journals, came: dict[tuple[str, int],
     lacks = [_lacks(rank, note, peer, journals) for peer in note.peers]
     one = any(peer.rank is None for peer in note.peers)
     return Wait(rank, note, tuple(sorted({r for ranks in lacks for r in ranks})), one)
+
+
+def messages(journals: Sequence[Journal]) -> Iterator[tuple[int, Note, Peer]]:
+    """Every message that a rank sends to, or receives from, a certain rank."""
+    for rank, journal in enumerate(journals):
+        for note in journal.notes:
+            yield from ((rank, note, p) for p in note.peers if p.rank is not None and p.rank < len(journals))
 
 
 def members(note: Note, journals: Journals) -> Sequence[int]:

@@ -33,6 +33,7 @@ import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
 from helpers.ranks.hooks import noting, streams
+from helpers.ranks.hooks.completion import Completion
 from helpers.ranks.notes import notes
 from helpers.ranks.worker.life import as_raised
 
@@ -80,10 +81,10 @@ class Watcher:
         """Take notes from now on, look at them, and hear of exceptions."""
         on_gpu = "nccl" in dist.get_backend()
         device = torch.device("cuda", torch.cuda.current_device()) if on_gpu else torch.device("cpu")
-        completion = streams.StreamCompletion(streams.Cuda(device)) if on_gpu else noting.Completion()
+        completion = streams.StreamCompletion(streams.Cuda(device)) if on_gpu else Completion()
         noter = noting.install(notes.Writer(self._region, self.rank), completion, device.type, everywhere=True)
         if _ddp_made():
-            noter.below.install()
+            noter.reducer.install()
         sys.excepthook = self._hearing(sys.excepthook)
         atexit.register(self._leave)
         self._thread.start()

@@ -1,5 +1,5 @@
 """Where torch is changed at run time so that a rank's operations leave notes. Chapter: hangs."""
 
-from .noting import unnoted
+from .outermost import unnoted
 
 __all__ = ["unnoted"]

@@ -9,15 +9,15 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import torch
 
 from helpers.ranks.notes.descriptions import group_text, resolved, tensors_text
+from helpers.ranks.notes.notes import Writer
 from helpers.ranks.notes.reader_lines import caller
 
-if TYPE_CHECKING:
-    from .noting import Noter
+from .completion import Completion
+from .outermost import busy, unnoted
 
 # Names differ between torch 2.11 and 2.13; only the outermost is noted.
 COLLECTIVES = (
@@ -44,8 +44,8 @@ COLLECTIVES = (
 class Functional:
     """Wraps the functions of torch.distributed._functional_collectives in this process."""
 
-    def __init__(self, noter: Noter):
-        self._noter = noter
+    def __init__(self, writer: Writer, completion: Completion):
+        self._writer, self._completion = writer, completion
         self._results: dict[int, list] = {}  # address of a result's memory -> [record, results to wait for, token]
         self._launching: list | None = None  # the same, of a call that has not returned
 
@@ -67,13 +67,11 @@ class Functional:
 
         @functools.wraps(original)
         def call(*args, **kwargs):
-            from . import noting  # it imports this
-
-            if torch.compiler.is_compiling() or noting.busy():
+            if torch.compiler.is_compiling() or busy():
                 return original(*args, **kwargs)
             given = signature.bind(*args, **kwargs).arguments
             group = group_text(resolved(resolve(given["group"], given.get("tag", ""))))
-            writer, completion = self._noter.writer, self._noter.completion
+            writer, completion = self._writer, self._completion
             op, agreed = name.removesuffix("_autograd"), _agreed(name, given)
             record = writer.enter(op, agreed, " (functional)", group, where=caller(sys._getframe(1)))
             token = completion.begin(writer, record)
@@ -82,7 +80,7 @@ class Functional:
             )  # the first call imports torch._dynamo: seconds, and nobody waits
             self._launching = [record, 0, token]
             try:
-                with noting.unnoted():
+                with unnoted():
                     result = original(*args, **kwargs)
             except BaseException:
                 completion.failed(writer, record, token)
@@ -97,7 +95,7 @@ class Functional:
     def _returned(self, record: int, token: object, result: object) -> None:
         waited = [t.elem for t in (result if isinstance(result, list) else [result]) if hasattr(t, "elem")]
         if not waited:
-            return self._noter.completion.end(self._noter.writer, record, token)
+            return self._completion.end(self._writer, record, token)
         entry = [record, len(waited), token]
         self._results.update((tensor.data_ptr(), entry) for tensor in waited)
         return None
@@ -109,7 +107,7 @@ class Functional:
                 return original(tensor)
             if not (entry := self._results.pop(_address(tensor), self._launching)):
                 return original(tensor)
-            writer, completion = self._noter.writer, self._noter.completion
+            writer, completion = self._writer, self._completion
             completion.waiting(writer, entry[0], entry[2])
             try:
                 result = original(tensor)

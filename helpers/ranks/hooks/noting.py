@@ -1,68 +1,28 @@
 """torch.distributed, noted: in a rank, every collective leaves a note when it is entered and when it completes. Chapter: hangs.
 
 Only the outermost function is noted: an object collective is one note, not the two all_gathers inside it. Making a group is a
-collective too. What C++ issues for DistributedDataParallel is noted one floor below (below.py), functional collectives in
+collective too. What C++ issues for DistributedDataParallel is noted one floor below (reducer.py), functional collectives in
 functional.py. Not noted: graphs of torch.compile, what other libraries do with NCCL or MPI themselves, methods called on the
 process group itself, `torch.distributed.rpc`, symmetric memory, and waits on a store.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
 from helpers.ranks.notes.descriptions import COLLECTIVES, GROUPS, POINT_TO_POINT, description
-from helpers.ranks.notes.notes import State, Writer
+from helpers.ranks.notes.notes import Writer
 from helpers.ranks.notes.reader_lines import caller
 
+from .completion import Completion
 from .functional import Functional
-from .reducer import Below
-
-_inside = threading.local()
-
-
-class Completion:
-    """When is an operation complete? On the CPU: when its call, or the wait on its handle, returns.
-
-    A token stands for one operation from `begin` to its end; `streams.StreamCompletion` is the same for GPUs.
-    """
-
-    @property
-    def follows_handles(self) -> bool:
-        """Does `launched` see by itself when a handle is complete?"""
-        return type(self) is not Completion
-
-    def begin(self, writer: Writer, record: int) -> object:
-        """The operation is entered: returns its token."""
-
-    def end(self, writer: Writer, record: int, token: object) -> None:
-        """Its call, or the wait on its last handle, has returned."""
-        writer.mark(record, State.DONE)
-
-    def launched(self, writer: Writer, record: int, token: object, works: list[dist.Work]) -> None:
-        """Its call has returned handles, and nobody waits for them yet."""
-        writer.mark(record, State.LAUNCHED)
-
-    def waiting(self, writer: Writer, record: int, token: object) -> None:
-        """Somebody waits for one of its handles from now on."""
-        writer.mark(record, State.INSIDE)
-
-    def failed(self, writer: Writer, record: int, token: object) -> None:
-        """It raised."""
-        writer.mark(record, State.FAILED)
-
-    def settle(self, limit: float | None = None) -> bool:
-        """Wait, at most `limit` seconds, until everything enqueued is complete; False when it is not, or the GPU has failed."""
-        return True
-
-    def forget(self) -> None:
-        """The records are about to be reused."""
+from .outermost import busy, unnoted
+from .reducer import Reducer
 
 
 def install(writer: Writer, completion: Completion, device_type: str = "cpu", everywhere: bool = False) -> Noter:
@@ -77,7 +37,7 @@ def install(writer: Writer, completion: Completion, device_type: str = "cpu", ev
             noted[id(original)] = original, noter.noted(original, description(op, original))
     _rebind(noted, "" if everywhere else "torch.distributed")
     dist.Work.wait = noter.noted_wait(dist.Work.wait)
-    noter.below.await_need()
+    noter.reducer.await_need()
     noter.functional.install()
     return noter
 
@@ -92,32 +52,18 @@ def _rebind(noted: dict[int, tuple[Callable, Callable]], prefix: str) -> None:
                 setattr(module, attribute, noted[id(value)][1])
 
 
-def busy() -> bool:
-    """Is this thread inside a noted operation?"""
-    return getattr(_inside, "op", False)
-
-
-@contextlib.contextmanager
-def unnoted() -> Iterator[None]:
-    """Take no notes in this thread meanwhile: what a note costs is the difference. `benchmarks/notes.py` measures it so."""
-    before, _inside.op = busy(), True
-    try:
-        yield
-    finally:
-        _inside.op = before
-
-
 class Noter:
     """Writes the notes of one rank; `new_call` makes their numbers start at 1 again."""
 
     def __init__(self, writer: Writer, completion: Completion, device_type: str = "cpu"):
         self.writer, self.completion = writer, completion
-        self.below, self.functional = Below(self, device_type), Functional(self)
+        self.reducer = Reducer(writer, completion, device_type)
+        self.functional = Functional(writer, completion)
         self.handles: dict[int, list] = {}  # id of a Work -> [record, works still to wait for, token]
 
     def new_call(self) -> None:
         self.completion.forget()
-        self.below.forget()
+        self.reducer.forget()
         self.functional.forget()
         self.handles.clear()
         self.writer.clear()
@@ -125,18 +71,16 @@ class Noter:
     def noted(self, original: Callable, describe: Callable) -> Callable:
         @functools.wraps(original)
         def call(*args, **kwargs):
-            if getattr(_inside, "op", False) or (described := describe(args, kwargs)) is None:
+            if busy() or (described := describe(args, kwargs)) is None:
                 return original(*args, **kwargs)
             record = self.writer.enter(*described, where=caller(sys._getframe(1)))
             token = self.completion.begin(self.writer, record)
-            _inside.op = True
             try:
-                result = original(*args, **kwargs)
+                with unnoted():
+                    result = original(*args, **kwargs)
             except BaseException:
                 self.completion.failed(self.writer, record, token)
                 raise
-            finally:
-                _inside.op = False
             self._returned(record, result, token)
             return result
 

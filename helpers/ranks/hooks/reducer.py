@@ -14,16 +14,16 @@ import threading
 import time
 from collections.abc import Callable
 from types import FrameType
-from typing import TYPE_CHECKING
 
 import torch
 import torch.distributed as dist
 
 from helpers.ranks.notes.descriptions import group_text, tensors_text
+from helpers.ranks.notes.notes import Writer
 from helpers.ranks.notes.reader_lines import caller
 
-if TYPE_CHECKING:
-    from .noting import Noter
+from .completion import Completion
+from .outermost import busy
 
 # Operator: torch's name of the collective, and which arguments are the tensors to compare, the group, and the root.
 OPERATORS = {
@@ -48,11 +48,11 @@ _ISSUERS = {
 POLL = 0.02  # seconds between looks at what C++ waits for
 
 
-class Below:
+class Reducer:
     """Notes what reaches c10d's operators on this device type without a note of its own. One per process."""
 
-    def __init__(self, noter: Noter, device_type: str):
-        self._noter, self._key = noter, f"Autograd{device_type.upper()}"
+    def __init__(self, writer: Writer, completion: Completion, device_type: str):
+        self._writer, self._completion, self._key = writer, completion, f"Autograd{device_type.upper()}"
         self._library: torch.library.Library | None = None  # alive as long as its kernels are wanted
         self._open: list[tuple[int, dist.Work]] = []
         self._lock = threading.Lock()
@@ -72,7 +72,7 @@ class Below:
             self._library = torch.library.Library("c10d", "IMPL")
             for name, described in OPERATORS.items():
                 self._put_before(name, functools.partial(self._noted, *described))
-            threading.Thread(target=self._watch, name="op-notes-below", daemon=True).start()
+            threading.Thread(target=self._watch, name="op-notes-reducer", daemon=True).start()
 
     def forget(self) -> None:
         """The records are about to be reused."""
@@ -102,14 +102,12 @@ class Below:
     def _noted(
         self, op: str, tensors: int | None, group: int, root: int | None, call: Callable, *args: object
     ) -> object:
-        from . import noting  # it imports this
-
-        if noting.busy():
+        if busy():
             return call(*args)
         agreed = "" if tensors is None else tensors_text(args[tensors])
         if root is not None:
             agreed = f"{agreed} root {args[root]}"
-        frame, writer, completion = sys._getframe(1), self._noter.writer, self._noter.completion
+        frame, writer, completion = sys._getframe(1), self._writer, self._completion
         text = group_text(dist.ProcessGroup.unbox(args[group]))
         record = writer.enter(op, agreed, issuer(frame), text, where=caller(frame))
         token = completion.begin(writer, record)
@@ -122,7 +120,7 @@ class Below:
         return result
 
     def _issued(self, record: int, token: object, work: dist.Work) -> None:
-        completion, writer = self._noter.completion, self._noter.writer
+        completion, writer = self._completion, self._writer
         if completion.follows_handles:
             completion.launched(writer, record, token, [work])
         elif work.is_completed():
@@ -142,7 +140,7 @@ class Below:
             done = [item for item in self._open if item[1].is_completed()]
             for item in done:
                 self._open.remove(item)
-                self._noter.completion.end(self._noter.writer, item[0], None)
+                self._completion.end(self._writer, item[0], None)
 
 
 def issuer(frame: FrameType | None) -> str:

@@ -24,7 +24,7 @@ import torch.distributed as dist
 
 from helpers.ranks.notes.notes import KEPT, State, Writer
 
-from .noting import Completion
+from .completion import Completion
 
 POLL = 0.02  # seconds between looks while something is open
 SPARE = 256  # events kept for the next operations

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 
 from . import gpus as gpu_facts
-from . import sharing
+from . import server, sharing
 from .gpus import Gpu, Gpus, find_gpus
 
 if sys.platform == "win32":
@@ -56,10 +56,8 @@ def world(n: int | None = None) -> World:
 
     Raises ValueError when n is not a whole number from 1 to 64, or more than the memory can hold.
     """
-    from helpers.ranks.pool.launch import warm_up
-
     found = plan(n)
-    warm_up()
+    server.warm_up()
     return found
 
 

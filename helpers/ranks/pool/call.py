@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from helpers.ranks.hangs import verdict
+from helpers.ranks.hangs.reporting import Evidence, certain
 from helpers.ranks.notes import notes
 from helpers.ranks.notes.reader_lines import ranks_text
 from helpers.ranks.wire.output import Live, in_rank_order
@@ -193,7 +193,8 @@ class Call:
             self.stuck = f"{ranks_text(halted)} stopped by a signal more than {timeout:g} s ago"
         elif any(now - note.since > GRACE for note in inside):
             journals = [notes.read(m.region) for m in self.team.members]
-            if verdict.hopeless(journals, {m.rank for m in self.pending}):
+            pending = {m.rank for m in self.pending}
+            if certain(Evidence(journals, set(range(len(journals))) - pending)):
                 self.stuck = ""  # no deadline: who keeps whom waiting says it all
         return self.stuck is not None
 

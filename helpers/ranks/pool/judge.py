@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from helpers.ranks.hangs import reasons, unmatched, verdict
+from helpers.ranks.hangs import verdict
+from helpers.ranks.hangs.reporting import Evidence, When, first
 from helpers.ranks.hangs.verdict import Failure, RankError
 from helpers.ranks.notes import notes
 from helpers.ranks.notes.notes import Journal
@@ -30,9 +31,9 @@ def judge(call: Call) -> tuple[list[object], RankError | None]:
     if fine and not messages and len(heads) == 1 and not any(subgroups for *_, subgroups in heads):
         return _unpacked(call)
     journals = [notes.read(m.region) for m in call.team.members]
-    disagreement = verdict.mismatch(journals) or unmatched.unlike(journals)
+    disagreement = first(When.AT_ANY_TIME, Evidence(journals))
     if fine and not disagreement:
-        disagreement = reasons.uneven(journals) or unmatched.undelivered(journals)
+        disagreement = first(When.ALL_FINISHED, Evidence(journals))
     if fine and not disagreement:
         return _unpacked(call)
     return [], _error(call, journals, disagreement)
@@ -82,7 +83,7 @@ def _why(call: Call, journals: list[Journal], states: list[str]) -> str:
     if call.stuck is None:
         return ""
     gone = {rank for rank, outcome in call.outcomes.items() if isinstance(outcome, Done)}
-    return ": ".join(filter(None, [call.stuck, reasons.cause(journals, gone, states)]))
+    return ": ".join(filter(None, [call.stuck, first(When.NOTHING_MOVES, Evidence(journals, gone, states))]))
 
 
 def _under_way(journals: list[Journal]) -> bool:

@@ -12,8 +12,6 @@ import multiprocessing
 import os
 import selectors
 import shutil
-import signal
-import socket
 import tempfile
 import threading
 import time
@@ -23,8 +21,9 @@ from dataclasses import dataclass
 from multiprocessing import connection, spawn
 from pathlib import Path
 
-from helpers.ranks.machine import scratch
+from helpers.ranks.machine import scratch, server
 from helpers.ranks.machine.devices import World
+from helpers.ranks.machine.loopback import loopback
 from helpers.ranks.notes import notes
 from helpers.ranks.wire.output import Output
 from helpers.ranks.wire.wire import Wire
@@ -32,35 +31,9 @@ from helpers.ranks.worker import joining, life
 
 from .interrupts import Apart, Hold
 
-PRELOAD = ["helpers.ranks.worker.preload"]  # torch, cloudpickle and the worker's own code
 PATIENCE = 10.0  # seconds that a killed process may take to end
 UNBORN = 1.0  # seconds that `kill` waits for a start under way; longer takes only a server that still imports torch
 _starting = threading.Lock()
-
-
-def context() -> multiprocessing.context.BaseContext:
-    """forkserver, or spawn where there is none. Never fork."""
-    method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
-    return multiprocessing.get_context(method)
-
-
-def warm_up() -> None:
-    """Start the forkserver and return at once; it imports torch meanwhile. Nothing happens when it already runs."""
-    ctx = context()
-    if ctx.get_start_method() != "forkserver":
-        return
-    from multiprocessing import forkserver, resource_tracker
-
-    ctx.set_forkserver_preload(PRELOAD)
-    resource_tracker.ensure_running()  # it unblocks the signal when it starts, so it starts before
-    blocked = signal.pthread_sigmask(
-        signal.SIG_BLOCK, {signal.SIGINT}
-    )  # children inherit it: no interrupt reaches them
-    try:
-        with scratch.working_for_us():
-            forkserver.ensure_running()
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
 @dataclass
@@ -112,7 +85,7 @@ class Team:
         """No rank is begun and not finished: half a message would make the server print of it, and leave its pipes open here."""
         try:
             with _somewhere():
-                warm_up()
+                server.warm_up()
                 for rank in range(self.world.nranks):
                     if self._unwanted:
                         break
@@ -122,7 +95,7 @@ class Team:
                 self.kill()
 
     def _start(self, rank: int) -> None:
-        ctx = context()
+        ctx = server.context()
         call, call_end = self._pipe(ctx, duplex=True)
         output, output_end = self._pipe(ctx)
         control_end, control = self._pipe(ctx)
@@ -217,11 +190,6 @@ def _close(member: Member) -> None:
     pid = member.process.pid
     warnings.warn(f"rank {member.rank} (process {pid}) does not end: a driver holds it", RuntimeWarning, stacklevel=2)
     return None
-
-
-def loopback() -> str:
-    """The name of the loopback interface: everything between ranks of one machine goes over it, and only over it."""
-    return next((name for _, name in socket.if_nameindex() if name in ("lo", "lo0")), "lo")
 
 
 @contextlib.contextmanager

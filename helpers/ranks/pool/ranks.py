@@ -16,7 +16,7 @@ from helpers.ranks.network.ports import Wires
 from helpers.ranks.wire.pack import pack_call
 from helpers.ranks.worker import inside
 
-from . import status
+from . import looking
 from .call import Call, Order
 from .interrupts import Hold
 from .judge import judge
@@ -59,6 +59,7 @@ class Ranks:
             self.world, self._link = asked.emulated(self.world, link)
         self._busy = threading.Lock()
         self._turn: Turn | None = None
+        self._call: Call | None = None  # of that turn, once the ranks have met
         self._closed = False
         self._details = "no call has failed"
         self._team: Team | None = None
@@ -141,7 +142,7 @@ class Ranks:
                 return self._serve(turn, order, message, Hold())
 
             def stop() -> None:
-                turn.stop("stopped", self._team)
+                self._end_turn(turn, "stopped")
 
             try:
                 return Pending(self.label, turn, serve, stop, self.status)
@@ -151,7 +152,7 @@ class Ranks:
 
     def status(self) -> Status:
         """What every rank is doing at this moment: from any thread, also while a call runs, which is not disturbed."""
-        return status.look(self.label, self._team, self._turn, self._closed)
+        return looking.look(self.label, self._team, self._turn, self._call, self._closed)
 
     def details(self) -> str:
         """Everything about the last call that failed: every rank's state, traceback, latest operations, stack and output."""
@@ -162,7 +163,7 @@ class Ranks:
         self._closed = True
         with Hold():
             if turn := self._turn:
-                turn.stop("the ranks were closed", self._team)
+                self._end_turn(turn, "the ranks were closed")
                 turn.wait(STOP_LIMIT)
             if not self._turn:
                 self._stop()
@@ -192,8 +193,14 @@ class Ranks:
         self._turn = Turn(watched)
         return self._turn
 
+    def _end_turn(self, turn: Turn, why: str) -> None:
+        """At once, whatever the ranks and the notebook's own callback are doing. Twice is fine."""
+        turn.stop(why)
+        if team := self._team:
+            team.hang_up()
+
     def _give_back(self, turn: Turn) -> None:
-        self._turn = None
+        self._turn = self._call = None
         if self._closed:  # meanwhile, and whoever closed them could not wait
             self._stop()
         self._busy.release()
@@ -208,9 +215,9 @@ class Ranks:
             if not self._team.ready:
                 self._finish(Call(self._team, Order(START_LIMIT, START_LIMIT), turn, hold))
                 self._team.ready = True
-            turn.call = Call(self._team, order, turn, hold)
-            turn.call.send(message)
-            return self._finish(turn.call)
+            self._call = Call(self._team, order, turn, hold)
+            self._call.send(message)
+            return self._finish(self._call)
         finally:
             self._give_back(turn)
 
@@ -224,7 +231,7 @@ class Ranks:
         finally:
             text = "" if call.starting and sound else call.said()
             if call.turn.watched and not (call.starting and sound):
-                call.turn.last = status.end(self.label, call)
+                call.turn.last = looking.end(self.label, call)
             if not sound:
                 self._stop()
             if text:

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from .call import Call
-    from .launch import Team
-    from .status import Status
+from .status import Status
 
 
 class Stopped(RuntimeError):
@@ -25,7 +21,6 @@ class Turn:
     def __init__(self, watched: bool = False):
         self.began = time.monotonic()
         self.watched = watched  # somebody will ask how it ended
-        self.call: Call | None = None  # once the ranks have met
         self.last: Status | None = None  # what every rank did at the end
         self._thread = threading.get_ident()
         self._over = threading.Event()
@@ -39,11 +34,9 @@ class Turn:
         """From here on the turn is this thread's."""
         self._thread = threading.get_ident()
 
-    def stop(self, why: str, team: Team | None) -> None:
-        """End the ranks at once, whatever they and the notebook's own callback are doing. Stopping twice is fine."""
+    def stop(self, why: str) -> None:
+        """Whoever runs the call hears of it at its next `check`. Stopping twice is fine."""
         self._why = self._why or why
-        if team:
-            team.hang_up()
 
     def check(self) -> None:
         """Raises Stopped when somebody has asked for it."""

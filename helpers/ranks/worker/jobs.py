@@ -21,9 +21,10 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+from helpers.ranks.hangs.watching import watch
 from helpers.ranks.machine.devices import find_gpus
 from helpers.ranks.machine.launched import LOOPBACK, Launched, launched
-from helpers.ranks.pool.launch import loopback
+from helpers.ranks.machine.loopback import loopback
 
 from . import inside, joining
 
@@ -57,8 +58,6 @@ def job(timeout: float = 10.0) -> Iterator[Job]:
     leave together. Raises RuntimeError in a process that is in no job or in a group already, ValueError for an environment that
     lacks something, TimeoutError naming the ranks that did not come.
     """
-    from helpers.ranks.hangs import watching  # `python -m helpers.ranks.hangs` imports this package first
-
     place = _place()
     for name in ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME") if place.nnodes == 1 else ():
         os.environ.setdefault(name, loopback())
@@ -69,7 +68,7 @@ def job(timeout: float = 10.0) -> Iterator[Job]:
     device = torch.device("cuda", gpu[0]) if backend == "nccl" else torch.device("cpu")
     joining.settle_in(device)
     joining.join(backend, device, timeout, store=store, rank=place.rank, world_size=place.nranks)
-    watching.watch(timeout)
+    watch(timeout)
     yield Job(place.rank, place.nranks, place.local_rank, place.local_nranks, place.nnodes, backend, str(device), on)
     dist.barrier()  # rank 0 keeps the store: it is the last to go
     dist.destroy_process_group()

@@ -23,6 +23,7 @@ import torch
 import torch.distributed as dist
 
 from helpers.ranks.hooks import noting, streams
+from helpers.ranks.hooks.completion import Completion
 from helpers.ranks.network import emulate
 from helpers.ranks.notes import notes, reader_lines
 from helpers.ranks.wire import pack
@@ -131,7 +132,7 @@ def _end_fork(kind: str, body: object, *_: object) -> None:
     os._exit(kind == "raised")
 
 
-def _fit(completion: noting.Completion) -> bool:
+def _fit(completion: Completion) -> bool:
     """After an exception: is everything enqueued complete, and the GPU well? If not, this rank must not serve another call."""
     try:
         return completion.settle(limit=FIT_WITHIN)
@@ -181,7 +182,7 @@ def _take_notes(seat: Seat) -> noting.Noter:
         shared = memoryview(mmap.mmap(file.fileno(), 0))
     region = shared[seat.rank * notes.REGION : (seat.rank + 1) * notes.REGION]
     on_gpu = seat.backend == "nccl"
-    completion = streams.StreamCompletion(streams.Cuda(seat.device)) if on_gpu else noting.Completion()
+    completion = streams.StreamCompletion(streams.Cuda(seat.device)) if on_gpu else Completion()
     return noting.install(notes.Writer(region, seat.rank), completion, torch.device(seat.device).type)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+import reported
 import torch
 import torch.distributed as dist
 from played import Op, Play, Program, Step
 
 from helpers.ranks import RankError
-from helpers.ranks.hangs import unmatched
 from helpers.ranks.notes import notes
 from helpers.ranks.notes.envelopes import Peer
 
@@ -51,21 +51,21 @@ def total(play: Play) -> int:
 def test_a_message_is_the_same_at_both_ends(sent, received, said):
     play = played([send(1, sent)], [recv(0, received)])
     text = f"rank 0 sends {sent} to rank 1 (cell line 7), which receives {received} (cell line 7)"
-    assert unmatched.unlike(play.journals()) == (said and f"{said} differ: {text}")
+    assert reported.unfit(play.journals()) == (said and f"{said} differ: {text}")
     assert total(play) != 0, "the cheap look after a call sees it"
 
 
 def test_the_first_belongs_to_the_first_and_tags_keep_apart():
     sends = [send(1, "float32[3]", tag=7, kind="launch"), send(1, "float32[1]"), send(1, "float32[2]")]
     fine = played(sends, [recv(0, "float32[1]"), recv(0, "float32[3]", tag=7), recv(0, "float32[2]")])
-    assert unmatched.unlike(fine.journals()) is unmatched.undelivered(fine.journals()) is None and total(fine) == 0
+    assert reported.unfit(fine.journals()) is reported.left_over(fine.journals()) is None and total(fine) == 0
     wrong = played(sends[1:], [recv(0, "float32[2]"), recv(0, "float32[1]")])
-    assert unmatched.unlike(wrong.journals()).startswith("sizes differ: rank 0 sends float32[1]")
+    assert reported.unfit(wrong.journals()).startswith("sizes differ: rank 0 sends float32[1]")
 
 
 def test_two_wrong_messages_do_not_make_a_right_sum():
     play = played([send(1, "int8[4]"), recv(1, "int8[4]")], [recv(0, "int8[8]"), send(0, "int8[8]")])
-    assert total(play) != 0 and unmatched.unlike(play.journals())
+    assert total(play) != 0 and reported.unfit(play.journals())
 
 
 def test_batches_keep_their_tensors():
@@ -75,30 +75,28 @@ def test_batches_keep_their_tensors():
 
     assert total(played(around(0, "float32[4]"), around(1, "float32[4]"))) == 0
     wrong = played(around(0, "float32[4]"), around(1, "float32[2]"))
-    assert unmatched.unlike(wrong.journals()).startswith(
-        "sizes differ: rank 0 sends float32[4] to rank 1 (cell line 7)"
-    )
+    assert reported.unfit(wrong.journals()).startswith("sizes differ: rank 0 sends float32[4] to rank 1 (cell line 7)")
 
 
 def test_nothing_is_said_beside_a_receive_from_anyone():
     for receives in ([recv(None), recv(0, "int8[1]")], [recv(0, "int8[1]", kind="launch"), recv(None)]):
         play = played([send(1), send(1, "int8[1]")], receives)
-        assert unmatched.unlike(play.journals()) is unmatched.undelivered(play.journals()) is None
+        assert reported.unfit(play.journals()) is reported.left_over(play.journals()) is None
     long_ago = played(
         [send(1, f"int8[{i}]") for i in range(100)], [recv(None), *(recv(0, f"int8[{i}]") for i in range(1, 100))]
     )
-    assert len(long_ago.gone) == 2 and unmatched.unlike(long_ago.journals()) is None, (
+    assert len(long_ago.gone) == 2 and reported.unfit(long_ago.journals()) is None, (
         "its note is overwritten, not forgotten"
     )
 
 
 def test_what_nobody_took_is_named():
     left = played([send(1, kind="launch")], [])
-    assert unmatched.undelivered(left.journals()) == (
+    assert reported.left_over(left.journals()) == (
         "rank 1 finished without receiving what it was sent by rank 0: float32[4] (cell line 7)"
     )
     wanted = played([], [recv(0, kind="launch")])
-    assert unmatched.undelivered(wanted.journals()) == (
+    assert reported.left_over(wanted.journals()) == (
         "rank 0 finished without sending what is received by rank 1: float32[4] (cell line 7)"
     )
     assert total(left) and total(wanted)
@@ -133,7 +131,8 @@ def takes_from_anyone() -> int:
 
 def test_on_real_ranks(two):
     with pytest.raises(
-        RankError, match=r"^sizes differ: rank 0 sends float32\[4\] to rank 1 \(test_unmatched.py line \d+\), which"
+        RankError,
+        match=r"^sizes differ: rank 0 sends float32\[4\] to rank 1 \(test_message_reports.py line \d+\), which",
     ):
         two.run(sends_less)
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""Sends held against their receives, over all ranks: sizes that differ, and messages that nobody took. Chapter: hangs.
+"""A message of one size or type at its sender and of another at its receiver. Chapter: hangs.
 
 The n-th send from one rank to another belongs to the n-th receive there, with the same tag and group. Where a rank also receives
 from anyone, that is not certain, and nothing is said.
@@ -7,24 +7,25 @@ from anyone, that is not certain, and nothing is said.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
+from helpers.ranks.hangs.reporting import Evidence, When, report
+from helpers.ranks.hangs.waits import messages
 from helpers.ranks.notes.envelopes import Peer
 from helpers.ranks.notes.notes import Journal, Note
 
-from .waits import answered
-
-Journals = Sequence[Journal]
 _TENSOR = re.compile(r"([a-z]+(\d*)\w*)\[(\d+)\]")
 
 
-def unlike(journals: Journals) -> str | None:
-    """A message of one size or type at its sender and of another at its receiver, in words.
+@report(When.AT_ANY_TIME, order=20)
+def unlike(evidence: Evidence) -> str | None:
+    """In words: what differs, who sends what, who receives what.
 
     Gloo says nothing when the receiver's tensor is the larger: its end then stays what it was. The same bytes seen otherwise, as
     int64[2] and uint8[16], are no fault.
     """
-    for rank, note, peer in _messages(journals):
+    journals = evidence.journals
+    for rank, note, peer in messages(journals):
         received = _counterpart(journals, rank, note, peer) if peer.sends else None
         if received and (what := _difference(peer.what or note.agreed, received[1])):
             there, text = received
@@ -35,23 +36,7 @@ def unlike(journals: Journals) -> str | None:
     return None
 
 
-def undelivered(journals: Journals) -> str | None:
-    """All ranks have finished, and one without the receive of what another has sent, or without the send: in words."""
-    for rank, note, peer in _messages(journals):
-        if not answered(rank, note, peer, journals[peer.rank]):
-            without = "receiving what it was sent by" if peer.sends else "sending what is received by"
-            return f"rank {peer.rank} finished without {without} rank {rank}: {peer.what or note.agreed} ({note.where})"
-    return None
-
-
-def _messages(journals: Journals) -> Iterator[tuple[int, Note, Peer]]:
-    """Every message that a rank sends to, or receives from, a certain rank."""
-    for rank, journal in enumerate(journals):
-        for note in journal.notes:
-            yield from ((rank, note, p) for p in note.peers if p.rank is not None and p.rank < len(journals))
-
-
-def _counterpart(journals: Journals, rank: int, note: Note, peer: Peer) -> tuple[Note, str] | None:
+def _counterpart(journals: Sequence[Journal], rank: int, note: Note, peer: Peer) -> tuple[Note, str] | None:
     """The receive that takes what `rank` sends, and its tensor; None where that is not certain."""
     same = [n for n in journals[peer.rank].notes if n.envelope and n.group == note.group]
     ways = [(n, p) for n in same for p in n.peers if not p.sends and p.tag == peer.tag and p.rank in (rank, None)]

@@ -1,0 +1,1 @@
+"""The fault reports, one a file: `reporting` finds them here by itself. Chapter: hangs."""
