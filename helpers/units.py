@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, replace
+from typing import overload
 
-KIB, MIB, GIB, TIB = (1024**k for k in range(1, 5))
+KIB, MIB, GIB, TIB = 1024, 1024**2, 1024**3, 1024**4
 GB = 10**9
 DIRECTIONS = ("one way", "both ways")
 SCOPES = ("link", "GPU", "node")
@@ -37,7 +38,7 @@ class Bandwidth:
     scope: str = "GPU"
     kind: str = "spec"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not (isinstance(self.value, (int, float)) and math.isfinite(self.value) and self.value > 0):
             raise UnitError(f"a bandwidth is a positive number of bytes per second, got {self.value!r}")
         for name, allowed in (("direction", DIRECTIONS), ("scope", SCOPES), ("kind", KINDS)):
@@ -65,6 +66,12 @@ class Bandwidth:
     def __add__(self, other: Bandwidth) -> Bandwidth:
         other = self._like(other)
         return replace(self, value=self.value + other.value, kind=self.kind if self.kind == other.kind else "fitted")
+
+    @overload
+    def __truediv__(self, other: float) -> Bandwidth: ...
+
+    @overload
+    def __truediv__(self, other: Bandwidth) -> float: ...
 
     def __truediv__(self, other: Bandwidth | float) -> float | Bandwidth:
         """Divided by a number: a bandwidth; by a like bandwidth: their ratio."""

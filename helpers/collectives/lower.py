@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Literal, NamedTuple
 
-from .schedule import Schedule, Step
+from .schedule import Op, Schedule, Step
 
 
 class Message(NamedTuple):
@@ -22,7 +22,7 @@ class Message(NamedTuple):
     kind: Literal["send", "recv", "move"]
     peer: int
     chunks: tuple[int, ...]
-    op: Literal["copy", "reduce"]
+    op: Op
     places: tuple[int, int] | None = None
 
 
@@ -51,7 +51,7 @@ def lower(s: Schedule) -> tuple[Program, ...]:
 
 def _lower_step(s: Schedule, step: Step) -> dict[int, tuple[Message, ...]]:
     """Messages between the same two ranks stand in the same order on both sides, and what a slot is sent, in the order of the places."""
-    flows: dict[tuple[int, int, str, int, int], list[int]] = defaultdict(list)
+    flows: dict[tuple[int, int, Op, int, int], list[int]] = defaultdict(list)
     for t in step:
         flows[t.src, t.dst, t.op, host(s, t.src, t.chunk), host(s, t.dst, t.chunk)].append(t.chunk)
     programs: dict[int, list[Message]] = defaultdict(list)

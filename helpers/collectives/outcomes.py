@@ -55,10 +55,11 @@ def outcome(name: str, inputs: Sequence[Numbers | None], root: int = 0, op: str 
     """
     nranks = len(inputs)
     width = _width(name, inputs, root, op)
+    given = [numbers or [] for numbers in inputs]
     fold = "max" if name == "barrier" else op
 
     def part(sources: tuple[tuple[int, int], ...]) -> Numbers:
-        rows = [inputs[rank][i * width : (i + 1) * width] for rank, i in sources]
+        rows = [given[rank][i * width : (i + 1) * width] for rank, i in sources]
         return [combine(column, fold) for column in zip(*rows, strict=True)]
 
     made = [[part(sources) for sources in parts] for parts in origins(name, nranks, root)]
@@ -80,7 +81,7 @@ def _width(name: str, inputs: Sequence[Numbers | None], root: int, op: str) -> i
         raise ValueError(f"root must be a rank in 0..{nranks - 1}, got {root!r}")
     if op not in OPS:
         raise ValueError(f"unknown op {op!r}: expected one of {', '.join(OPS)}")
-    lengths = {0 if inputs[rank] is None else len(inputs[rank]) for rank in givers(name, nranks, root)}
+    lengths = {len(inputs[rank] or ()) for rank in givers(name, nranks, root)}
     if len(lengths) > 1 or 0 in lengths:
         raise ValueError(f"{name} needs equally many numbers on every rank that gives some, got {sorted(lengths)}")
     (length,) = lengths

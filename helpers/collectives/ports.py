@@ -15,6 +15,16 @@ from .schedule import Schedule, Step
 Flow = tuple[tuple[tuple[int, int], int], ...]  # one step's messages, in order: ((src, dst), how many chunks)
 
 
+class AlphaBeta(Protocol):
+    """What a message of n bytes takes between two ranks: alpha + n * beta seconds."""
+
+    @property
+    def alpha(self) -> float: ...
+
+    @property
+    def beta(self) -> float: ...
+
+
 class Network(Protocol):
     """Anything that knows the link between two ranks; a `helpers.facts.Link` is the simplest: the same link everywhere.
 
@@ -22,7 +32,7 @@ class Network(Protocol):
     (name, seconds per byte) of everything between the ports that other messages use too: see `topology`.
     """
 
-    def link(self, src: int, dst: int): ...
+    def link(self, src: int, dst: int, /) -> AlphaBeta: ...
 
 
 class Charge(NamedTuple):

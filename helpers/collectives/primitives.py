@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
-from .promises import PROMISES, Promise
+from .promises import PROMISES, Promise, State, peer
 
 # The least that must move, as a share of N for P ranks. N is nccl-tests' size: the larger of one rank's input and output.
 SHARES: dict[str, Callable[[int], Fraction]] = {
@@ -28,11 +26,6 @@ ROLES: dict[str, Callable[[int, int, int], bool]] = {
     "the sender": lambda rank, nranks, root: rank == root,
     "the receiver": lambda rank, nranks, root: rank == peer(root, nranks),
 }
-
-
-def peer(root: int, nranks: int) -> int:
-    """The rank that send_recv sends to here: the next one, as in a pipeline; after the last comes rank 0."""
-    return (root + 1) % nranks
 
 
 @dataclass(frozen=True)
@@ -82,14 +75,10 @@ class Primitive:
         return SHARES[meant.sends](nranks), SHARES[meant.receives](nranks)
 
 
-def _to_next(nranks: int, nchunks: int, root: int) -> np.ndarray:
-    """After a send: the receiver holds the sender's data, and the sender keeps it."""
-    state = np.full((nranks, nchunks, nranks), -1, dtype=np.int32)
-    state[[root, peer(root, nranks)]] = np.eye(nranks, dtype=np.int32)[root]
-    return state
-
-
-SEND_RECV = Promise("send_recv", PROMISES["broadcast"].before, _to_next, lambda n: 1.0, rooted=True)
+# After a send the receiver holds the sender's data, and the sender keeps it.
+SEND_RECV = Promise(
+    "send_recv", PROMISES["broadcast"].before, State("root and next", "root", -1), lambda n: 1.0, rooted=True
+)
 # Nobody leaves before the last has arrived: on arrival times, a barrier is an all_reduce of their maximum.
 BARRIER = Promise("barrier", PROMISES["all_reduce"].before, PROMISES["all_reduce"].after, lambda n: 0.0)
 

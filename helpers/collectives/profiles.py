@@ -7,12 +7,12 @@ A schedule of 100,000 ranks has billions of transfers; its profile is a few line
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from fractions import Fraction
 from itertools import groupby
 from typing import NamedTuple
 
-from .ports import ends, flows, pieces
+from .ports import AlphaBeta, Flow, ends, flows, pieces
 from .schedule import Schedule, _whole
 
 
@@ -27,7 +27,9 @@ class Load(NamedTuple):
 Profile = tuple[Load, ...]
 
 
-Tell = Callable[..., Iterable[tuple[int, int, Fraction | int]]]  # (nranks, ...) -> Loads in order
+Part = tuple[int, int, Fraction | int]  # the fields of a Load, as a builder tells them
+Parts = list[Part]
+Tell = Callable[..., Iterable[Part]]  # (nranks, ...) -> its parts in order
 
 
 def profile_of(build: Callable[..., Schedule], tell: Tell) -> Callable[..., Profile]:
@@ -48,8 +50,9 @@ def loads(s: Schedule) -> Profile:
     return merged((1, *_busiest(s, flow)) for flow in flows(s))
 
 
-def _busiest(s: Schedule, flow) -> tuple[int, Fraction]:
-    messages, chunks = Counter(), Counter()
+def _busiest(s: Schedule, flow: Flow) -> tuple[int, Fraction]:
+    messages: Counter[Hashable] = Counter()
+    chunks: Counter[Hashable] = Counter()
     for (src, dst), nchunks in flow:
         for port in ends(src, dst, s.nranks):
             messages[port] += 1
@@ -58,7 +61,7 @@ def _busiest(s: Schedule, flow) -> tuple[int, Fraction]:
     return count, Fraction(most, pieces(s))
 
 
-def merged(found: Iterable[tuple[int, int, Fraction | int]]) -> Profile:
+def merged(found: Iterable[Part]) -> Profile:
     """Equal loads in a row become one."""
     rows = ((steps, messages, Fraction(share)) for steps, messages, share in found if steps)
     return tuple(
@@ -66,7 +69,7 @@ def merged(found: Iterable[tuple[int, int, Fraction | int]]) -> Profile:
     )
 
 
-def price_loads(profile: Profile, nbytes: float, link) -> float:
+def price_loads(profile: Profile, nbytes: float, link: AlphaBeta) -> float:
     """Seconds, step-locked, on equal links: what `price` charges for the schedule itself.
 
     The busiest port has the most bytes and the most messages in every entry of the catalogue, so no other can take longer.

@@ -11,35 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .schedule import ScheduleError
 
+Counts = NDArray[np.int32]  # [rank, chunk, origin]: how often origin is inside
 ROOTED = ("broadcast", "reduce", "scatter", "gather")
-
-
-@dataclass(frozen=True)
-class Promise:
-    """One collective: its state before and after, and nccl-tests' factor from algbw to busbw.
-
-    before(nranks, nchunks, root), after(...): int arrays [nranks, nchunks, nranks]. bus_factor(nranks): busbw = algbw * factor
-    (source: NVIDIA/nccl-tests doc/PERFORMANCE.md). chunks_per_rank: nchunks must be a multiple of nranks.
-    """
-
-    name: str
-    before: Callable[..., np.ndarray]
-    after: Callable[..., np.ndarray]
-    bus_factor: Callable[[int], float]
-    rooted: bool = False
-    chunks_per_rank: bool = False
-
-    def accepts(self, nranks: int, nchunks: int, root: int | None) -> None:
-        """Raises ScheduleError when chunks or root do not fit the collective."""
-        if self.rooted != (root is not None):
-            raise ScheduleError(f"{self.name} {'needs' if self.rooted else 'takes no'} root, got root={root}")
-        if self.name == "all_to_all" and nchunks != nranks * nranks:
-            raise ScheduleError(f"all_to_all needs nranks * nranks = {nranks * nranks} chunks, got nchunks={nchunks}")
-        if self.chunks_per_rank and nchunks % nranks:
-            raise ScheduleError(f"{self.name} needs nchunks to be a multiple of nranks={nranks}, got nchunks={nchunks}")
 
 
 def owner(chunk: int, nranks: int, nchunks: int) -> int:
@@ -47,10 +24,16 @@ def owner(chunk: int, nranks: int, nchunks: int) -> int:
     return chunk // (nchunks // nranks)
 
 
+def peer(root: int, nranks: int) -> int:
+    """The rank that send_recv sends to here: the next one, as in a pipeline; after the last comes rank 0."""
+    return (root + 1) % nranks
+
+
 # Whom a word means, for one chunk: {word: (chunk, nranks, nchunks, root) -> ranks}. "self": each holder its own contribution.
 _WHO: dict[str, Callable[[int, int, int, int | None], Sequence[int]]] = {
     "all": lambda c, nranks, nchunks, root: range(nranks),
-    "root": lambda c, nranks, nchunks, root: (root,),
+    "root": lambda c, nranks, nchunks, root: () if root is None else (root,),
+    "root and next": lambda c, nranks, nchunks, root: () if root is None else (root, peer(root, nranks)),
     "owner": lambda c, nranks, nchunks, root: (owner(c, nranks, nchunks),),
     "from": lambda c, nranks, nchunks, root: (c // nranks,),
     "to": lambda c, nranks, nchunks, root: (c % nranks,),
@@ -68,7 +51,7 @@ class State:
     inside: str
     fill: int
 
-    def __call__(self, nranks: int, nchunks: int, root: int | None = None) -> np.ndarray:
+    def __call__(self, nranks: int, nchunks: int, root: int | None = None) -> Counts:
         state = np.full((nranks, nchunks, nranks), self.fill, dtype=np.int32)
         for c in range(nchunks):
             for rank, inside in self._rows(c, nranks, nchunks, root):
@@ -82,10 +65,35 @@ class State:
         rows = self._rows(chunk, nranks, nchunks, root)
         return [(r, masks[i] if i in masks else masks.setdefault(i, sum(1 << o for o in i))) for r, i in rows]
 
-    def _rows(self, chunk: int, *shape: int | None) -> Iterator[tuple[int, Sequence[int]]]:
-        holders = _WHO[self.holders](chunk, *shape)
-        everyone = () if self.inside == "self" else _WHO[self.inside](chunk, *shape)
+    def _rows(self, chunk: int, nranks: int, nchunks: int, root: int | None) -> Iterator[tuple[int, Sequence[int]]]:
+        holders = _WHO[self.holders](chunk, nranks, nchunks, root)
+        everyone = () if self.inside == "self" else _WHO[self.inside](chunk, nranks, nchunks, root)
         return ((rank, everyone or (rank,)) for rank in holders)
+
+
+@dataclass(frozen=True)
+class Promise:
+    """One collective: its state before and after, and nccl-tests' factor from algbw to busbw.
+
+    before(nranks, nchunks, root), after(...): int arrays [nranks, nchunks, nranks]. bus_factor(nranks): busbw = algbw * factor
+    (source: NVIDIA/nccl-tests doc/PERFORMANCE.md). chunks_per_rank: nchunks must be a multiple of nranks.
+    """
+
+    name: str
+    before: State
+    after: State
+    bus_factor: Callable[[int], float]
+    rooted: bool = False
+    chunks_per_rank: bool = False
+
+    def accepts(self, nranks: int, nchunks: int, root: int | None) -> None:
+        """Raises ScheduleError when chunks or root do not fit the collective."""
+        if self.rooted != (root is not None):
+            raise ScheduleError(f"{self.name} {'needs' if self.rooted else 'takes no'} root, got root={root}")
+        if self.name == "all_to_all" and nchunks != nranks * nranks:
+            raise ScheduleError(f"all_to_all needs nranks * nranks = {nranks * nranks} chunks, got nchunks={nchunks}")
+        if self.chunks_per_rank and nchunks % nranks:
+            raise ScheduleError(f"{self.name} needs nchunks to be a multiple of nranks={nranks}, got nchunks={nchunks}")
 
 
 def _ring(n: int) -> float:

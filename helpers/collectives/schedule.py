@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain, zip_longest
-from operator import eq
+from operator import eq, itemgetter
 from typing import Literal, NamedTuple
 
-ARROWS = {"copy": "→", "reduce": "⇒"}
+Op = Literal["copy", "reduce"]
+ARROWS: dict[Op, str] = {"copy": "→", "reduce": "⇒"}
 _OPS = {arrow: op for op, arrow in ARROWS.items()}
 
 
@@ -27,7 +28,7 @@ class Transfer(NamedTuple):
     src: int
     dst: int
     chunk: int
-    op: Literal["copy", "reduce"] = "copy"
+    op: Op = "copy"
 
     def __str__(self) -> str:
         return f"{self.chunk}:{self.src}{ARROWS[self.op]}{self.dst}"
@@ -62,7 +63,7 @@ class Schedule:
     root: int | None = None
     nswitches: int = 0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self._validate_header()
         steps = tuple(tuple(t if type(t) is Transfer else Transfer(*t) for t in step) for step in self.steps)
         object.__setattr__(self, "steps", steps)
@@ -166,7 +167,7 @@ class Schedule:
         )
         return Schedule(None, None, self.nranks, self.nchunks * pieces, steps, None, self.nswitches)
 
-    def backwards(self, op: Literal["copy", "reduce"]) -> Schedule:
+    def backwards(self, op: Op) -> Schedule:
         """The same moves read from the end, every arrow turned round: with "reduce", a broadcast becomes a reduce."""
         steps = tuple(tuple(Transfer(t.dst, t.src, t.chunk, op) for t in step) for step in reversed(self.steps))
         return Schedule(None, None, self.nranks, self.nchunks, steps, None, self.nswitches)
@@ -226,6 +227,11 @@ def beside(*schedules: Schedule) -> Schedule:
         used |= slots
     rows = zip_longest(*(s.steps for s in schedules), fillvalue=())
     return composed._with(steps=tuple(tuple(chain.from_iterable(row)) for row in rows))
+
+
+def by_sender(steps: Iterable[Iterable[Transfer]]) -> tuple[Step, ...]:
+    """The steps of a builder that follows chunks, as schedules are printed: in each, ranks send in the order of their numbers."""
+    return tuple(tuple(sorted(step, key=itemgetter(0))) for step in steps)
 
 
 def _whole(name: str, value: object, least: int) -> None:

@@ -7,14 +7,18 @@ a lost contribution is a 0, one added twice is a 2.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .promises import promise
+from .promises import Counts, promise
 from .schedule import Schedule, ScheduleError, Step
 
+Array = NDArray[Any]  # [rank, chunk, ...]; switches are rows beyond the ranks
 
-def simulate(s: Schedule, chunks: np.ndarray) -> Iterator[np.ndarray]:
+
+def simulate(s: Schedule, chunks: Array) -> Iterator[Array]:
     """Yields the state before the first and after every step; each is an array of its own.
 
     chunks: [nranks, nchunks, ...], what every rank holds at the start (any dtype). Switches are further rows, empty at the start.
@@ -31,7 +35,7 @@ def simulate(s: Schedule, chunks: np.ndarray) -> Iterator[np.ndarray]:
         yield state
 
 
-def _play(state: np.ndarray, step: Step, nswitches: int) -> None:
+def _play(state: Array, step: Step, nswitches: int) -> None:
     """One step in place. Everything is read before anything is written."""
     src, dst, chunk, op = map(np.array, zip(*step, strict=True))
     payload = state[src, chunk]
@@ -43,11 +47,11 @@ def _play(state: np.ndarray, step: Step, nswitches: int) -> None:
         add(state, where, payload[adds][mine])
 
 
-def _add(state: np.ndarray, where: tuple[np.ndarray, np.ndarray], payload: np.ndarray) -> None:
+def _add(state: Array, where: tuple[NDArray[np.int_], NDArray[np.int_]], payload: Array) -> None:
     state[where] += payload
 
 
-def contributions(s: Schedule) -> Iterator[np.ndarray]:
+def contributions(s: Schedule) -> Iterator[Counts]:
     """The proof's own run: int arrays [nranks, nchunks, origin], how often each origin is inside each slot, step by step."""
     before = promise(s.collective).before(s.nranks, s.nchunks, s.root)
     return simulate(s, before)
@@ -95,7 +99,7 @@ def _examine(s: Schedule) -> None:
     before = wanted.before(s.nranks, s.nchunks, s.root)
     after = wanted.after(s.nranks, s.nchunks, s.root)
     state = np.concatenate([before, np.zeros((s.nswitches, *before.shape[1:]), dtype=before.dtype)])
-    defined = state.any(axis=2)
+    defined: NDArray[np.bool_] = np.any(state, axis=2)
     for number, step in enumerate(s.steps, 1):
         _refuse_undefined(s, number, step, defined)
         _play(state, step, s.nswitches)
@@ -107,7 +111,7 @@ def _examine(s: Schedule) -> None:
         raise ScheduleError(_broken_promise(s, int(wrong[0][0]), int(wrong[0][1]), final, after))
 
 
-def _refuse_undefined(s: Schedule, number: int, step: Step, defined: np.ndarray) -> None:
+def _refuse_undefined(s: Schedule, number: int, step: Step, defined: NDArray[np.bool_]) -> None:
     """Sending, or adding into, a slot that holds nothing yet is a mistake; a switch may be added into while empty."""
     for t in step:
         for rank, verb in ((t.src, "sends"), (t.dst, "adds into")):
@@ -119,7 +123,7 @@ def _refuse_undefined(s: Schedule, number: int, step: Step, defined: np.ndarray)
                 )
 
 
-def _broken_promise(s: Schedule, rank: int, chunk: int, got: np.ndarray, want: np.ndarray) -> str:
+def _broken_promise(s: Schedule, rank: int, chunk: int, got: Counts, want: Counts) -> str:
     last = max(
         (n for n, step in enumerate(s.steps, 1) for t in step if (t.dst, t.chunk) == (rank, chunk)), default=None
     )
@@ -130,7 +134,7 @@ def _broken_promise(s: Schedule, rank: int, chunk: int, got: np.ndarray, want: n
     )
 
 
-def _origins(counts: np.ndarray) -> str:
+def _origins(counts: Counts) -> str:
     """[1 0 2] -> "0 + 2 twice": whose contributions are inside."""
     times = {1: "", 2: " twice"}
     parts = [f"{o}{times.get(int(n), f' {n} times')}" for o, n in enumerate(counts) if n > 0]

@@ -9,6 +9,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from .ports import AlphaBeta
 from .schedule import _whole
 
 
@@ -22,19 +23,20 @@ class Nodes:
     """
 
     gpus: int
-    inside: object
-    across: object
+    inside: AlphaBeta
+    across: AlphaBeta
     nics: int | None = None
     oversubscription: float = 1.0
     _nics: int = field(init=False, repr=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "_nics", self.gpus if self.nics is None else self.nics)
-        _whole("gpus", self.gpus, 1), _whole("nics", self._nics, 1)
+        _whole("gpus", self.gpus, 1)
+        _whole("nics", self._nics, 1)
         if not self.oversubscription >= 1:
             raise ValueError(f"oversubscription must be 1 or more, got {self.oversubscription!r}")
 
-    def link(self, src: int, dst: int):
+    def link(self, src: int, dst: int) -> AlphaBeta:
         return self.inside if src // self.gpus == dst // self.gpus else self.across
 
     def wires(self, src: int, dst: int) -> tuple[tuple[Hashable, float], ...]:
@@ -64,9 +66,9 @@ class Neighbours:
     NVLink bridges, a torus, or full-mesh NVLink; cable: what each of these cables is.
     """
 
-    cable: object
+    cable: AlphaBeta
 
-    def link(self, src: int, dst: int):
+    def link(self, src: int, dst: int) -> AlphaBeta:
         return self.cable
 
     def ports(self, src: int, dst: int) -> tuple[Hashable, Hashable]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from helpers.facts.fact import Fact, FactError
+from helpers.facts.fact import Entry, Fact, FactError
 from helpers.units import Bandwidth
 
 DTYPES = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "int8")
@@ -59,26 +59,26 @@ class Accelerator:
     @property
     def shared_bandwidth(self) -> Bandwidth:
         """Shared memory of all SMs, derived: banks x 4 B x clock x SMs. A bank serves a read or a write, so both ways share it."""
-        per_clock = self.banks.quantity * BANK_BYTES * self.sms.quantity
-        return Bandwidth(per_clock * self.clock.quantity, "both ways")
+        per_clock = self.banks.number * BANK_BYTES * self.sms.number
+        return Bandwidth(per_clock * self.clock.number, "both ways")
 
     @property
     def register_bandwidth(self) -> Bandwidth:
         """Operands that FP32 fused multiply-adds read at full rate, derived: lanes x 12 B x clock x SMs. Results are not counted."""
-        per_clock = self.lanes.quantity * OPERAND_BYTES * self.sms.quantity
-        return Bandwidth(per_clock * self.clock.quantity, "one way")
+        per_clock = self.lanes.number * OPERAND_BYTES * self.sms.number
+        return Bandwidth(per_clock * self.clock.number, "one way")
 
     @property
     def l2_bandwidth(self) -> Bandwidth | None:
         """L2's reads, derived from a published number of bytes a clock; None where none is published."""
-        return Bandwidth(self.l2_rate.quantity * self.clock.quantity, "one way") if self.l2_rate else None
+        return Bandwidth(self.l2_rate.number * self.clock.number, "one way") if self.l2_rate else None
 
     @property
     def in_flight(self) -> float | None:
         """Bytes that must be under way to keep HBM busy: latency x bandwidth (Little's law); None without a measured latency."""
         if not self.hbm_latency:
             return None
-        return self.hbm_latency.quantity / self.clock.quantity * self.hbm.quantity.value
+        return self.hbm_latency.number / self.clock.number * self.hbm.bandwidth.value
 
     def peak(self, dtype: str) -> Fact:
         """Dense FLOP/s of a type; FactError naming the types that are published."""
@@ -88,18 +88,18 @@ class Accelerator:
 
     def ridge(self, dtype: str) -> float:
         """FLOP per byte of HBM at which compute and memory take equally long: peak FLOP/s / bandwidth."""
-        return self.peak(dtype).quantity / self.hbm.quantity.value
+        return self.peak(dtype).number / self.hbm.bandwidth.value
 
     def __str__(self) -> str:
         return f"{self.title}: {self.sms}, {self.hbm_capacity}, {self.hbm}"
 
 
-def build_accelerators(chips: Mapping[str, Mapping], facts: Mapping[str, Fact]) -> dict[str, Accelerator]:
+def build_accelerators(chips: Mapping[str, Entry], facts: Mapping[str, Fact]) -> dict[str, Accelerator]:
     """The accelerators of a parsed chips.toml; FactError for one without a title or without a fact that all must have."""
     return {name: _accelerator(name, entry, facts) for name, entry in chips.items()}
 
 
-def _accelerator(name: str, entry: Mapping, facts: Mapping[str, Fact]) -> Accelerator:
+def _accelerator(name: str, entry: Entry, facts: Mapping[str, Fact]) -> Accelerator:
     if not entry.get("title") or not entry.get("capability"):
         raise FactError(f"{name}: an accelerator has a title and a capability")
     own = {"sms", "clock", "l2", "hbm", "l3"} | {"l2.rate", "l3.bandwidth", "hbm.capacity", "hbm.latency"}

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import Any, TypeVar
 
 from helpers.units import KINDS, Bandwidth, UnitError
 
+Built = TypeVar("Built")
+Entry = Mapping[str, Any]  # a table of a .toml file, as it was parsed
 HERE = Path(__file__).parent
 BANDWIDTHS = {"Gb/s": 1e9 / 8, "GB/s": 1e9, "TB/s": 1e12}
 # A memory's "80 GB" are 80 * 2**30 bytes (nvidia-smi shows 81559 MiB of an 80 GB H100), unlike the GB of a bandwidth.
@@ -61,7 +64,7 @@ class Source:
     how: str
     note: str = ""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not self.title or not self.url.startswith("https://"):
             raise FactError(f"a source has a title and an https address, got {self.title!r} and {self.url!r}")
         if self.how not in HOW or not isinstance(self.checked, date):
@@ -83,7 +86,7 @@ class Fact:
     per: str | None = None
     note: str = ""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if isinstance(self.value, bool) or not isinstance(self.value, (int, float)) or not math.isfinite(self.value):
             raise FactError(f"{self.key}: a fact is a number, got {self.value!r}")
         if self.unit not in BANDWIDTHS | OTHERS:
@@ -93,19 +96,28 @@ class Fact:
         if not self.where:
             raise FactError(f"{self.key}: say where in {self.source.title} it stands (a table, page or section)")
         if self.unit in BANDWIDTHS:
-            self._bandwidth()
+            _ = self.bandwidth
 
-    def _bandwidth(self) -> Bandwidth:
+    @property
+    def bandwidth(self) -> Bandwidth:
+        """A Bandwidth; FactError where the fact is none, or does not say which way and of what."""
+        if self.unit not in BANDWIDTHS:
+            raise FactError(f"{self.key} is no bandwidth: it counts in {self.unit}")
         try:
-            return Bandwidth(self.value * BANDWIDTHS[self.unit], self.direction, self.scope, self.kind)
+            return Bandwidth(self.value * BANDWIDTHS[self.unit], self.direction or "", self.scope or "", self.kind)
         except UnitError as error:
             raise FactError(f"{self.key}: {error}") from None
 
     @property
     def quantity(self) -> Bandwidth | float:
-        """A Bandwidth where it is one; else the number in bytes, seconds, transfers, clocks or FLOP per second, or a count."""
+        """A Bandwidth where it is one, else the number."""
+        return self.bandwidth if self.unit in BANDWIDTHS else self.number
+
+    @property
+    def number(self) -> float:
+        """In bytes, seconds, transfers, clocks or FLOP per second, or a count; FactError for a bandwidth."""
         if self.unit in BANDWIDTHS:
-            return self._bandwidth()
+            raise FactError(f"{self.key} is a bandwidth, {self}: a number alone would not say which way")
         return self.value / 1e6 if self.unit == "µs" else self.value * OTHERS[self.unit]  # 3.4 / 1e6 rounds to 3.4e-6
 
     @property
@@ -130,12 +142,12 @@ class Fact:
         return self.text
 
 
-def build_sources(table: Mapping[str, Mapping]) -> dict[str, Source]:
+def build_sources(table: Mapping[str, Entry]) -> dict[str, Source]:
     """The sources of a parsed sources.toml; FactError for one that lacks a title, an address, a date or how it was checked."""
     return {name: _build(Source, f"source {name}", entry) for name, entry in table.items()}
 
 
-def build_facts(table: Mapping[str, Mapping], sources: Mapping[str, Source]) -> dict[str, Fact]:
+def build_facts(table: Mapping[str, Entry], sources: Mapping[str, Source]) -> dict[str, Fact]:
     """The facts of a parsed file; FactError for one without a known source, or a bandwidth without direction or scope."""
     facts = {}
     for key, entry in table.items():
@@ -145,7 +157,7 @@ def build_facts(table: Mapping[str, Mapping], sources: Mapping[str, Source]) -> 
     return facts
 
 
-def spread(groups: Mapping[str, Mapping], prefix: str = "") -> dict[str, dict]:
+def spread(groups: Mapping[str, Entry], prefix: str = "") -> dict[str, dict[str, Any]]:
     """Facts that share a source, one table a group: {"A100": {"source": ..., "facts": {"sms": {...}}}} -> {"A100.sms": {...}}.
 
     A fact takes source, where and scope of its group where it names none; it is a "spec" about the "GPU" unless it or the group
@@ -161,13 +173,13 @@ def spread(groups: Mapping[str, Mapping], prefix: str = "") -> dict[str, dict]:
     return facts
 
 
-def _build(kind: type, name: str, entry: Mapping):
+def _build(kind: Callable[..., Built], name: str, entry: Entry) -> Built:
     try:
         return kind(**entry)
     except TypeError as error:
         raise FactError(f"{name}: {error}") from None
 
 
-def read(name: str) -> dict:
+def read(name: str) -> dict[str, Any]:
     """One of the .toml files beside this module, parsed."""
     return tomllib.loads((HERE / f"{name}.toml").read_text(encoding="utf-8"))

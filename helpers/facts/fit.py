@@ -38,7 +38,7 @@ def minimax(sizes: Sequence[float], seconds: Sequence[float]) -> tuple[float, fl
         raise ValueError(f"every size comes once, got {min(twice)!r} more than once")
     points = sorted(zip(sizes, seconds, strict=True))
     if len(points) == 2:
-        return _line(*points, 0.0)
+        return _line(points[0], points[1], 0.0)
     left, middle, right = max(combinations(points, 3), key=lambda three: abs(_bend(*three)))
     return _line(left, right, _bend(left, middle, right))
 

@@ -37,7 +37,7 @@ class Level:
 
 def levels(gpu: Accelerator) -> list[Level]:
     """From the registers out to the memory; the shared level says what it may hold, its L1 part comes on top."""
-    sms = gpu.sms.quantity
+    sms = gpu.sms.number
     rows = [
         _derived("Registers", gpu.registers, sms, gpu.register_bandwidth, (gpu.lanes, gpu.clock, gpu.sms)),
         _derived("Shared memory", gpu.shared_max, sms, gpu.shared_bandwidth, (gpu.banks, gpu.clock, gpu.sms)),
@@ -48,11 +48,14 @@ def levels(gpu: Accelerator) -> list[Level]:
     return [*rows, _published("Memory (HBM or GDDR)", gpu.hbm_capacity, gpu.hbm)]
 
 
-def _derived(name: str, size: Fact, sms: float | None, bandwidth: Bandwidth | None, facts: tuple) -> Level:
-    per_unit = size.quantity if sms else None
+def _derived(
+    name: str, size: Fact, sms: float | None, bandwidth: Bandwidth | None, facts: tuple[Fact | None, ...]
+) -> Level:
+    per_unit = size.number if sms else None
     known = tuple(fact for fact in (size, *facts) if fact)
-    return Level(name, per_unit, size.quantity * (sms or 1), bandwidth, False, FORMULAS[name], known)
+    return Level(name, per_unit, size.number * (sms or 1), bandwidth, False, FORMULAS[name], known)
 
 
-def _published(name: str, size: Fact, bandwidth: Fact) -> Level:
-    return Level(name, None, size.quantity, bandwidth.quantity, True, "", (size, bandwidth))
+def _published(name: str, size: Fact, bandwidth: Fact | None) -> Level:
+    facts = (size, bandwidth) if bandwidth else (size,)
+    return Level(name, None, size.number, bandwidth.bandwidth if bandwidth else None, True, "", facts)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from helpers.facts.fact import Fact, FactError
+from helpers.facts.fact import Entry, Fact, FactError
 from helpers.units import Bandwidth, UnitError, seconds_text
 
 
@@ -28,7 +28,7 @@ class Link:
     sources: tuple[Fact, ...] = ()
     note: str = ""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         number = isinstance(self.alpha, (int, float)) and not isinstance(self.alpha, bool)
         if not (number and math.isfinite(self.alpha) and self.alpha >= 0):
             raise UnitError(f"alpha is a number of seconds, 0 or more, got {self.alpha!r}")
@@ -54,14 +54,14 @@ class Link:
         return f"{self.name}: {seconds_text(self.alpha)} per message, {self.bandwidth}"
 
 
-def build_links(table: Mapping[str, Mapping], facts: Mapping[str, Fact]) -> dict[str, Link]:
+def build_links(table: Mapping[str, Entry], facts: Mapping[str, Fact]) -> dict[str, Link]:
     """The networks of a parsed networks.toml, by slug; each pairs one latency fact with one bandwidth fact."""
     return {slug: _link(slug, entry, facts) for slug, entry in table.items()}
 
 
-def _link(slug: str, entry: Mapping, facts: Mapping[str, Fact]) -> Link:
+def _link(slug: str, entry: Entry, facts: Mapping[str, Fact]) -> Link:
     missing = [entry.get(part) for part in ("alpha", "bandwidth") if entry.get(part) not in facts]
     if missing or not entry.get("note"):
         raise FactError(f"{slug}: a network names two facts (alpha, bandwidth) and its note; not found: {missing}")
     alpha, bandwidth = facts[entry["alpha"]], facts[entry["bandwidth"]]
-    return Link(alpha.quantity, bandwidth.quantity, entry["name"], slug, (alpha, bandwidth), entry["note"].strip())
+    return Link(alpha.number, bandwidth.bandwidth, entry["name"], slug, (alpha, bandwidth), entry["note"].strip())

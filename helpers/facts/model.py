@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from helpers.facts.fact import FactError, Source
+from helpers.facts.fact import Entry, FactError, Source
 
 NORMS = ("layer", "rms")
 MLPS = ("gelu", "swiglu")
@@ -68,7 +68,7 @@ class Model:
     window: int | None = None
     latent: Latent | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.kv_heads == 0:
             object.__setattr__(self, "kv_heads", self.heads)
         if self.head_dim == 0 and self._whole(self.hidden) and self._whole(self.heads):
@@ -111,7 +111,7 @@ class Model:
     def attention_nparams(self) -> int:
         """Of one layer's attention: the projections and their biases."""
         if self.latent:
-            return self._latent_nparams()
+            return self._latent_nparams(self.latent)
         wide, narrow = self.heads * self.head_dim, self.kv_hidden
         biases = wide + 2 * narrow + self.hidden if self.bias else 0
         return self.hidden * (2 * wide + 2 * narrow) + biases
@@ -145,9 +145,9 @@ class Model:
         layers += self.dense * self.layer_nparams(dense=True) if self.dense else 0
         return tables + learned + layers + self.norm_nparams
 
-    def _latent_nparams(self) -> int:
+    def _latent_nparams(self, latent: Latent) -> int:
         """Down to the latent vectors (each normalised), up to the heads, and the way out."""
-        latent, hidden = self.latent, self.hidden
+        hidden = self.hidden
         query = hidden * latent.query_rank + latent.query_rank
         query += latent.query_rank * self.heads * (latent.nope + latent.rope)
         keys = hidden * (latent.rank + latent.rope) + latent.rank
@@ -159,12 +159,12 @@ class Model:
         return f"{self.name}: {self.layers} layers of {self.hidden}, {self.nparams / 1e9:.4g} B parameters{active}"
 
 
-def build_models(table: Mapping[str, Mapping], sources: Mapping[str, Source]) -> dict[str, Model]:
+def build_models(table: Mapping[str, Entry], sources: Mapping[str, Source]) -> dict[str, Model]:
     """The models of a parsed models.toml by name; FactError for one that lacks a size or a known source."""
     return {name: _model(name, entry, sources) for name, entry in table.items()}
 
 
-def _model(name: str, entry: Mapping, sources: Mapping[str, Source]) -> Model:
+def _model(name: str, entry: Entry, sources: Mapping[str, Source]) -> Model:
     if entry.get("source") not in sources or not entry.get("where"):
         raise FactError(f"{name}: a model needs a source listed in sources.toml and where, got {entry.get('source')!r}")
     unsaid = [

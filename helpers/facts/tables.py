@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 from helpers.facts.fact import FactError
 
@@ -37,12 +38,12 @@ class Table:
     units: Mapping[str, str]
     rows: tuple[Mapping[str, float | str | bool | None], ...]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         lacking = [part for part in ("title", "url", "where", "checked") if not self.source.get(part)]
         if lacking or not self.rows or not self.machine:
             raise FactError(f"{self.name}: a published table needs rows, a machine and a source; it lacks {lacking}")
 
-    def column(self, name: str) -> list:
+    def column(self, name: str) -> list[Any]:
         """One column, top to bottom; KeyError naming the columns there are."""
         if name not in self.rows[0]:
             raise KeyError(f"{self.name} has no column {name!r}; it has {', '.join(self.rows[0])}")
@@ -58,7 +59,7 @@ def public(name: str) -> Table:
     return build_table(name, json.loads((PUBLIC / f"{name}.json").read_text(encoding="utf-8")))
 
 
-def build_table(name: str, data: Mapping) -> Table:
+def build_table(name: str, data: Mapping[str, Any]) -> Table:
     """The table of a parsed .json file; FactError for one that lacks a field or its source."""
     try:
         return Table(name=name, **{**data, "rows": tuple(data["rows"]), "not_stated": tuple(data["not_stated"])})

@@ -6,15 +6,17 @@ network on which it halves the time of large buffers. The rings of `ring.py`, mi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 
 from ..about import algorithm
 from ..forms import P, S, ceil
+from ..profiles import Part, Parts
 from ..schedule import Schedule, _in_range, _whole, beside
 from . import ring
 
 
-def _half(nranks: int):
+def _half(nranks: int) -> Parts:
     return [(nranks - 1, min(2, nranks - 1), Fraction(1, nranks))]
 
 
@@ -63,7 +65,7 @@ def all_reduce(nranks: int) -> Schedule:
     return _both_ways(ring.all_reduce(nranks)).named("all_reduce", "bidirectional")
 
 
-def _lines(nranks: int, root: int = 0, nchunks: int | None = None):
+def _lines(nranks: int, root: int = 0, nchunks: int | None = None) -> Iterator[Part]:
     """Both ways at once at the root at first, and at the ranks opposite to it at last; with few chunks there is a lull between."""
     nchunks = 2 * nranks if nchunks is None else nchunks
     there, back = (nchunks + 1) // 2, nchunks // 2
@@ -93,7 +95,8 @@ def _met(total: int, low: int, other_low: int, high: int) -> bool:
 )
 def broadcast(nranks: int, root: int = 0, nchunks: int | None = None) -> Schedule:
     """Pipelined from the root both ways round, half of the chunks each way."""
-    _whole("nranks", nranks, 1), _in_range("root", root, nranks, "")
+    _whole("nranks", nranks, 1)
+    _in_range("root", root, nranks, "")
     nchunks = 2 * nranks if nchunks is None else nchunks
     _whole("nchunks", nchunks, 1)
     ways = ([(root + i) % nranks for i in range(nranks)], [(root - i) % nranks for i in range(nranks)])

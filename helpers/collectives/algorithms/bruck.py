@@ -7,11 +7,14 @@ Chapter: halving-doubling.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
+from itertools import product
 
 from ..about import algorithm
 from ..forms import P, ceil, function, log2
-from ..schedule import Schedule, ScheduleError, Transfer, _whole
+from ..profiles import Part, Parts
+from ..schedule import Schedule, ScheduleError, Transfer, _whole, by_sender
 
 SOURCE = (
     'Bruck, Ho, Kipnis, Upfal, Weathersby, "Efficient algorithms for all-to-all communications in multiport'
@@ -32,7 +35,7 @@ def _distances(nranks: int) -> list[int]:
     return [1 << k for k in range((nranks - 1).bit_length())]
 
 
-def _near_first(nranks: int):
+def _near_first(nranks: int) -> Parts:
     return [(1, 1, Fraction(min(d, nranks - d), nranks)) for d in _distances(nranks)]
 
 
@@ -74,7 +77,7 @@ def _gathered(nranks: int) -> Schedule:
     return Schedule(None, None, nranks, nranks, steps)
 
 
-def _in_bits(nranks: int):
+def _in_bits(nranks: int) -> Parts:
     return [(1, 1, Fraction(sum(i & d > 0 for i in range(nranks)), nranks)) for d in _distances(nranks)]
 
 
@@ -90,19 +93,18 @@ def _in_bits(nranks: int):
 )
 def all_to_all(nranks: int) -> Schedule:
     """A chunk that has to go i ranks further goes in the powers of two that make i; each step moves all with that bit, half of the data."""
-    steps = tuple(
-        tuple(
-            Transfer((src + i % d) % nranks, (src + i % d + d) % nranks, src * nranks + (src + i) % nranks)
-            for src in range(nranks)
-            for i in range(nranks)
-            if i & d
-        )
-        for d in _distances(nranks)
-    )
-    return Schedule("all_to_all", "bruck", nranks, nranks * nranks, steps)
+    distances = _distances(nranks)
+    steps: list[list[Transfer]] = [[] for _ in distances]
+    for src, i in product(range(nranks), repeat=2):
+        rank, chunk = src, src * nranks + (src + i) % nranks
+        for d, step in zip(distances, steps, strict=True):
+            if i & d:
+                step.append(Transfer(rank % nranks, (rank + d) % nranks, chunk))
+                rank += d
+    return Schedule("all_to_all", "bruck", nranks, nranks * nranks, tuple(map(tuple, steps)))
 
 
-def _far_first(nranks: int, aggregate: int | None = None):
+def _far_first(nranks: int, aggregate: int | None = None) -> Iterator[Part]:
     most = aggregate or nranks
     for d in reversed(_distances(nranks)):
         full, rest = divmod(len(range(0, nranks - d, 2 * d)), most)
@@ -144,16 +146,16 @@ def pat_reduce_scatter(nranks: int, aggregate: int | None = None) -> Schedule:
 
 
 def _aggregated(nranks: int, aggregate: int | None) -> Schedule:
-    """Rank owner + i has a chunk from rank owner + i without its lowest set bit: that bit is the distance of the hop."""
-    distances = reversed(_distances(nranks))
+    """Follow a chunk: rank owner + i has it from rank owner + i without its lowest set bit, which is the distance of the hop."""
+    _whole("nranks", nranks, 1)
     most = nranks if aggregate is None else aggregate
     _whole("aggregate", most, 1)
     if aggregate is not None and most & (most - 1):
         raise ScheduleError(f"aggregate must be a power of two, got {aggregate}")
-    steps = tuple(
-        tuple(Transfer(r, (r + d) % nranks, (r - i) % nranks) for r in range(nranks) for i in ids[k : k + most])
-        for d in distances
-        for ids in [range(0, nranks - d, 2 * d)]
-        for k in range(0, len(ids), most)
-    )
-    return Schedule(None, None, nranks, nranks, steps)
+    steps = []
+    for d in reversed(_distances(nranks)):
+        givers = range(0, nranks - d, 2 * d)  # as counted from the owner
+        for k in range(0, len(givers), most):
+            hops = product(givers[k : k + most], range(nranks))
+            steps.append([Transfer((owner + i) % nranks, (owner + i + d) % nranks, owner) for i, owner in hops])
+    return Schedule(None, None, nranks, nranks, by_sender(steps))

@@ -5,18 +5,20 @@ Rooted ones are serial at the root, which has one port: P-1 steps of whole messa
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 from ..about import algorithm
 from ..forms import P
-from ..schedule import Schedule, Transfer, _in_range, _whole
+from ..profiles import Parts
+from ..schedule import Op, Schedule, Transfer, _in_range, _whole
 
 
-def _turns(nranks: int, root: int = 0):
+def _turns(nranks: int, root: int = 0) -> Parts:
     return [(nranks - 1, 1, 1)]
 
 
-def _parts(nranks: int, root: int = 0):
+def _parts(nranks: int, root: int = 0) -> Parts:
     return [(nranks - 1, 1, Fraction(1, nranks))]
 
 
@@ -131,12 +133,12 @@ def all_to_all(nranks: int) -> Schedule:
     return _shift(nranks, nranks * nranks, lambda r, peer: r * nranks + peer, "copy").named("all_to_all", "flat")
 
 
-def _from_root(nranks, root, chunk_for, nchunks) -> Schedule:
+def _from_root(nranks: int, root: int, chunk_for: Callable[[int], int], nchunks: int) -> Schedule:
     others = _others(nranks, root)
     return Schedule(None, None, nranks, nchunks, tuple((Transfer(root, r, chunk_for(r)),) for r in others))
 
 
-def _to_root(nranks, root, chunk_of, nchunks, op) -> Schedule:
+def _to_root(nranks: int, root: int, chunk_of: Callable[[int], int], nchunks: int, op: Op) -> Schedule:
     others = _others(nranks, root)
     return Schedule(None, None, nranks, nchunks, tuple((Transfer(r, root, chunk_of(r), op),) for r in others))
 
@@ -147,7 +149,8 @@ def _others(nranks: int, root: int) -> list[int]:
     return [(root + i) % nranks for i in range(1, nranks)]
 
 
-def _shift(nranks, nchunks, chunk_for, op) -> Schedule:
+def _shift(nranks: int, nchunks: int, chunk_for: Callable[[int, int], int], op: Op) -> Schedule:
+    """In step t rank r sends rank r+t the chunk that chunk_for(r, r+t) names."""
     _whole("nranks", nranks, 1)
     steps = tuple(
         tuple(Transfer(r, (r + t) % nranks, chunk_for(r, (r + t) % nranks), op) for r in range(nranks))

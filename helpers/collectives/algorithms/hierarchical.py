@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from ..about import algorithm
 from ..forms import G, P
+from ..profiles import Parts
 from ..schedule import Schedule, ScheduleError, _whole, beside
 from . import ring
 
@@ -26,22 +27,23 @@ def per_node(nranks: int, most: int = 8) -> int:
 
 def _nodes(nranks: int, gpus: int | None) -> int:
     gpus = per_node(nranks) if gpus is None else gpus
-    _whole("nranks", nranks, 1), _whole("gpus", gpus, 1)
+    _whole("nranks", nranks, 1)
+    _whole("gpus", gpus, 1)
     if nranks % gpus:
         raise ScheduleError(f"nodes are alike: {nranks} ranks do not divide into nodes of {gpus} GPUs")
     return nranks // gpus
 
 
-def _inside_loads(nranks: int, gpus: int | None):
+def _inside_loads(nranks: int, gpus: int | None) -> Parts:
     gpus = nranks // _nodes(nranks, gpus)
     return [(gpus - 1, 1, Fraction(1, gpus))]
 
 
-def _across_loads(nranks: int, gpus: int | None):
+def _across_loads(nranks: int, gpus: int | None) -> Parts:
     return [(_nodes(nranks, gpus) - 1, 1, Fraction(1, nranks))]
 
 
-def _up_loads(nranks: int, gpus: int | None = None):
+def _up_loads(nranks: int, gpus: int | None = None) -> Parts:
     return [*_inside_loads(nranks, gpus), *_across_loads(nranks, gpus)]
 
 

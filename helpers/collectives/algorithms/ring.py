@@ -12,16 +12,17 @@ from fractions import Fraction
 
 from ..about import algorithm
 from ..forms import P, S
-from ..schedule import Schedule, Transfer, _in_range, _whole
+from ..profiles import Parts
+from ..schedule import Op, Schedule, Transfer, _in_range, _whole, by_sender
 
 SOURCE = 'Patarasuk, Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009'
 
 
-def _half(nranks: int):
+def _half(nranks: int) -> Parts:
     return [(nranks - 1, 1, Fraction(1, nranks))]
 
 
-def _line(nranks: int, root: int = 0, nchunks: int | None = None):
+def _line(nranks: int, root: int = 0, nchunks: int | None = None) -> Parts:
     return [((nchunks or nranks) + nranks - 2, 1, Fraction(1, nchunks or nranks))]
 
 
@@ -36,6 +37,7 @@ def _line(nranks: int, root: int = 0, nchunks: int | None = None):
 )
 def reduce_scatter(nranks: int) -> Schedule:
     """Every chunk travels once round the ring and is added to by every rank that it passes. Rank r ends owning chunk r."""
+    _whole("nranks", nranks, 1)
     return _reduce_scatter(nranks, -1).named("reduce_scatter", "ring")
 
 
@@ -50,6 +52,7 @@ def reduce_scatter(nranks: int) -> Schedule:
 )
 def all_gather(nranks: int) -> Schedule:
     """Every chunk travels once round the ring and is copied by every rank that it passes. Rank r starts with chunk r."""
+    _whole("nranks", nranks, 1)
     return _all_gather(nranks, -1).named("all_gather", "ring")
 
 
@@ -68,6 +71,7 @@ def all_reduce(nranks: int, first: int = -1) -> Schedule:
 
     first: which chunk rank r sends first, relative to r; -1 (NCCL's: rank r owns chunk r half way) or 0 (owns chunk r+1), or any other.
     """
+    _whole("nranks", nranks, 1)
     return (_reduce_scatter(nranks, first) + _all_gather(nranks, first)).named("all_reduce", "ring")
 
 
@@ -84,15 +88,9 @@ def all_reduce(nranks: int, first: int = -1) -> Schedule:
 )
 def broadcast(nranks: int, root: int = 0, nchunks: int | None = None) -> Schedule:
     """Pipelined along the ring from the root, chunk after chunk; every rank but the last sends the whole buffer once."""
-    nchunks = nranks if nchunks is None else nchunks
-    _whole("nranks", nranks, 1), _whole("nchunks", nchunks, 1)
-    line = [(root + i) % nranks for i in range(nranks)]
-    steps = tuple(
-        tuple(Transfer(line[i], line[i + 1], t - i) for i in range(nranks - 1) if 0 <= t - i < nchunks)
-        for t in range(nchunks + nranks - 2)
-        if nranks > 1
-    )
-    return Schedule("broadcast", "ring", nranks, nchunks, steps, root)
+    _rooted(nranks, root)
+    hops = [(root + i, root + i + 1, i) for i in range(nranks - 1)]
+    return _pipelined(nranks, nchunks, hops, "copy").named("broadcast", "ring", root)
 
 
 @algorithm(
@@ -108,28 +106,42 @@ def broadcast(nranks: int, root: int = 0, nchunks: int | None = None) -> Schedul
 )
 def reduce(nranks: int, root: int = 0, nchunks: int | None = None) -> Schedule:
     """Pipelined along the ring to the root: every rank on the way adds what it has. The root's next rank begins."""
-    _whole("nranks", nranks, 1), _in_range("root", root, nranks, "")
-    down = broadcast(nranks, root, nchunks)
-    flipped = [down.nchunks - 1 - c for c in range(down.nchunks)]  # read backwards, the last chunk came first
-    turned = [(2 * root - r) % nranks for r in range(nranks)]  # and went the other way round
-    return down.backwards("reduce").on(turned, nranks, flipped).named("reduce", "ring", root)
+    _rooted(nranks, root)
+    hops = [(root - i - 1, root - i, nranks - 2 - i) for i in range(nranks - 1)]
+    return _pipelined(nranks, nchunks, hops, "reduce").named("reduce", "ring", root)
+
+
+def _rooted(nranks: int, root: int) -> None:
+    _whole("nranks", nranks, 1)
+    _in_range("root", root, nranks, "")
+
+
+def _pipelined(nranks: int, nchunks: int | None, hops: list[tuple[int, int, int]], op: Op) -> Schedule:
+    """hops: (rank, the next, the step in which the first chunk goes there), the root's first. Chunk c follows c steps later."""
+    nchunks = nranks if nchunks is None else nchunks
+    _whole("nchunks", nchunks, 1)
+    steps: list[list[Transfer]] = [[] for _ in range(nchunks + nranks - 2)] if hops else []
+    for rank, after, first in hops:
+        for c in range(nchunks):
+            steps[first + c].append(Transfer(rank % nranks, after % nranks, c, op))
+    return Schedule(None, None, nranks, nchunks, tuple(map(tuple, steps)))
 
 
 def _reduce_scatter(nranks: int, first: int) -> Schedule:
-    """Follow chunk c: it starts at rank c - first and is added to by every rank that it passes."""
-    return _rotate(nranks, first, "reduce")
+    """Chunk c starts at rank c - first and is added to by every rank that it passes."""
+    return _round(nranks, [c - first for c in range(nranks)], "reduce")
 
 
 def _all_gather(nranks: int, first: int) -> Schedule:
-    """Follow chunk c: it starts where the reduce-scatter left it, at rank c - first - 1, and is copied by every rank that it passes."""
-    return _rotate(nranks, first + 1, "copy")
+    """Chunk c starts where the reduce-scatter left it, at rank c - first - 1, and is copied by every rank that it passes."""
+    return _round(nranks, [c - first - 1 for c in range(nranks)], "copy")
 
 
-def _rotate(nranks: int, first: int, op: str) -> Schedule:
-    """P-1 steps; in step t rank r passes chunk (r + first - t) mod P to rank r+1."""
-    _whole("nranks", nranks, 1)
-    steps = tuple(
-        tuple(Transfer(r, (r + 1) % nranks, (r + first - t) % nranks, op) for r in range(nranks))
-        for t in range(nranks - 1)
-    )
-    return Schedule(None, None, nranks, nranks, steps)
+def _round(nranks: int, starts: list[int], op: Op) -> Schedule:
+    """Follow chunk c: it starts at rank starts[c], and in each of P-1 steps the rank that has it passes it to the next."""
+    steps: list[list[Transfer]] = [[] for _ in range(nranks - 1)]
+    for c, start in enumerate(starts):
+        for t, step in enumerate(steps):
+            rank = (start + t) % nranks
+            step.append(Transfer(rank, (rank + 1) % nranks, c, op))
+    return Schedule(None, None, nranks, nranks, by_sender(steps))

@@ -13,15 +13,16 @@ from fractions import Fraction
 
 from ..about import algorithm
 from ..forms import P, S, ceil, minimum
-from ..schedule import Schedule, Step, Transfer, _whole
+from ..profiles import Parts, Tell
+from ..schedule import Op, Schedule, Step, Transfer, _whole
 
 NVLS = "NVIDIA/nccl src/device/all_reduce.h (NCCL_ALGO_NVLS), since 2.17"
 SHARP = 'Graham et al., "Scalable hierarchical aggregation protocol (SHArP)", 2016'
 
-Hop = list[tuple[int, int, int, str]]  # src, dst, chunk, op: all of one hop may go at once
+Hop = list[tuple[int, int, int, Op]]  # src, dst, chunk, op: all of one hop may go at once
 
 
-def _loads(up: tuple[int, ...], down: tuple[int, ...]):
+def _loads(up: tuple[int, ...], down: tuple[int, ...]) -> Tell:
     """The profile of hops that follow each other slice by slice. up, down: the chunks on a rank's way up and down in each hop."""
 
     def loads(nranks: int, slices: int = 1) -> Iterator[tuple[int, int, Fraction]]:
@@ -122,7 +123,7 @@ def _pipelined(nranks: int, hops: list[Hop], slices: int) -> tuple[Step, ...]:
     )
 
 
-def _climbs(nranks: int, nchunks: int = 1, radix: int = 8):
+def _climbs(nranks: int, nchunks: int = 1, radix: int = 8) -> Parts:
     levels = 1 if nranks <= radix else 2
     return [(2 * levels + nchunks - 1, 1, Fraction(1, nchunks))]
 
@@ -143,13 +144,15 @@ def sharp(nranks: int, nchunks: int = 1, radix: int = 8) -> Schedule:
 
     Pipelined over nchunks. With P up to radix one switch is enough, and two steps less.
     """
-    _whole("nranks", nranks, 1), _whole("nchunks", nchunks, 1), _whole("radix", radix, 1)
+    _whole("nranks", nranks, 1)
+    _whole("nchunks", nchunks, 1)
+    _whole("radix", radix, 1)
     leaves = -(-nranks // radix)
     top = nranks + leaves
     levels = [[(r, nranks + r // radix) for r in range(nranks)]]
     if leaves > 1:
         levels.append([(nranks + i, top) for i in range(leaves)])
-    climb = [[(a, b, 0, "reduce") for a, b in level] for level in levels]
-    fall = [[(b, a, 0, "copy") for a, b in level] for level in reversed(levels)]
+    climb: list[Hop] = [[(a, b, 0, "reduce") for a, b in level] for level in levels]
+    fall: list[Hop] = [[(b, a, 0, "copy") for a, b in level] for level in reversed(levels)]
     steps = _pipelined(nranks, [*climb, *fall], nchunks)
     return Schedule("all_reduce", "sharp", nranks, nchunks, steps, nswitches=leaves + (leaves > 1))

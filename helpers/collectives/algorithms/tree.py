@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from ..about import algorithm
 from ..forms import P, ceil, log2
+from ..profiles import Parts
 from ..schedule import Schedule, Transfer, _in_range, _whole
 
 SOURCE = 'Chan, Heimlich, Purkayastha, van de Geijn, "Collective communication: theory, practice, and experience", 2007'
@@ -19,11 +20,11 @@ def _distances(nranks: int) -> list[int]:
     return [1 << k for k in reversed(range((nranks - 1).bit_length()))]
 
 
-def _rises(nranks: int, root: int = 0):
+def _rises(nranks: int, root: int = 0) -> Parts:
     return [((nranks - 1).bit_length(), 1, 1)]
 
 
-def _halves(nranks: int):
+def _halves(nranks: int) -> Parts:
     return [(1, 1, Fraction(min(d, nranks - d), nranks)) for d in _distances(nranks)]
 
 
@@ -129,7 +130,7 @@ def _rounds(nranks: int, root: int) -> list[list[tuple[int, int]]]:
     _in_range("root", root, nranks, "")
     rounds, holders = [], 1
     while holders < nranks:
-        new = range(holders, min(2 * holders, nranks))
-        rounds.append([((i - holders + root) % nranks, (i + root) % nranks) for i in new])
+        givers = range(min(holders, nranks - holders))
+        rounds.append([((root + i) % nranks, (root + i + holders) % nranks) for i in givers])
         holders *= 2
     return rounds

@@ -52,7 +52,7 @@ class Term:
     times: int = 1
     source: str = ""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.cls not in CLASSES or self.source not in {"", *SAYS}:
             raise FormError(
                 f"{self.name}: a term has a class of a trace and a known source, got {self.cls}, {self.source}"

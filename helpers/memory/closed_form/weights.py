@@ -88,7 +88,7 @@ class Rank:
     stage: int = 0
     expert: int = 1
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         whole(tensor=self.tensor, pipeline=self.pipeline, expert=self.expert)
         whole(0, stage=self.stage)
         if self.stage >= self.pipeline:

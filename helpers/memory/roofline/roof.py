@@ -23,7 +23,7 @@ class Roof:
     flops: float
     bandwidth: Bandwidth | float
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if isinstance(self.bandwidth, Bandwidth) and self.bandwidth.direction != "both ways":
             raise RooflineError(f"{self.name}: a memory's bandwidth counts both ways, got {self.bandwidth}")
         if not (self.flops > 0 and self.rate > 0):

@@ -38,7 +38,7 @@ class Work:
     name: str
     passes: tuple[Pass, ...]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not self.passes:
             raise RooflineError(f"{self.name}: an operation makes at least one pass over memory")
 
