@@ -37,6 +37,7 @@ test: python ## run every test: style, notebooks, library, ranks, site, browser
 	@$(RUN) -m tools.others
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
+	$(RUN) -m mypy
 	$(RUN) -m codespell_lib
 	$(RECORDED) $(RUN) -m pytest --nbval --nbval-current-env --nbval-cell-timeout=60 notebooks
 	$(RUN) -m pytest tests
@@ -54,7 +55,7 @@ gpu-check: ## on a machine with NVIDIA GPUs: check what CI cannot (under ten min
 	$(if $(wildcard $(RUN)),$(RUN),$(ASK)) -m tools.gpu_check
 
 clean: ## remove what was built (.venv stays; delete it to install afresh)
-	rm -rf _build .pytest_cache .ruff_cache .hypothesis
+	rm -rf _build .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -path ./.venv -prune -o -type d -name __pycache__ -exec rm -rf {} +
 
 python:

@@ -115,7 +115,8 @@ def serve(requests: Sequence[Request], room: int, continuous: bool = True) -> Se
         whole(prompt=request.prompt, answer=request.answer)
         if request.prompt + request.answer > room:
             raise FormError(f"room for {room} tokens never holds {request}")
-    waiting, running = list(requests), []
+    waiting = list(requests)
+    running: list[tuple[Request, int]] = []
     counts, held = [], []
     while waiting or running:
         if continuous or not running:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from helpers.facts import Accelerator
+from helpers.facts import Accelerator, Fact
 
 MAX_THREADS = 1024  # of a block
 MAX_REGISTERS = 255  # of a thread
@@ -36,7 +36,7 @@ class Occupancy:
 
     @property
     def warps_per_block(self) -> int:
-        return -(-self.threads // int(self.gpu.warp.quantity))
+        return -(-self.threads // int(self.gpu.warp.number))
 
     @property
     def warps(self) -> int:
@@ -46,7 +46,7 @@ class Occupancy:
     @property
     def fraction(self) -> float:
         """Occupancy: resident warps over the warps that the SM could hold."""
-        return self.warps / self.gpu.warps.quantity
+        return self.warps / self.gpu.warps.number
 
     @property
     def limiters(self) -> tuple[str, ...]:
@@ -56,7 +56,7 @@ class Occupancy:
     def __str__(self) -> str:
         if not self.blocks:
             return f"{self.gpu.name}: a block of {self.threads} threads with {self.registers} registers each does not launch"
-        slots = f"{self.warps} of {self.gpu.warps.quantity:.0f} warps ({self.fraction:.0%})"
+        slots = f"{self.warps} of {self.gpu.warps.number:.0f} warps ({self.fraction:.0%})"
         held = f"{self.blocks} block{'s' * (self.blocks > 1)}"
         return f"{self.gpu.name}: {held}, {slots}; first to run out: {' and '.join(self.limiters)}"
 
@@ -67,11 +67,11 @@ def occupancy(gpu: Accelerator, threads: int, registers: int = 32, shared: int =
     OccupancyError on numbers that no launch may have, and on accelerators that are not NVIDIA's. A block whose registers exceed
     the SM's is no error: it has 0 blocks, and CUDA refuses it at launch.
     """
-    _check(gpu, threads, registers, shared)
-    warps = -(-threads // int(gpu.warp.quantity))
+    slots = _checked(gpu, threads, registers, shared)
+    warps = -(-threads // int(gpu.warp.number))
     limits = {
-        "warp slots": int(gpu.warps.quantity) // warps,
-        "block slots": int(gpu.blocks.quantity),
+        "warp slots": int(gpu.warps.number) // warps,
+        "block slots": int(slots.number),
         "registers": _by_registers(gpu, warps, registers),
         "shared memory": _by_shared(gpu, shared),
     }
@@ -81,15 +81,15 @@ def occupancy(gpu: Accelerator, threads: int, registers: int = 32, shared: int =
 
 def curve(gpu: Accelerator, registers: int = 32, shared: int = 0) -> list[tuple[int, int]]:
     """(threads per block, resident warps) for every whole number of warps in a block."""
-    step = int(gpu.warp.quantity)
+    step = int(gpu.warp.number)
     return [(n, occupancy(gpu, n, registers, shared).warps) for n in range(step, MAX_THREADS + 1, step)]
 
 
 def _by_registers(gpu: Accelerator, warps: int, registers: int) -> int | None:
     if not registers:
         return None
-    held = int(gpu.registers.quantity) // REGISTER_BYTES
-    per_warp = _up(registers * int(gpu.warp.quantity), REGISTER_GRAIN)
+    held = int(gpu.registers.number) // REGISTER_BYTES
+    per_warp = _up(registers * int(gpu.warp.number), REGISTER_GRAIN)
     if per_warp * _up(warps, PARTITIONS) > held:  # the launch's check reserves in all partitions alike
         return 0
     return held // PARTITIONS // per_warp * PARTITIONS // warps
@@ -98,17 +98,18 @@ def _by_registers(gpu: Accelerator, warps: int, registers: int) -> int | None:
 def _by_shared(gpu: Accelerator, shared: int) -> int | None:
     major = int(gpu.capability.split(".")[0])
     taken = _up(shared + (RESERVED if major >= 8 else 0), SHARED_GRAIN[major])
-    return int(gpu.shared_max.quantity) // taken if taken else None
+    return int(gpu.shared_max.number) // taken if taken else None
 
 
 def _up(value: int, grain: int) -> int:
     return -(-value // grain) * grain
 
 
-def _check(gpu: Accelerator, threads: int, registers: int, shared: int) -> None:
-    if not gpu.blocks or not gpu.capability[0].isdigit():
+def _checked(gpu: Accelerator, threads: int, registers: int, shared: int) -> Fact:
+    """The SM's block slots, where this launch may be asked for."""
+    if not (gpu.blocks and gpu.shared_block) or not gpu.capability[0].isdigit():
         raise OccupancyError(f"{gpu.name} hands out registers by other rules than CUDA's; take an NVIDIA GPU")
-    most = int(gpu.shared_block.quantity)
+    most = int(gpu.shared_block.number)
     for name, value, low, high in (
         ("threads per block", threads, 1, MAX_THREADS),
         ("registers per thread", registers, 0, MAX_REGISTERS),
@@ -116,3 +117,4 @@ def _check(gpu: Accelerator, threads: int, registers: int, shared: int) -> None:
     ):
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
             raise OccupancyError(f"{name} must be a whole number from {low} to {high} on {gpu.name}, got {value!r}")
+    return gpu.blocks

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import groupby
+from typing import Any
 
 from helpers.memory.trace import Event, Trace, TraceError
 
 TEXTS = ("kind", "cls", "phase", "op")
 
 
-def pack(trace: Trace) -> dict:
+def pack(trace: Trace) -> dict[str, Any]:
     """The trace as plain data for JSON; `unpack` gives it back. TraceError if its events contradict themselves.
 
     what, sizes, modules: every distinct (kind, class, phase, op), size in bytes, module. events: per event its index in `what`.
@@ -23,7 +24,9 @@ def pack(trace: Trace) -> dict:
     micros: per event, microseconds since the event before, empty where nothing takes time.
     """
     events = trace.events
-    rows, modules, sizes = {}, {}, {}
+    rows: dict[tuple[str, ...], int] = {}
+    modules: dict[str, int] = {}
+    sizes: dict[int, int] = {}
     blocks, ids = _ages(events)
     micros = [round(event.seconds * 1e6) for event in events]
     return {
@@ -44,7 +47,7 @@ def pack(trace: Trace) -> dict:
     }
 
 
-def unpack(data: Mapping) -> Trace:
+def unpack(data: Mapping[str, Any]) -> Trace:
     """The trace of such data. TraceError for anything else."""
     try:
         return Trace(tuple(_events(data)), data["source"], data["about"], tuple(map(_sample, data["samples"])))
@@ -54,7 +57,9 @@ def unpack(data: Mapping) -> Trace:
 
 def _ages(events: Iterable[Event]) -> tuple[list[int], list[int]]:
     """Per event that is no mark, how many allocations ago its block was made; and the ids of the blocks, in order of allocation."""
-    blocks, ids, made = [], [], {}
+    blocks: list[int] = []
+    ids: list[int] = []
+    made: dict[int, int] = {}
     sizes: dict[int, int] = {}
     for event in events:
         if event.kind == "alloc":
@@ -75,7 +80,7 @@ def _steps(values: list[int]) -> list[int]:
     return [value - before for before, value in zip([0, *values], values, strict=False)]
 
 
-def _events(data: Mapping) -> Iterable[Event]:
+def _events(data: Mapping[str, Any]) -> Iterable[Event]:
     blocks, micros = iter(data["blocks"]), _sums(data["micros"])
     made = _made(data)
     modules = [data["modules"][which] for which, length in data["module"] for _ in range(length)]
@@ -94,7 +99,7 @@ def _events(data: Mapping) -> Iterable[Event]:
         yield Event(kind, block, nbytes, cls, modules[index], phase, op, micros[index] / 1e6 if micros else 0.0)
 
 
-def _made(data: Mapping) -> list[tuple[int, int]]:
+def _made(data: Mapping[str, Any]) -> list[tuple[int, int]]:
     """(id, bytes) of every allocation, in order."""
     sizes = [data["sizes"][which] for which in data["bytes"]]
     return list(zip(_sums(data["ids"]) or range(len(sizes)), sizes, strict=True))

@@ -10,9 +10,10 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 # In the order in which a picture stacks them. "activation" is what autograd keeps for backward, and nothing else.
 CLASSES = ("parameter", "gradient", "optimizer", "input", "cache", "activation", "communication", "temporary")
@@ -80,7 +81,7 @@ class Trace:
         return len(self.events)
 
     @cached_property
-    def by_class(self) -> np.ndarray:
+    def by_class(self) -> NDArray[np.int64]:
         """int64 [events, classes]: bytes alive of each class after each event. TraceError if the events contradict themselves."""
         changes = np.zeros((len(self.events), len(CLASSES)), dtype=np.int64)
         for index, (_, deltas) in enumerate(self._walk()):
@@ -89,9 +90,10 @@ class Trace:
         return changes.cumsum(axis=0)
 
     @cached_property
-    def total(self) -> np.ndarray:
+    def total(self) -> NDArray[np.int64]:
         """int64 [events]: all bytes alive after each event; the sum over classes."""
-        return self.by_class.sum(axis=1)
+        total: NDArray[np.int64] = self.by_class.sum(axis=1)
+        return total
 
     @cached_property
     def peak(self) -> Peak:
@@ -154,7 +156,7 @@ class Trace:
         """Compact JSON, column by column, names kept once; Trace.from_json gives an equal trace back."""
         return json.dumps(self.data(), separators=(",", ":"), sort_keys=True)
 
-    def data(self) -> dict:
+    def data(self) -> dict[str, Any]:
         """What to_json writes, as plain data: also what the widget draws. Times in whole microseconds."""
         names: dict[str, int] = {}
         spelled = [[names.setdefault(text, len(names)) for text in column] for column in self._texts()]
@@ -175,7 +177,7 @@ class Trace:
         return ([getattr(e, name) for e in self.events] for name in ("kind", "cls", "module", "phase", "op"))
 
     @classmethod
-    def from_json(cls, text: str | Mapping) -> Trace:
+    def from_json(cls, text: str | Mapping[str, Any]) -> Trace:
         """The trace of such a text, or of its parsed data. TraceError for anything else."""
         try:
             data = json.loads(text) if isinstance(text, str) else text

@@ -51,10 +51,10 @@ class Chunk:
 class Space:
     """The address range that one expandable segment reserved: far more than is mapped."""
 
-    __slots__ = ("address", "page", "size")
+    __slots__ = ("address", "size")
 
-    def __init__(self, address: int, size: int, page: int):
-        self.address, self.size, self.page = address, size, page
+    def __init__(self, address: int, size: int):
+        self.address, self.size = address, size
 
 
 class Pool:

@@ -7,42 +7,15 @@ addresses as the driver would choose them: new segments stand one behind the oth
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
-
 from helpers.memory.allocator.blocks import Chunk, Pool
 from helpers.memory.allocator.errors import OutOfMemory
 from helpers.memory.allocator.expandable import Expandable
-from helpers.memory.allocator.rules import POOLS, Rules, pool_of, segment_size
-
-
-class Action(NamedTuple):
-    """One thing the allocator did, named as in torch's own memory history.
-
-    event: index of the trace's event that caused it. action: "alloc", "free_completed", "segment_alloc", "segment_free", "segment_map",
-    "segment_unmap" or "oom". size: bytes of the block, segment or pages. requested, owner: of the tensor (else 0 and -1).
-    """
-
-    event: int
-    action: str
-    pool: str
-    address: int
-    size: int
-    requested: int = 0
-    owner: int = -1
+from helpers.memory.allocator.ledger import Action
+from helpers.memory.allocator.rules import pool_of, segment_size
 
 
 class Allocator(Expandable):
     """malloc, free and empty_cache on byte counts. Every step is noted in `actions`; `event` is what the next note refers to."""
-
-    def __init__(self, rules: Rules | None = None, addresses: Sequence[int] = ()):
-        self.rules = rules or Rules()
-        self.pools = {name: Pool(name) for name in POOLS}
-        self.taken: dict[int, Chunk] = {}
-        self.allocated = self.reserved = self.device_calls = self.retries = self.event = 0
-        self.actions: list[Action] = []
-        self._addresses = iter(addresses)
-        self._end = 0
 
     def malloc(self, owner: int, nbytes: int) -> None:
         """A block for tensor `owner`. OutOfMemory as torch would raise it; a tensor of 0 bytes gets nothing, as in torch."""
@@ -79,8 +52,9 @@ class Allocator(Expandable):
             chunks = pool.cached()
             for chunk in (c for c in chunks if not c.space and not c.is_split):
                 self._release(chunk)
-            for chunk in (c for c in chunks if c.space):
-                self._unmap(chunk)
+            for chunk in chunks:
+                if chunk.space:
+                    self._unmap(chunk, chunk.space)
 
     def _search(self, pool: Pool, size: int) -> Chunk | None:
         """Best fit, taken out of the pool."""
@@ -94,7 +68,7 @@ class Allocator(Expandable):
     def _grow(self, pool: Pool, size: int) -> Chunk | None:
         """A new segment; if the device refuses, some of the cache is given back, then all of it, and it is asked again."""
         if self.rules.allowed is not None and self.rules.garbage_collection_threshold:
-            self._collect_garbage()
+            self._collect_garbage(self.rules.allowed)
         if chunk := self._segment(pool, size):
             return chunk
         if self._release_oversize(pool, size) and (chunk := self._segment(pool, size)):
@@ -141,10 +115,10 @@ class Allocator(Expandable):
                 self._release(chunk)
         return released >= need
 
-    def _collect_garbage(self) -> None:
+    def _collect_garbage(self, allowed: int) -> None:
         """Gives back whole segments that were free for at least the average number of searches, until usage is under the threshold."""
         pool = self.pools["large"]
-        target = self.reserved - int(self.rules.garbage_collection_threshold * self.rules.allowed)
+        target = self.reserved - int(self.rules.garbage_collection_threshold * allowed)
         idle = {c.address: c for c in pool.cached() if not c.is_split and not c.space}
         while target > 0 and idle:
             limit = sum(pool.searches - c.age for c in idle.values()) / len(idle)
@@ -153,16 +127,6 @@ class Allocator(Expandable):
                 target -= chunk.size
                 del idle[chunk.address]
                 self._release(chunk)
-
-    def _place(self, size: int) -> int:
-        """Where the next segment stands."""
-        address = next(self._addresses, None)
-        address = self._end if address is None else address
-        self._end = max(self._end, address + size)
-        return address
-
-    def _note(self, action: str, chunk: Chunk, requested: int = 0, owner: int = -1) -> None:
-        self.actions.append(Action(self.event, action, chunk.pool.name, chunk.address, chunk.size, requested, owner))
 
     def _out_of_memory(self, pool: Pool, size: int, nbytes: int) -> OutOfMemory:
         room = [limit - self.reserved for limit in (self.rules.limit, self.rules.allowed) if limit is not None]

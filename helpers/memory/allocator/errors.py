@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from helpers.units import GIB, KIB, MIB
-
-if TYPE_CHECKING:
-    from helpers.memory.allocator.replay import Replay
 
 
 def size_text(nbytes: int) -> str:
@@ -23,10 +20,10 @@ class OutOfMemory(RuntimeError):
 
     requested: the tensor's bytes. wanted: the segment that was asked for, which is what torch's message names. free: left on the device.
     allocated, reserved: as torch counts them. largest_free: the largest free block in the pool that was searched, which torch does not
-    tell. replay: everything up to this event (set by `replay`).
+    tell. replay: the Replay of everything up to this event, where `replay` raised it.
     """
 
-    replay: Replay | None = None
+    replay: Any = None
 
     def __init__(
         self, requested: int, wanted: int, free: int, allocated: int, reserved: int, largest_free: int, pool: str

@@ -6,6 +6,7 @@ Follows find_expandable_block, map_block, try_allocate_expandable_block and unma
 from __future__ import annotations
 
 from helpers.memory.allocator.blocks import Chunk, Pool, Space
+from helpers.memory.allocator.ledger import Ledger
 from helpers.memory.allocator.rules import page_of
 from helpers.units import TIB
 
@@ -18,7 +19,7 @@ def space_size(pool: str, limit: int | None) -> int:
     return -(-(total + total // 8) // page) * page
 
 
-class Expandable:
+class Expandable(Ledger):
     """The half of the allocator that grows and shrinks expandable segments; mixed into `Allocator`."""
 
     def _expand(self, pool: Pool, size: int) -> Chunk | None:
@@ -26,8 +27,7 @@ class Expandable:
         chunk = self._lowest(pool, size)
         if not chunk.mapped and not self._map(chunk, min(chunk.size, size)):
             return None
-        while chunk.size < size:
-            following = chunk.following
+        while chunk.size < size and (following := chunk.following):
             if not self._map(following, min(size - chunk.size, following.size)):
                 return None
             chunk = following  # which has absorbed what was before it
@@ -43,7 +43,7 @@ class Expandable:
             if _available(chunk, size):
                 return chunk
         nbytes = space_size(pool.name, self.rules.limit)
-        space = Space(self._place(nbytes), nbytes, page_of(pool.name))
+        space = Space(self._place(nbytes), nbytes)
         chunk = Chunk(space.address, space.size, pool, space)
         chunk.mapped = False
         pool.insert(chunk)
@@ -51,7 +51,7 @@ class Expandable:
 
     def _map(self, chunk: Chunk, size: int) -> bool:
         """Maps whole pages for the first `size` bytes of an unmapped chunk, which then joins its free neighbours."""
-        page, pool = chunk.space.page, chunk.pool
+        page, pool = page_of(chunk.pool.name), chunk.pool
         nbytes = -(-size // page) * page
         if self.rules.limit is not None and self.reserved + nbytes > self.rules.limit:
             return False
@@ -67,9 +67,9 @@ class Expandable:
         pool.insert(chunk)
         return True
 
-    def _unmap(self, chunk: Chunk) -> None:
+    def _unmap(self, chunk: Chunk, space: Space) -> None:
         """Gives back the whole pages inside a free chunk; what is left of it on either side stays cached."""
-        page, pool, base = chunk.space.page, chunk.pool, chunk.space.address
+        page, pool, base = page_of(chunk.pool.name), chunk.pool, space.address
         begin = base + -(-(chunk.address - base) // page) * page
         end = base + (chunk.address + chunk.size - base) // page * page
         if begin >= end:

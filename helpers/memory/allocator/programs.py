@@ -33,7 +33,7 @@ def program(text: str, label: str = "a program") -> Trace:
     return Trace(tuple(events), WRITTEN, {"label": label})
 
 
-def _made(found: re.Match, block: int, alive: dict[str, Event], line: str) -> Event:
+def _made(found: re.Match[str], block: int, alive: dict[str, Event], line: str) -> Event:
     name, size, cls = found[1], found[2], found[3] or "temporary"
     if name in alive:
         raise TraceError(f"{name} is alive already: {line!r}")

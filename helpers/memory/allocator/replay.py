@@ -6,12 +6,14 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from helpers.memory.allocator.caching import Action, Allocator
+from helpers.memory.allocator.caching import Allocator
 from helpers.memory.allocator.errors import OutOfMemory
+from helpers.memory.allocator.ledger import Action
 from helpers.memory.allocator.rules import Rules, page_of
 from helpers.memory.allocator.state import Segment, segments
 from helpers.memory.trace import Trace, TraceError
@@ -47,8 +49,8 @@ class Replay:
 
     trace: Trace
     rules: Rules
-    allocated: np.ndarray
-    reserved: np.ndarray
+    allocated: NDArray[np.int64]
+    reserved: NDArray[np.int64]
     actions: tuple[Action, ...]
     device_calls: int
     retries: int
@@ -127,7 +129,7 @@ def replay(
     *,
     addresses: Sequence[int] = (),
     raises: bool = True,
-    **settings: object,
+    **settings: Any,
 ) -> Replay:
     """The trace through the model of the allocator. A mark named "empty_cache" empties the cache.
 
@@ -138,10 +140,12 @@ def replay(
     """
     allocator = Allocator(Rules(expandable=expandable, limit=limit, **settings), addresses)
     curves, oom = _run(allocator, trace)
+    curve = np.array(curves, dtype=np.int64).reshape(-1, 2)
     made = Replay(
         trace,
         allocator.rules,
-        *np.array(curves, dtype=np.int64).reshape(-1, 2).T,
+        curve[:, 0],
+        curve[:, 1],
         tuple(allocator.actions),
         allocator.device_calls,
         allocator.retries,
@@ -155,7 +159,8 @@ def replay(
 
 def _run(allocator: Allocator, trace: Trace) -> tuple[list[tuple[int, int]], OutOfMemory | None]:
     """(allocated, reserved) after every event, and the error that ended it, if one did."""
-    curves, alive = [], set()
+    curves: list[tuple[int, int]] = []
+    alive: set[int] = set()
     for index, event in enumerate(trace.events):
         allocator.event = index
         try:

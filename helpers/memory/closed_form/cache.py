@@ -5,7 +5,7 @@ Chapters: too-big, roofline; the memory calculator.
 
 from __future__ import annotations
 
-from helpers.facts import Model
+from helpers.facts import Latent, Model
 from helpers.memory.closed_form.activations import known
 from helpers.memory.closed_form.terms import FormError, Operator, Term, Terms, whole
 
@@ -25,7 +25,7 @@ def kv_cache(model: Model | str, batch: int = 1, seq: int | None = None, dtype_b
     tokens = "w" if kept < seq else "s"
     each = batch * kept * dtype_bytes
     if model.latent:
-        return _latent(model, tokens, each, dtype_bytes)
+        return _latent(model, model.latent, tokens, each, dtype_bytes)
     source = "gqa" if model.kv_heads < model.heads else "paged-attention"
     shape = ("b", tokens, "k", "d")
     nbytes = each * model.kv_hidden // tensor
@@ -36,10 +36,10 @@ def kv_cache(model: Model | str, batch: int = 1, seq: int | None = None, dtype_b
     return Term("KV cache", "cache", f"2 L b {tokens} k d {dtype_bytes}{share}", listed, model.layers, source)
 
 
-def _latent(model: Model, tokens: str, each: int, width: int) -> Term:
+def _latent(model: Model, latent: Latent, tokens: str, each: int, width: int) -> Term:
     parts = (
-        ("the latent vector of a token", "c", model.latent.rank),
-        ("the rotary key, shared by heads", "e", model.latent.rope),
+        ("the latent vector of a token", "c", latent.rank),
+        ("the rotary key, shared by heads", "e", latent.rope),
     )
     listed = (
         Operator("attention", text, ("b", tokens, side), width, 1, each * size, "deepseek-v2")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from helpers.facts import Model
 from helpers.memory.closed_form.terms import Operator, shared
@@ -44,7 +45,7 @@ class Kept:
     source: str = "korthikanti"
 
 
-def kept(name: str, keeps: str, shape: str, role: str = "compute", split: str = "sequence", **more: object) -> Kept:
+def kept(name: str, keeps: str, shape: str, role: str = "compute", split: str = "sequence", **more: Any) -> Kept:
     """A Kept whose shape is written "b s h"."""
     return Kept(name, keeps, tuple(shape.split()), role, split, **more)
 

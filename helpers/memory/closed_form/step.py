@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from helpers.facts import Model
 from helpers.memory.closed_form.activations import activations, known
@@ -77,16 +77,12 @@ def step(
     if zero and data == 1:
         raise FormError(f"zero={zero} splits among ranks, so data must be at least 2, got 1")
     rank = Rank(tensor, pipeline, stage, expert)
-    inside = {
-        "precision": precision,
-        "attention": attention,
-        "dropout": dropout,
-        "tensor": tensor,
-        "sequence": sequence,
-    }
     layers = len(rank.layers(model))
-    kept = activations(model, batch, seq, checkpoint=checkpoint, layers=layers, **inside)
-    again = activations(model, batch, seq, layers=1, **inside)["blocks"] if checkpoint != "none" else None
+    forward = partial(
+        activations, model, batch, seq, precision, attention, dropout=dropout, tensor=tensor, sequence=sequence
+    )
+    kept = forward(checkpoint=checkpoint, layers=layers)
+    again = forward(layers=1)["blocks"] if checkpoint != "none" else None
     choice = Choice(model, batch, seq, precision, optimizer, zero, data, rank, sequence, micro_batches, kept, again)
     return Step(_title(choice), {name: moment(name, choice) for name in _there(choice)})
 

@@ -5,7 +5,7 @@ Chapters: training-memory, too-big; the memory calculator.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -129,7 +129,7 @@ def _title(source: str) -> str:
     return SAYS[source].title if source else ""
 
 
-def html_table(caption: str, head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def html_table(caption: str, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     """An HTML table, everything escaped."""
     top = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)

@@ -164,7 +164,8 @@ class Rank:
         here = self.layers(model)
         inside = [block_weights(model, layer < model.dense) for layer in {here[0], here[-1]}]
         outside = ([first_weights(model)] if self.first else []) + ([last_weights(model)] if self.last else [])
-        return tuple(max((n for part in parts for n, _ in self._here(part)), default=0) for parts in (outside, inside))
+        far, near = (max((n for part in parts for n, _ in self._here(part)), default=0) for parts in (outside, inside))
+        return far, near
 
     def _here(self, part: tuple[Weight, ...]) -> Iterator[tuple[int, int]]:
         return (weight.here(self.tensor, self.expert) for weight in part)

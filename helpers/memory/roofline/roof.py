@@ -38,7 +38,7 @@ class Roof:
         if name not in ACCELERATORS:
             raise RooflineError(f"no accelerator {name!r}; there are {', '.join(ACCELERATORS)}")
         chip = ACCELERATORS[name]
-        return cls(f"{name}, {dtype}", chip.peak(dtype).quantity, chip.hbm.quantity)
+        return cls(f"{name}, {dtype}", chip.peak(dtype).number, chip.hbm.bandwidth)
 
     @property
     def rate(self) -> float:

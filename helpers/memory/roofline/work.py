@@ -84,7 +84,9 @@ class Work:
 
         The FLOPs stay. A tensor that several passes read is read once. RooflineError if `keep` names what nothing writes.
         """
-        keep, made, reads, writes = set(keep), {}, {}, {}
+        keep = set(keep)
+        made: dict[str, float] = {}
+        reads: dict[str, float] = {}
         for p in self.passes:
             reads |= {t: n for t, n in p.reads.items() if t not in made}
             made |= p.writes

@@ -9,6 +9,8 @@ from helpers.memory.allocator.replay import Replay
 from helpers.memory.allocator.state import Segment
 from helpers.memory.snapshot.reading import Snapshot
 
+Shape = tuple[str, int, tuple[tuple[int, int, bool], ...]]  # pool, size; offset, size and whether taken, of each block
+
 
 class Comparison(NamedTuple):
     """The model beside a snapshot. blocks: of the model; equal: how many of them the snapshot has at the same place of an equal segment.
@@ -33,27 +35,28 @@ class Comparison(NamedTuple):
 def compare(replay: Replay, snapshot: Snapshot, device: int = 0, index: int = -1) -> Comparison:
     """Block by block: offset in its segment, size and state, in segments of equal pool and size. Where segments stand does not count."""
     sides = replay.segments(index), snapshot.segments(device)
-    shapes = [Counter(map(_shape, side)) for side in sides]
-    both = shapes[0] & shapes[1]
+    ours, theirs = (Counter(map(_shape, side)) for side in sides)
+    both = ours & theirs
     lines = []
-    for name, mine, other in (("model", *shapes), ("snapshot", *shapes[::-1])):
+    for name, mine, other in (("model", ours, theirs), ("snapshot", theirs, ours)):
         lines += [f"only in the {name}: {_told(shape)}" for shape in (mine - other).elements()]
-    sums = [(sum(s.allocated for s in side), sum(s.size for s in side)) for side in sides]
+    allocated, reserved = ([sum(getattr(s, what) for s in side) for side in sides] for what in ("allocated", "size"))
     return Comparison(
         sum(len(segment.blocks) for segment in sides[0]),
         sum(len(shape[2]) for shape in both.elements()),
-        *zip(*sums, strict=True),
+        (allocated[0], allocated[1]),
+        (reserved[0], reserved[1]),
         tuple(lines),
     )
 
 
-def _shape(segment: Segment) -> tuple:
+def _shape(segment: Segment) -> Shape:
     """What must be equal: the pool, the size, and every block's offset, size and whether it is taken."""
     blocks = tuple((b.address - segment.address, b.size, b.state != "inactive") for b in segment.blocks)
     return segment.pool, segment.size, blocks
 
 
-def _told(shape: tuple) -> str:
+def _told(shape: Shape) -> str:
     pool, size, blocks = shape
     parts = " ".join(f"{'' if taken else '-'}{nbytes}" for _, nbytes, taken in blocks[:12])
     return f"{pool} segment of {size} bytes: {parts}{' ...' if len(blocks) > 12 else ''}"

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
+from typing import Any
 
 from helpers.memory.allocator.replay import EMPTY_CACHE
 from helpers.memory.allocator.state import Segment, SegmentBlock
 from helpers.memory.trace import Event, Trace
 
+Record = Mapping[str, Any]  # a dict of a snapshot, as torch wrote it
 MARKS = {"oom": "out of memory", "snapshot": "snapshot"}
 GROWS = {"segment_alloc": 1, "segment_map": 1, "segment_free": -1, "segment_unmap": -1}
 SHRINKS = ("segment_free", "segment_unmap")
 SOURCE = "measured (CUDA allocator)"
 
 
-def segment_of(data: Mapping) -> Segment:
+def segment_of(data: Record) -> Segment:
     """A segment as torch wrote it. Older snapshots give no address per block: blocks stand side by side."""
     blocks, at = [], data["address"]
     for block in data["blocks"]:
@@ -30,8 +32,10 @@ def segment_of(data: Mapping) -> Segment:
 class History:
     """Events of a trace from the entries of a history, addresses resolved to blocks."""
 
-    def __init__(self, segments: Sequence[Mapping], entries: Sequence[Mapping]):
-        self.entries, self.events, self.samples = entries, [], []
+    def __init__(self, segments: Sequence[Record], entries: Sequence[Record]):
+        self.entries = entries
+        self.events: list[Event] = []
+        self.samples: list[tuple[int, int, int]] = []
         self.alive: dict[int, Event] = {}
         self.total = self.blocks = 0
         self.start = entries[0].get("time_us", 0)
@@ -56,13 +60,13 @@ class History:
         about = {"label": f"snapshot, GPU {device}", "classes": False}
         return Trace(tuple(self.events), SOURCE, about, tuple(self.samples))
 
-    def _seconds(self, entry: Mapping) -> float:
+    def _seconds(self, entry: Record) -> float:
         return (entry["time_us"] - self.start) / 1e6 if "time_us" in entry else 0.0
 
-    def _mark(self, name: str, entry: Mapping) -> None:
+    def _mark(self, name: str, entry: Record) -> None:
         self.events.append(Event("mark", -1, 0, "temporary", op=name, seconds=self._seconds(entry)))
 
-    def _alloc(self, entry: Mapping) -> None:
+    def _alloc(self, entry: Record) -> None:
         op = _where(entry.get("frames", ()))
         event = Event("alloc", self.blocks, entry["size"], "temporary", op=op, seconds=self._seconds(entry))
         self.alive[entry["addr"]] = event
@@ -70,13 +74,13 @@ class History:
         self.total += event.nbytes
         self.events.append(event)
 
-    def _free(self, entry: Mapping) -> None:
+    def _free(self, entry: Record) -> None:
         made = self.alive.pop(entry["addr"])
         self.total -= made.nbytes
         self.events.append(made._replace(kind="free", seconds=self._seconds(entry)))
 
 
-def _before(segments: Sequence[Mapping], entries: Sequence[Mapping]) -> list[tuple[int, int]]:
+def _before(segments: Sequence[Record], entries: Sequence[Record]) -> list[tuple[int, int]]:
     """(address, bytes) of what was alive before the history: freed in it without an alloc, or still alive and never made in it."""
     found, alive = [], set()
     for entry in entries:
@@ -90,7 +94,7 @@ def _before(segments: Sequence[Mapping], entries: Sequence[Mapping]) -> list[tup
     return found + [(b.address, b.requested) for b in blocks if b.state != "inactive" and b.address not in alive]
 
 
-def _where(frames: Sequence[Mapping]) -> str:
+def _where(frames: Sequence[Record]) -> str:
     """The line of the reader's own program: the first .py frame outside of torch, else the first frame."""
     own = (f for f in frames if f["filename"].endswith(".py") and "/torch/" not in f["filename"])
     frame = next(own, frames[0] if frames else None)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from helpers.memory.allocator.state import Segment
-from helpers.memory.snapshot.history import MARKS, History, segment_of
+from helpers.memory.snapshot.history import MARKS, History, Record, segment_of
 from helpers.memory.trace import Trace
 
 
@@ -35,14 +35,14 @@ class _Plain(pickle.Unpickler):
 class Snapshot:
     """A snapshot as torch wrote it. segments_: dicts of every device; device_traces: per device the history, empty where none was kept."""
 
-    segments_: Sequence[Mapping]
-    device_traces: Sequence[Sequence[Mapping]] = ()
+    segments_: Sequence[Record]
+    device_traces: Sequence[Sequence[Record]] = ()
 
-    def entries(self, device: int = 0) -> Sequence[Mapping]:
+    def entries(self, device: int = 0) -> Sequence[Record]:
         """The history of one device, oldest first."""
         return self.device_traces[device] if device < len(self.device_traces) else ()
 
-    def _of(self, device: int) -> list[Mapping]:
+    def _of(self, device: int) -> list[Record]:
         return [segment for segment in self.segments_ if segment.get("device", 0) == device]
 
     def segments(self, device: int = 0) -> list[Segment]:
@@ -65,16 +65,14 @@ class Snapshot:
         return History(self._of(device), self.entries(device)).trace(device, emptied)
 
 
-def read(source: str | Path | bytes | Mapping | Sequence) -> Snapshot:
+def read(source: str | Path | bytes | Record | Sequence[Record]) -> Snapshot:
     """A snapshot from a file of _dump_snapshot, its bytes, the dict of _snapshot(), or the list of memory_snapshot().
 
     SnapshotError for what is none, and for a pickle that names anything but data.
     """
-    if isinstance(source, (str, Path)):
-        source = Path(source).read_bytes()
-    if isinstance(source, bytes):
-        source = _load(source)
-    data = {"segments": source} if isinstance(source, (list, tuple)) else source
+    told: object = Path(source).read_bytes() if isinstance(source, (str, Path)) else source
+    told = _load(told) if isinstance(told, bytes) else told
+    data = {"segments": told} if isinstance(told, (list, tuple)) else told
     if not isinstance(data, Mapping) or "segments" not in data:
         raise SnapshotError("a snapshot is a dict with 'segments' (and 'device_traces'), or a list of segments")
     made = Snapshot(tuple(data["segments"]), tuple(data.get("device_traces", ())))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from helpers.memory.allocator import Action, Replay, Segment
 
 BASE = 0x7F00_0000_0000  # where the first segment stands; a driver's addresses look like this
 
 
-def snapshot_of(replay: Replay, index: int = -1, device: int = 0) -> dict:
+def snapshot_of(replay: Replay, index: int = -1, device: int = 0) -> dict[str, Any]:
     """What torch.cuda.memory._snapshot() would return after event `index`, if the model is right. Plain data: ready for pickle.
 
     Times are the trace's, in whole microseconds; there are no stack frames but one that names the operator.
@@ -18,7 +20,7 @@ def snapshot_of(replay: Replay, index: int = -1, device: int = 0) -> dict:
     return {"segments": segments, "device_traces": [[] for _ in range(device)] + [entries]}
 
 
-def _segment(segment: Segment, device: int) -> dict:
+def _segment(segment: Segment, device: int) -> dict[str, Any]:
     blocks = [
         {
             "address": BASE + b.address,
@@ -45,7 +47,7 @@ def _segment(segment: Segment, device: int) -> dict:
     }
 
 
-def _entries(action: Action, replay: Replay) -> list[dict]:
+def _entries(action: Action, replay: Replay) -> list[dict[str, Any]]:
     """The history's entries of one action: torch notes a free twice, when it is asked for and when it is done."""
     event = replay.trace.events[action.event]
     size = action.requested if action.action in ("alloc", "free_completed") else action.size
@@ -57,6 +59,8 @@ def _entries(action: Action, replay: Replay) -> list[dict]:
         "time_us": round(event.seconds * 1e6),
         "frames": frames,
     }
-    where = {"device_free": replay.oom.free} if action.action == "oom" else {"addr": BASE + action.address}
+    where = (
+        {"device_free": replay.oom.free} if replay.oom and action.action == "oom" else {"addr": BASE + action.address}
+    )
     entry |= where
     return [{**entry, "action": "free_requested"}, entry] if action.action == "free_completed" else [entry]
