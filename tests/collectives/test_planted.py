@@ -11,8 +11,9 @@ from helpers.collectives import CATALOGUE, about, algorithm, price
 from helpers.collectives.about import collected
 from helpers.collectives.algorithms import FAMILIES, ring
 from helpers.collectives.forms import P
-from helpers.view import trace
-from helpers.view.player import player_spec, resolve
+from helpers.view.player.spec import player_spec
+from helpers.view.shared.schedules import traces
+from helpers.view.shared.schedules.named import resolve
 from website.algorithms import AlgorithmsDirective
 
 KEY = ("all_gather", "left-ring")
@@ -41,9 +42,9 @@ def plant(tmp_path, monkeypatch):
         monkeypatch.setitem(CATALOGUE, KEY, collected([*FAMILIES, module])[KEY])
         return module
 
-    trace.catalogue.cache_clear()
+    traces.catalogue.cache_clear()
     yield planted
-    trace.catalogue.cache_clear()
+    traces.catalogue.cache_clear()
 
 
 def test_it_is_proved_counted_and_priced(plant, link):
@@ -73,8 +74,8 @@ def test_the_page_has_its_row(plant):
 
 def test_the_players_get_its_schedules(plant):
     plant()
-    (entry,) = [e for e in trace.catalogue() if (e["collective"], e["algorithm"]) == KEY]
-    got = trace.traces(*KEY)
+    (entry,) = [e for e in traces.catalogue() if (e["collective"], e["algorithm"]) == KEY]
+    got = traces.traces(*KEY)
     assert [got[f"{n}"]["text"] for n in entry["nranks"]] == [str(CATALOGUE[KEY](n)) for n in entry["nranks"]]
     assert player_spec(resolve(KEY, 8))["algorithm"] == "left-ring"
 
