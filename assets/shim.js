@@ -7,6 +7,11 @@ const BytesInMotion = (() => {
   const memories = new Map(); // name of a recorded trace of memory -> the traces
   const index = {};
   const NEAR = "300px"; // how far below the window a mount is readied
+  const PACKED = /(\d+)\.\.(\d+)\/(\d+)(:\S+)/g; // "0..6/2:1→3": chunks 0, 2, 4 and 6 go the same way
+
+  function unpack(_, first, last, apart, way) {
+    return Array.from({ length: (last - first) / apart + 1 }, (__, i) => `${+first + i * apart}${way}`).join(" ");
+  }
 
   function load(path) {
     if (!scripts.has(path)) scripts.set(path, new Promise((resolve, reject) => {
@@ -63,7 +68,9 @@ const BytesInMotion = (() => {
     if (entry) await load(`schedules/${path}.js`);
     const n = nchunks ?? slices ?? (entry?.gpus && gpus);
     const key = n == null ? `${nranks}` : `${nranks}.${n}`;
-    return tables.get(path)?.[key] ?? { error: `no schedule of ${collective} by ${algorithm} for ${key} ranks` };
+    const found = tables.get(path)?.[key];
+    if (found) return { ...found, text: found.text.replace(PACKED, unpack) };
+    return { error: `no schedule of ${collective} by ${algorithm} for ${key} ranks` };
   }
 
   async function mountWidget(el, kind, spec) {

@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 HEADS = ("Algorithm", "Steps", "Moves", "At {} ranks", "Bottleneck", "Used by")
 NAMES = re.compile("|".join(map(re.escape, sorted(USERS, key=len, reverse=True))))
 BREAKS = {",": ",\N{ZERO WIDTH SPACE}", "+": "\N{ZERO WIDTH SPACE}+"}  # where a form may go on in the next line
-FIELDS = ("collective", "algorithm", "link", "nranks", "root", "nchunks", "nbytes")
+FIELDS = ("collective", "algorithm", "link", "nranks", "root", "nchunks", "slices", "nbytes")
 
 
 class AlgorithmsDirective(SphinxDirective):

@@ -33,6 +33,7 @@ from helpers.view.playground.widget import known
 from helpers.view.primitive.widget import primitive_html, primitive_spec, primitives
 from helpers.view.shared.bundle import plain_script
 from helpers.view.shared.schedules.traces import catalogue, links, traces
+from website.packing import packed
 from website.scripts import call, write
 
 log = logging.getLogger(__name__)
@@ -70,10 +71,9 @@ class PlayerDirective(WidgetDirective):
     }
 
     def html(self) -> str:
-        which = {
-            key: self.options[key] for key in ("nranks", "root", "nchunks", "slices", "gpus") if key in self.options
-        }
-        how = {key: self.options[key] for key in self.options if key not in which or key == "gpus"}
+        keys = ("nranks", "root", "nchunks", "slices", "gpus", "nbytes", "link")
+        which = {key: self.options[key] for key in keys if key in self.options}
+        how = {key: self.options[key] for key in self.options if key not in keys[:4]}
         return player_html(player_spec(resolve(self.arguments[0], **which), **how))
 
 
@@ -115,7 +115,8 @@ def schedule_scripts() -> dict[str, str]:
     files = {"schedules/index.js": "".join(call(name, value) for name, value in index.items())}
     for entry in entries:
         key = entry["collective"], entry["algorithm"]
-        files[f"schedules/{'/'.join(key)}.js"] = call("schedules", *key, traces(*key))
+        found = {name: {**one, "text": packed(one["text"])} for name, one in traces(*key).items()}
+        files[f"schedules/{'/'.join(key)}.js"] = call("schedules", *key, found)
     return files
 
 

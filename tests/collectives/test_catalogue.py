@@ -62,7 +62,8 @@ def test_promise_steps_and_bytes_at_every_p(key):
     build = CATALOGUE[key]
     said = about(build)
     for n in P64:
-        s = build(nranks=n)
+        few = {"slices": 2} if n > 16 and key[1] == "nvls" else {}  # slices are alike: two of them show all there is
+        s = build(nranks=n, **few)
         check(s)
         assert (s.collective, s.algorithm) == key
         if n == 1:
@@ -71,7 +72,7 @@ def test_promise_steps_and_bytes_at_every_p(key):
         shape = n, s.nchunks, per_node(n)
         moves = Fraction(max(s.sent() + s.received()), pieces(s))
         assert (len(s.steps), moves) == (said.steps(*shape), said.moves(*shape)), n
-        assert loads(s) == build.profile(n), n
+        assert loads(s) == build.profile(n, **few), n
         for flow in flows(s):  # no port twice in a step, where that is promised
             ports = Counter(port for (src, dst), _ in flow for port in ends(src, dst, n))
             assert max(ports.values()) <= said.messages(n), n
@@ -191,7 +192,7 @@ def test_nvls_in_slices(name):
             s = build(n, slices)
             check(s)
             assert loads(s) == build.profile(n, slices)
-            assert n == 1 or len(s.steps) == about(build).steps(n) + slices - 1
+            assert n == 1 or len(s.steps) == about(build).steps(n, n * slices)
 
 
 def test_nvls_needs_less_than_a_ring_of_three_or_more():

@@ -8,7 +8,19 @@ from types import SimpleNamespace
 
 import pytest
 
-from helpers.collectives import CATALOGUE, Neighbours, Nodes, Schedule, ScheduleError, Transfer, check, crossover, price
+from helpers.collectives import (
+    CATALOGUE,
+    Neighbours,
+    Nodes,
+    Schedule,
+    ScheduleError,
+    Transfer,
+    check,
+    crossover,
+    price,
+    price_loads,
+)
+from helpers.facts import LINKS, public
 
 A, B = 1e-5, 1e-11
 GPUS = 8
@@ -130,7 +142,7 @@ def test_two_directions_pay_where_both_have_a_cable():
 def test_a_switch_adds_on_its_way():
     """In one slice, up and down come one after the other; in many, both ways carry at once, and busbw is above the wire's rate."""
     ideal = 400e9 * (2 * 7 / 8) / (1 + 1 / 8)
-    assert busbw("nvls", NVLINK, 8) == pytest.approx(ideal / 2, rel=1e-3)
+    assert busbw("nvls", NVLINK, 8, slices=1) == pytest.approx(ideal / 2, rel=1e-3)
     assert busbw("nvls", NVLINK, 8, slices=256) == pytest.approx(ideal, rel=2e-2)
     assert busbw("sharp", NVLINK, 8, nchunks=256) == pytest.approx(400e9 * 2 * 7 / 8, rel=2e-2)
 
@@ -163,3 +175,24 @@ def test_512_ranks_in_seconds(name, link):
     check(s)
     assert price(s, 2**30, link).seconds > 0
     assert time.process_time() - start < 25
+
+
+def switch_over_ring(nranks, nbytes):
+    """How many times as long as the ring's the price of NVLS is, as the catalogue cuts it."""
+    nvls, ring = (CATALOGUE["all_reduce", name].profile(nranks) for name in ("nvls", "ring"))
+    return price_loads(nvls, nbytes, LINKS["nvlink-4"]) / price_loads(ring, nbytes, LINKS["nvlink-4"])
+
+
+@pytest.mark.parametrize("nbytes", [2**k for k in range(26, 35)])
+def test_the_ring_wins_on_four_gpus_and_the_switch_from_six_on(nbytes):
+    assert 1.05 < switch_over_ring(4, nbytes) < 1.15
+    assert all(switch_over_ring(n, nbytes) < 0.95 for n in (*range(6, 18), 64, 512))
+
+
+def test_ring_or_switch_as_nccl_chose_on_h200():
+    """8 GiB on 4 to 8 GPUs of one node, NCCL 2.27.7: a ring on 4. On more the switch gained more than the model's eight slices say."""
+    for row in public("nccl-tests-h200-b200-nvls").rows:
+        if row["gpu"] == "H200":
+            ratio = switch_over_ring(row["nranks"], row["nbytes"])
+            assert (ratio < 1) == (row["algorithm"] == "NVLS"), row
+            assert row["nranks"] == 4 or 1 < 1 / ratio < row["gain"], row

@@ -65,3 +65,5 @@ def test_counts_are_counted():
     assert counted("broadcast", "binomial", 2) == ("1 step", "1 N")
     assert counted("all_to_all", "flat", 4) == ("3 steps", "0.75 N")
     assert counted("broadcast", "ring", 4)[2].startswith("with S = ")
+    assert counted("all_reduce", "nvls", 8) == ("11 steps", "1.125 N", "with S = 64")
+    assert "--slices-8--" in permalink("all_reduce", "nvls", 8)

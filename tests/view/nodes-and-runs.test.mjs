@@ -22,9 +22,10 @@ const of = (n, steps) => parse(`all_reduce some nranks=${n} nchunks=1 root=-\n${
 const catalogue = [
   { collective: "all_reduce", algorithm: "ring", rooted: false, switched: false, nranks: [2, 4, 6, 8], nchunks: null },
   { collective: "all_reduce", algorithm: "hierarchical", rooted: false, switched: false, nranks: [2, 4, 6, 8], nchunks: null, gpus: { 2: [1, 2], 4: [1, 2, 4], 6: [1, 2, 3, 6], 8: [1, 2, 4, 8] } },
-  { collective: "all_reduce", algorithm: "nvls", rooted: false, switched: true, nranks: [2, 4, 6, 8], nchunks: null, slices: { 2: [1, 2, 4, 8], 4: [1, 2, 4, 8], 6: [1, 2, 4], 8: [1, 2, 4] } },
+  { collective: "all_reduce", algorithm: "nvls", rooted: false, switched: true, nranks: [2, 4, 6, 8], nchunks: null, slices: { 4: [1, 2, 16], 8: [1, 2, 4] }, pays: { 4: [[4, 2.5], [5, 2], [19, 1]], 8: [[4, 2.25], [5, 2], [7, 1.75]] } },
   { collective: "broadcast", algorithm: "flat", rooted: true, switched: false, nranks: [2, 4, 6, 8], nchunks: null },
 ];
+const links = [{ slug: "a", alpha: 1, bandwidth: 8 }, { slug: "b", alpha: 100, bandwidth: 8 }, { slug: "nvlink-4", alpha: 1, bandwidth: 8 }];
 const ring = { collective: "all_reduce", algorithm: "ring", nranks: 8, root: null, nchunks: null, nbytes: 5, link: "a" };
 
 test("nodes stay where they fit, shrink where they must, and a switch has none", () => {
@@ -32,7 +33,7 @@ test("nodes stay where they fit, shrink where they must, and a switch has none",
   assert.deepEqual(choose(catalogue, ring, nodes), { ...ring, ...nodes });
   assert.deepEqual(choose(catalogue, { ...ring, ...nodes }, { nranks: 6 }), { ...ring, ...nodes, nranks: 6, gpus: 3 });
   assert.deepEqual(choose(catalogue, { ...ring, ...nodes }, { nranks: 2 }), { ...ring, nranks: 2 });
-  assert.deepEqual(choose(catalogue, { ...ring, ...nodes }, { algorithm: "nvls" }), { ...ring, algorithm: "nvls", slices: 4 });
+  assert.deepEqual(choose(catalogue, { ...ring, ...nodes }, { algorithm: "nvls" }, links), { ...ring, algorithm: "nvls", slices: 1 });
   assert.deepEqual(choose(catalogue, { ...ring, ...nodes }, { gpus: null }), ring);
   assert.deepEqual(nodeSizes(12), [2, 3, 4, 6]);
 });
@@ -49,6 +50,24 @@ test("the other algorithm is looked up on the same ranks; none with itself, none
   assert.equal(rival({ algorithm: "hierarchical" }), undefined);
   assert.equal(rival({ collective: "broadcast" }), undefined);
   assert.equal(choose(catalogue, ring, { rival: { algorithm: "nvls" }, gpus: 2, across: "b" }).rival, undefined);
+});
+
+test("slices are the cheapest for the size and the link, and a reader's choice stays", () => {
+  const nvls = choose(catalogue, ring, { algorithm: "nvls" }, links);
+  assert.equal(nvls.slices, 1);
+  const long = choose(catalogue, nvls, { nbytes: 400 }, links);
+  assert.equal(long.slices, 4);
+  assert.equal(choose(catalogue, long, { link: "b" }, links).slices, 1);
+  assert.equal(choose(catalogue, long, { nranks: 4, nbytes: 4000 }, links).slices, 2, "never more than the slots of NCCL's buffers");
+  const own = choose(catalogue, long, { slices: 2 }, links);
+  assert.equal(choose(catalogue, own, { nbytes: 5 }, links).slices, 2);
+  assert.equal(choose(catalogue, ring, { rival: { algorithm: "nvls" }, nbytes: 400 }, links).rival.slices, 4);
+});
+
+test("a link from before there were slices opens in one", () => {
+  const old = "#player-0--collective-all_reduce--algorithm-nvls--link-a--nranks-8--nbytes-400--step-0";
+  assert.equal(filled(decode(old, 0), ring, { catalogue, links }).slices, 1);
+  assert.equal(filled(decode(`${old}--slices-4`, 0), ring, { catalogue, links }).slices, 4);
 });
 
 test("what leaves its node pays the other link, and shared NICs take turns", () => {
@@ -138,11 +157,10 @@ test("two on one clock: it stops where either ends a step, and says who has come
 });
 
 test("links and Python cells carry nodes, slices, the other algorithm and the run", () => {
-  const links = [{ slug: "a" }, { slug: "b" }];
   const base = { ...ring, nranks: 4 };
   const round = (spec, from = base) => filled(decode(encode({ ...spec, step: 1 }, 0), 0), from, { catalogue, links });
   for (const change of [{ gpus: 4, across: "b", nics: 2 }, { algorithm: "nvls", slices: 2 }, { algorithm: "hierarchical", gpus: 2 }, { rival: { algorithm: "nvls" } }]) {
-    const spec = choose(catalogue, ring, change);
+    const spec = choose(catalogue, ring, change, links);
     assert.deepEqual(round(spec), spec);
   }
   const spec = choose(catalogue, ring, { gpus: 2, across: "b", rival: { algorithm: "hierarchical" } });

@@ -133,7 +133,7 @@ def test_figures_are_the_models_own(open_player):
 
 
 def test_a_switch_is_not_counted_among_the_ranks(open_player):
-    page = open_player(player_spec(CATALOGUE["all_reduce", "nvls"](nranks=4), "64 MiB", "nvlink-4", 4))
+    page = open_player(player_spec(CATALOGUE["all_reduce", "nvls"](nranks=4, slices=1), "64 MiB", "nvlink-4", 4))
     assert figure(page, "Sent by the busiest rank") == "80 MiB"
     assert "where only ranks add" in page.locator(".bim-readout").inner_text()
 

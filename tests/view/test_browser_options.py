@@ -93,7 +93,7 @@ def test_nodes_are_offered_where_ranks_divide(open_player):
     assert page.get_by_role("combobox", name="Nodes", exact=True).count() == 0
     choose(page, "Algorithm", "nvls")
     assert page.get_by_role("combobox", name="Nodes", exact=True).count() == 0
-    assert offers(page, "Number of slices") == ["1", "2", "4"]
+    assert offers(page, "Number of slices") == ["1", "2", "4", "6", "8"]
     choose(page, "Number of slices", "2")
     expect(page.locator(".bim-sentence strong")).to_contain_text("Start")
     press(page, "Last step")

@@ -88,11 +88,15 @@ def test_a_network_cut_otherwise_than_its_algorithm_takes_the_schedule_along():
 
 
 def test_nvls_is_pipelined_unless_told_otherwise():
-    assert player("all_reduce nvls", nranks=8).spec["slices"] == 4
+    assert player("all_reduce nvls", nranks=8).spec["slices"] == 8
+    assert player("all_reduce nvls", nranks=8, nbytes="1 KiB").spec["slices"] == 1
+    assert player("all_reduce nvls", nranks=8, nbytes="2 MiB", link="pcie-4").spec["slices"] == 6
+    assert player("all_reduce nvls", nranks=8, nbytes="16 MiB").spec["slices"] == 6
+    assert player("all_reduce ring", nranks=8, nbytes="1 KiB", versus="nvls").spec["rival"]["slices"] == 1
     assert player("all_reduce nvls", nranks=8, slices=1).spec["slices"] == 1
-    cut = [prices(player("all_reduce nvls", nranks=8, slices=n).spec)[0].seconds for n in (1, 4)]
+    cut = [prices(player("all_reduce nvls", nranks=8, slices=n).spec)[0].seconds for n in (1, 8)]
     assert cut[1] < 0.9 * cut[0]
-    assert " in 4 slices," in player_sentence(player("all_reduce nvls", nranks=8).spec)
+    assert " in 8 slices," in player_sentence(player("all_reduce nvls", nranks=8).spec)
 
 
 def test_two_algorithms_stop_the_clock_where_either_ends_a_step():

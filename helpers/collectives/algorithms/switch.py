@@ -3,6 +3,9 @@
 A rank sends its data up once and gets the sum down once, so neither steps nor bytes grow with P. A switch is a place beyond the
 ranks: empty before, owed nothing after; many may add into it at once, and it has a port for every peer.
 These need the switch: where `execute` plays them, ranks do its work, and the times are no switch's.
+Chunks are cut into SLICES by default, since a switch pays only where data goes up and down at once; so does NCCL, whose buffers have
+8 slots (NCCL_STEPS in src/include/device.h). With 8 the ring wins on 4 GPUs and the switch from 6 on, from 64 MiB on at any size;
+measured at 8 GiB, NCCL changes over at 5 GPUs on H200 and at 6 on B200 (the table nccl-tests-h200-b200-nvls in `facts`).
 Chapters: inside-nccl, hierarchy.
 """
 
@@ -19,13 +22,14 @@ from ..schedule import Op, Schedule, Step, Transfer, _whole
 NVLS = "NVIDIA/nccl src/device/all_reduce.h (NCCL_ALGO_NVLS), since 2.17"
 SHARP = 'Graham et al., "Scalable hierarchical aggregation protocol (SHArP)", 2016'
 
+SLICES = 8
 Hop = list[tuple[int, int, int, Op]]  # src, dst, chunk, op: all of one hop may go at once
 
 
 def _loads(up: tuple[int, ...], down: tuple[int, ...]) -> Tell:
     """The profile of hops that follow each other slice by slice. up, down: the chunks on a rank's way up and down in each hop."""
 
-    def loads(nranks: int, slices: int = 1) -> Iterator[tuple[int, int, Fraction]]:
+    def loads(nranks: int, slices: int = SLICES) -> Iterator[tuple[int, int, Fraction]]:
         ways = [[nranks if n < 0 else n for n in way] for way in (up, down)]
         for t in range(len(up) + slices - 1):
             busiest = max(sum(n for i, n in enumerate(way) if 0 <= t - i < slices) for way in ways)
@@ -40,7 +44,7 @@ ALL = -1  # every chunk
 @algorithm(
     "reduce_scatter",
     "nvls",
-    steps=2,
+    steps=1 + S / P,
     moves=1,
     loads=_loads((ALL, 0), (0, 1)),
     bottleneck="the way up: every rank's whole buffer goes into the switch",
@@ -48,7 +52,7 @@ ALL = -1  # every chunk
     chapter="inside-nccl",
     source=NVLS,
 )
-def reduce_scatter(nranks: int, slices: int = 1) -> Schedule:
+def reduce_scatter(nranks: int, slices: int = SLICES) -> Schedule:
     """Rank r reads chunk r through the switch, which fetches it from all ranks and adds (multimem.ld_reduce).
 
     slices: chunks are cut in so many, which follow each other.
@@ -59,7 +63,7 @@ def reduce_scatter(nranks: int, slices: int = 1) -> Schedule:
 @algorithm(
     "all_gather",
     "nvls",
-    steps=2,
+    steps=1 + S / P,
     moves=1,
     loads=_loads((1, 0), (0, ALL)),
     bottleneck="the way down: every rank gets the whole buffer from the switch, its own chunk too",
@@ -67,7 +71,7 @@ def reduce_scatter(nranks: int, slices: int = 1) -> Schedule:
     chapter="inside-nccl",
     source=NVLS,
 )
-def all_gather(nranks: int, slices: int = 1) -> Schedule:
+def all_gather(nranks: int, slices: int = SLICES) -> Schedule:
     """Rank r stores chunk r into the switch, which hands it to all ranks (multimem.st). slices: as in reduce_scatter."""
     return _sliced(nranks, _store_all(nranks), slices).named("all_gather", "nvls")
 
@@ -75,7 +79,7 @@ def all_gather(nranks: int, slices: int = 1) -> Schedule:
 @algorithm(
     "all_reduce",
     "nvls",
-    steps=4,
+    steps=3 + S / P,
     moves=1 + 1 / P,
     loads=_loads((ALL, 0, 1, 0), (0, 1, 0, ALL)),
     bottleneck="the links to the switch, alike: N up and N/P down, then N/P up and N down",
@@ -83,7 +87,7 @@ def all_gather(nranks: int, slices: int = 1) -> Schedule:
     chapter="inside-nccl",
     source=NVLS,
 )
-def all_reduce(nranks: int, slices: int = 1) -> Schedule:
+def all_reduce(nranks: int, slices: int = SLICES) -> Schedule:
     """Rank r reads the sum of chunk r through the switch and stores it back through the switch to all.
 
     slices: with many, as in NCCL, data goes up and down at once, and the time nears that of 1 + 1/P buffers one way.
@@ -123,7 +127,7 @@ def _pipelined(nranks: int, hops: list[Hop], slices: int) -> tuple[Step, ...]:
     )
 
 
-def _climbs(nranks: int, nchunks: int = 1, radix: int = 8) -> Parts:
+def _climbs(nranks: int, nchunks: int = SLICES, radix: int = 8) -> Parts:
     levels = 1 if nranks <= radix else 2
     return [(2 * levels + nchunks - 1, 1, Fraction(1, nchunks))]
 
@@ -139,7 +143,7 @@ def _climbs(nranks: int, nchunks: int = 1, radix: int = 8) -> Parts:
     chapter="hierarchy",
     source=SHARP,
 )
-def sharp(nranks: int, nchunks: int = 1, radix: int = 8) -> Schedule:
+def sharp(nranks: int, nchunks: int = SLICES, radix: int = 8) -> Schedule:
     """Leaf switches of `radix` ranks add, one switch above them adds their sums, and the total comes down the same way.
 
     Pipelined over nchunks. With P up to radix one switch is enough, and two steps less.

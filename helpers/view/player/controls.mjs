@@ -39,13 +39,17 @@ function networkPart({ spec, links, entry }, pick) {
 
 // spec: what is on show, own: what to call a schedule or run that the author gave; live: a kernel answers, so any root can be had.
 export function controls(all, { onSchedule, onPrice, onOwn }) {
-  const { spec, catalogue, schedule, own, live } = all;
+  const { spec, catalogue, links, schedule, own, live } = all;
   const { collective, algorithm, nranks, root, nswitches } = schedule;
   const given = !spec.collective || spec.recorded;
   const from = { ...spec, collective, algorithm, nranks, root, nswitches };
-  const keep = (change) => onSchedule(choose(catalogue, from, change));
+  const keep = (change) => onSchedule(choose(catalogue, from, change, links));
   const pick = (name) => (value) => keep({ schedule: undefined, [name]: value });
-  const reprice = (change) => (spec.recorded ? keep(change) : onPrice(change));
+  const reprice = (change) => {
+    const next = choose(catalogue, from, change, links);
+    const cuts = [next.slices !== spec.slices, next.rival?.slices !== spec.rival?.slices];
+    return spec.recorded || cuts.some(Boolean) ? onSchedule(next) : onPrice(change);
+  };
   const entries = catalogue.filter((entry) => entry.collective === collective);
   const algorithms = unique([...(own ? [own] : []), ...entries.map((entry) => entry.algorithm)]);
   const entry = spec.collective ? find(catalogue, spec) : null;
@@ -63,7 +67,7 @@ export function controls(all, { onSchedule, onPrice, onOwn }) {
     entry?.rooted && live && [` ${towards} rank `, select("Root", times(nranks, (r) => r), root, pick("root"))],
     CUTS[cut] && [" in ", select(CUTS[cut][0], values, spec[cut], pick(cut)), CUTS[cut][1]],
     ", ", select("Size", sizes(spec.nbytes), spec.nbytes, (nbytes) => reprice({ nbytes })),
-    networkPart(part, (change) => ("link" in change && !spec.recorded ? onPrice(change) : keep(change))),
+    networkPart(part, (change) => ("link" in change ? reprice(change) : keep(change))),
     ", compared with ", select("Compared with", [[null, "nothing"], ...others], spec.rival?.algorithm ?? null,
       (value) => keep({ rival: value && { algorithm: value } })));
 }

@@ -9,12 +9,11 @@ from itertools import accumulate
 
 from helpers.collectives import Nodes, Price, Schedule, price
 from helpers.facts import LINKS, Link
-from helpers.units import Bandwidth, parse_nbytes
+from helpers.units import Bandwidth
 from helpers.view.player.recorded import compact
-from helpers.view.shared.schedules.named import built, entry_of
-from helpers.view.shared.schedules.traces import NRANKS, catalogue, offered, trace, usual
+from helpers.view.shared.schedules.named import built, entry_of, link_of, size_of
+from helpers.view.shared.schedules.traces import LINK, NRANKS, catalogue, offered, trace, usual
 
-NBYTES, LINK = "64 MiB", "nvlink-4"
 SAME = 1e-12  # two ends closer than this share of the whole are one stop of the clock
 
 
@@ -41,9 +40,9 @@ def player_spec(
     spec = _identity(schedule, gpus)
     if recorded is not None:
         _alone(across=across, versus=versus, link=link)
-        spec["recorded"] = compact(recorded, schedule, None if nbytes is None else parse_nbytes(nbytes))
+        spec["recorded"] = compact(recorded, schedule, None if nbytes is None else size_of(nbytes))
         nbytes, link = spec["recorded"].pop("nbytes"), "recorded"
-    spec |= {"nbytes": parse_nbytes(NBYTES if nbytes is None else nbytes), "link": link or LINK, "step": step}
+    spec |= {"nbytes": size_of(nbytes), "link": link or LINK, "step": step}
     _known("link", spec["link"], [*LINKS, "recorded"] if recorded is not None else LINKS)
     if across is not None or nics is not None or (gpus is not None and spec.get("gpus") != gpus):
         spec |= _nodes(schedule, spec.get("gpus") if gpus is None else gpus, across, nics)
@@ -113,7 +112,8 @@ def _rival(spec: dict, s: Schedule, algorithm: str) -> dict:
     rival = {"collective": s.collective, "algorithm": algorithm, "nranks": s.nranks, "nchunks": None, "root": s.root}
     name, values = offered(entry, s.nranks)
     if name:
-        rival[name] = spec[name] if spec.get(name) in values else usual(entry, s.nranks)[name]
+        cut = usual(entry, s.nranks, spec["nbytes"], link_of(spec["link"]))[name]
+        rival[name] = spec[name] if spec.get(name) in values else cut
     return rival
 
 

@@ -37,11 +37,13 @@ class Player(CourseWidget):
         nchunks: int | None = None,
         slices: int | None = None,
         gpus: int | None = None,
+        nbytes: int | str | None = None,
+        link: str | None = None,
         step: int = 0,
         **state: object,
     ):
-        schedule = resolve(schedule_or_key, nranks, root, nchunks, slices, gpus)
-        spec = player_spec(schedule, step=step, gpus=gpus, **state)
+        schedule = resolve(schedule_or_key, nranks, root, nchunks, slices, gpus, nbytes, link)
+        spec = player_spec(schedule, nbytes, link, step, gpus=gpus, **state)
         super().__init__(spec=spec, step=step, trace=answer(spec), catalogue=catalogue(), links=links())
         self._saved = spec  # what a saved notebook shows is what the cell asked for
         self.observe(self._answer, "spec")

@@ -1,5 +1,5 @@
 // Which schedule is on show: asks the kernel or the page for traces, and keeps spec, trace and computed view together.
-import { choose } from "../../shared/schedules/choices.mjs";
+import { choose, find } from "../../shared/schedules/choices.mjs";
 import { compute, keepStep } from "../../shared/schedules/model.mjs";
 import { parse } from "../../shared/schedules/text.mjs";
 import { decode } from "./link.mjs";
@@ -20,11 +20,12 @@ function answers(trace, spec) {
 // The fields of a link over what the author asked for, as the catalogue has it; null where it cannot give what the link says.
 export function filled(found, base, { catalogue, links }) {
   const { versus, ...fields } = found;
-  const change = { ...fields, rival: versus && { algorithm: versus } };
+  const whole = find(catalogue, found)?.slices && { slices: 1 }; // links from before there were slices
+  const change = { ...whole, ...fields, rival: versus && { algorithm: versus } };
   if (Object.keys(fields).every((name) => name === "step")) return base;
   const s = base.schedule && !found.collective ? parse(base.schedule) : {};
   const from = found.collective ? { nbytes: base.nbytes, link: base.link } : { ...base, ...s, schedule: base.schedule, gpus: null, across: null, nics: null };
-  const spec = choose(catalogue, from, change);
+  const spec = choose(catalogue, from, change, links);
   const same = Object.keys(fields).every((name) => name === "step" || spec[name] === fields[name]);
   const linked = [spec.link, spec.across].every((slug) => !slug || links.some((link) => link.slug === slug));
   return same && linked && !spec.root && spec.nbytes < 2 ** 60 && versus === spec.rival?.algorithm ? spec : null;

@@ -9,17 +9,28 @@ export function offered(entry, nranks) {
   return entry.nchunks ? ["nchunks", entry.nchunks] : ["", []];
 }
 
-function usual(name, values, nranks) {
-  return Math.max(...values.filter((n) => (name === "gpus" ? n < Math.max(nranks, 2) && n <= 8 : n <= 4)));
+const SLOTS = 8; // the most slices that are taken unasked: as many as NCCL's buffers have slots
+
+// The slices with which a switch is cheapest, at this size and on this network.
+export function cheapest(entry, { nranks, nbytes, link }, links) {
+  const { alpha, bandwidth } = links.find(({ slug }) => slug === link) ?? links.find(({ slug }) => slug === "nvlink-4");
+  const prices = entry.pays[nranks].map(([latencies, buffers]) => latencies * alpha + buffers * nbytes * (1 / bandwidth));
+  const few = entry.slices[nranks].filter((n) => n <= SLOTS);
+  return few[prices.indexOf(Math.min(...prices.slice(0, few.length)))];
+}
+
+function usual(name, values, entry, asked, links) {
+  if (name === "slices") return cheapest(entry, asked, links);
+  return Math.max(...values.filter((n) => (name === "gpus" ? n < Math.max(asked.nranks, 2) && n <= 8 : n <= 4)));
 }
 
 // Which schedule of an entry: what the page and the kernel look up.
-export function identity(entry, asked) {
+export function identity(entry, asked, links) {
   const { collective, algorithm } = entry;
   const nranks = entry.nranks.includes(asked.nranks) ? asked.nranks : 4;
   const [name, values] = offered(entry, nranks);
   const root = entry.rooted ? Math.min(asked.root ?? 0, nranks - 1) : null;
-  const cut = name && { [name]: values.includes(asked[name]) ? asked[name] : usual(name, values, nranks) };
+  const cut = name && { [name]: values.includes(asked[name]) ? asked[name] : usual(name, values, entry, { ...asked, nranks }, links) };
   return { collective, algorithm, nranks, root, nchunks: null, ...cut };
 }
 
@@ -33,18 +44,25 @@ function nodes(own, { nranks, gpus, across, nics }, switched) {
   return { gpus: size, across, ...(nics <= size && { nics }) };
 }
 
+// Slices that were the cheapest are nobody's choice: where something else changes, they are found anew.
+function uncut(catalogue, spec, change, links) {
+  const entry = find(catalogue, spec);
+  const mine = entry?.pays?.[spec.nranks] && !spec.schedule && spec.slices === cheapest(entry, spec, links);
+  return { ...spec, ...(mine && { slices: undefined }), ...change };
+}
+
 // spec: what is on show; for a schedule that is given in full, with its collective, nranks, root and nswitches.
-export function choose(catalogue, spec, change) {
-  const asked = { ...spec, ...change };
+export function choose(catalogue, spec, change, links) {
+  const asked = uncut(catalogue, spec, change, links);
   const same = catalogue.filter((entry) => entry.collective === asked.collective);
   const { schedule, before, after, factor, promise } = asked;
   const entry = schedule ? null : find(same, asked) ?? same[0];
-  const own = entry ? identity(entry, asked) : { schedule, before, after, factor, promise };
+  const own = entry ? identity(entry, asked, links) : { schedule, before, after, factor, promise };
   const nranks = own.nranks ?? asked.nranks;
   const link = asked.link === "recorded" ? "nvlink-4" : asked.link;
   const network = nodes(own, { ...asked, nranks }, entry ? entry.switched : asked.nswitches > 0);
   const next = { ...own, nbytes: asked.nbytes, link, ...network };
   const other = asked.rival && find(same, { collective: asked.collective, algorithm: asked.rival.algorithm });
   const fits = other && other !== entry && !asked.root && !(other.switched && network);
-  return fits ? { ...next, rival: identity(other, { ...asked, ...next, nranks }) } : next;
+  return fits ? { ...next, rival: identity(other, { ...asked, ...next, nranks }, links) } : next;
 }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from helpers.collectives import Schedule
-from helpers.view.shared.schedules.traces import NRANKS, build, catalogue, usual
+from helpers.facts import LINKS, Link
+from helpers.units import parse_nbytes
+from helpers.view.shared.schedules.traces import LINK, NBYTES, NRANKS, build, catalogue, usual
 
 What = Schedule | str | tuple[str, str]
 
@@ -20,10 +22,12 @@ def resolve(
     nchunks: int | None = None,
     slices: int | None = None,
     gpus: int | None = None,
+    nbytes: int | str | None = None,
+    link: str | None = None,
 ) -> Schedule:
     """A schedule from itself, "all_reduce ring", ("all_reduce", "ring") or a schedule's text form. ValueError on anything else.
 
-    slices: where the algorithm takes them, by default 4, as NCCL pipelines too, or as many as the player has columns for.
+    slices: where the algorithm takes them, by default as many as are cheapest for nbytes over link, up to 8 and as the player has columns.
     gpus: of a node, where the algorithm takes them; elsewhere it is the network's alone.
     """
     if isinstance(what, Schedule):
@@ -36,8 +40,18 @@ def resolve(
         raise ValueError(f'expected a Schedule, "all_reduce ring" or ("all_reduce", "ring"), got {what!r}')
     entry = entry_of(*what) or {"slices": None, "gpus": None}
     if slices is None and entry["slices"] and nranks in NRANKS:
-        slices = usual(entry, nranks)["slices"]
+        slices = usual(entry, nranks, size_of(nbytes), link_of(link))["slices"]
     return build(*what, nranks, root, nchunks, slices, gpus if entry["gpus"] else None)
+
+
+def size_of(nbytes: int | str | None) -> int:
+    """Bytes, 64 MiB where nothing is said."""
+    return NBYTES if nbytes is None else parse_nbytes(nbytes)
+
+
+def link_of(slug: str | None) -> Link:
+    """The link of that name; NVLink 4 where none is said, and beside a recorded run, which brings its own."""
+    return LINKS.get(slug, LINKS[LINK])
 
 
 def built(spec: dict) -> Schedule:

@@ -6,16 +6,20 @@ The page replays the text itself; it never builds a schedule. Chapters: ring, in
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 
 from helpers.collectives import CATALOGUE, Schedule, promise
-from helpers.facts import LINKS
+from helpers.facts import LINKS, Link
 
+NBYTES, LINK = 64 * 2**20, "nvlink-4"  # where nothing else is said
 NRANKS = range(2, 17)  # what the player can draw
 NCHUNKS = (1, 2, 4, 8, 16)  # what it offers where an algorithm takes a chunk count
-COLUMNS = 32  # and the most that slices may make of them: more are too narrow to see
+SLICES = (1, 2, 4, 6, 8, 16)  # and where it cuts every rank's chunk again,
+COLUMNS = 64  # as long as the memory view can show them
+SLOTS = 8  # the most that it takes by itself: as many as NCCL's buffers have (NCCL_STEPS in src/include/device.h)
 
 
 PROMISES_IN_WORDS = {
@@ -83,28 +87,40 @@ def catalogue() -> list[dict]:
     """Every schedule that a widget can ask for, with what it takes.
 
     {"collective", "algorithm", "rooted", "switched", "nranks": [...], and "nchunks": [...], "slices": {"P": [...]} or
-    "gpus": {"P": [...]}, by which its schedules differ on equally many ranks; null where it takes none}.
+    "gpus": {"P": [...]}, by which its schedules differ on equally many ranks; null where it takes none}. With slices comes
+    "pays": {"P": [[latencies, buffers], ...]}, what each of them passes through its busiest port.
     """
     return [_entry(*key) for key in CATALOGUE]
 
 
 def _entry(collective: str, algorithm: str) -> dict:
-    takes = inspect.signature(CATALOGUE[collective, algorithm]).parameters
+    build = CATALOGUE[collective, algorithm]
+    takes = inspect.signature(build).parameters
     return {
         "collective": collective,
         "algorithm": algorithm,
         "rooted": "root" in takes,
-        "switched": CATALOGUE[collective, algorithm](nranks=2).nswitches > 0,
+        "switched": build(nranks=2).nswitches > 0,
         "nranks": list(NRANKS),
         "nchunks": list(NCHUNKS) if "nchunks" in takes else None,
         "slices": {f"{p}": _slices(p) for p in NRANKS} if "slices" in takes else None,
         "gpus": {f"{p}": _per_node(p) for p in NRANKS} if "gpus" in takes else None,
+        **({"pays": {f"{p}": _pays(build, p) for p in NRANKS}} if "slices" in takes else {}),
     }
 
 
 def _slices(nranks: int) -> list[int]:
     """As many slices as the memory view has columns for."""
-    return [n for n in NCHUNKS if n * nranks <= COLUMNS]
+    return [n for n in SLICES if n * nranks <= COLUMNS]
+
+
+def _pays(build: Callable, nranks: int) -> list[list[float]]:
+    """[latencies, buffers] for each number of slices: the price is the first times alpha and the second times nbytes * beta."""
+    profiles = [build.profile(nranks, slices=n) for n in _slices(nranks)]
+    return [
+        [sum(load.steps * load.messages for load in loads), float(sum(load.steps * load.share for load in loads))]
+        for loads in profiles
+    ]
 
 
 def _per_node(nranks: int) -> list[int]:
@@ -119,9 +135,15 @@ def offered(entry: dict, nranks: int) -> tuple[str, list[int]]:
     return ("nchunks", entry["nchunks"]) if entry["nchunks"] else ("", [])
 
 
-def usual(entry: dict, nranks: int) -> dict[str, int]:
-    """That option's value where nothing is said: 4 chunks; 4 slices or as many as there are; nodes as the algorithm's own."""
+def usual(entry: dict, nranks: int, nbytes: int = NBYTES, link: Link = LINKS[LINK]) -> dict[str, int]:
+    """That option's value where nothing is said: 4 chunks; as many slices as are cheapest; nodes as the algorithm's own."""
     name, values = offered(entry, nranks)
+    if name == "slices":
+        prices = {
+            n: a * link.alpha + b * nbytes * link.beta
+            for n, (a, b) in zip(values, entry["pays"][f"{nranks}"], strict=True)
+        }
+        return {name: min((n for n in values if n <= SLOTS), key=prices.get)}
     if name == "gpus":
         return {name: max(g for g in values if g < max(nranks, 2) and g <= 8)}
     return {name: max(n for n in values if n <= 4)} if name else {}
