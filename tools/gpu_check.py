@@ -21,7 +21,7 @@ import time
 import warnings
 from pathlib import Path
 
-from helpers.measure.record import write_traces
+from helpers.measure.profiling.record import write_traces
 from helpers.memory import unpack
 from helpers.ranks import recorded
 from helpers.ranks.machine.devices import check_nranks, plan

@@ -1,21 +1,23 @@
 """Watching memory for real: the tracker, the prediction without the memory, the ladder of bandwidths."""
 
-from .article import Difference, differences
-from .caches import Cache, caches
-from .ladder import Ladder, Rung, ladder
-from .ledger import TrackError
-from .like_cuda import cuda_like
-from .models import build
-from .predict import Prediction, predict_step
-from .profiling import Stage, StepProfile, profile_step
-from .published import Published, published, published_large
-from .rates import Rate, gemm_rate, machine_roof
-from .recipe import Recipe, RecipeError, article_model
+from helpers.measure.bandwidth import steps
+from helpers.measure.bandwidth.caches import Cache, caches
+from helpers.measure.bandwidth.ladder import Ladder, Rung, ladder
+from helpers.measure.bandwidth.rates import Rate, gemm_rate, machine_roof
+from helpers.measure.bandwidth.steps import Step
+from helpers.measure.bandwidth.transfers import Pairs, Transfer, pairs, transfers
+from helpers.measure.bandwidth.under_roof import Placed, Places, place
+from helpers.measure.predict.like_cuda import cuda_like
+from helpers.measure.predict.predict import Prediction, predict_step
+from helpers.measure.predict.published import Published, published, published_large
+from helpers.measure.profiling.article import Difference, differences
+from helpers.measure.profiling.stages import Stage, StepProfile, profile_step
+from helpers.measure.step.models import build
+from helpers.measure.step.recipe import Recipe, RecipeError, article_model
+from helpers.measure.tracker.ledger import TrackError
+from helpers.measure.tracker.tracker import Watch, track
+
 from .sharding import Sharding
-from .steps import Step
-from .tracker import Watch, track
-from .transfers import Pairs, Transfer, pairs, transfers
-from .under_roof import Placed, Places, place
 from .zero import Zero
 
 __all__ = [
@@ -53,6 +55,7 @@ __all__ = [
     "profile_step",
     "published",
     "published_large",
+    "steps",
     "track",
     "transfers",
 ]

@@ -12,10 +12,10 @@ import sys
 from dataclasses import fields
 from pathlib import Path
 
-from . import precision
-from .plot import svg
-from .profiling import profile_step
-from .recipe import CHECKPOINTS, DEVICES, Recipe, RecipeError
+from helpers.measure.profiling.plot import svg
+from helpers.measure.profiling.stages import profile_step
+from helpers.measure.step import precision
+from helpers.measure.step.recipe import CHECKPOINTS, DEVICES, Recipe, RecipeError
 
 
 def arguments(given: list[str]) -> argparse.Namespace:
@@ -55,7 +55,7 @@ def recipe(options: argparse.Namespace) -> Recipe:
 def main(given: list[str]) -> int:
     """Run the command; the exit code."""
     if given[:1] == ["record"]:
-        from . import record
+        from helpers.measure.profiling import record
 
         return record.main(given[1:]) or 0
     options = arguments(given)

@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 
 from helpers.facts import MODELS
-from helpers.measure.predict import predict_step
+from helpers.measure.predict.predict import predict_step
 
 TARGET = Path(__file__).parents[2] / "recorded" / "memory-predictions.json"
 BATCHES = (1, 4)

@@ -9,9 +9,9 @@ import torch
 
 from benchmarks import ladder as benchmark
 from helpers.measure import Cache, Ladder, Rung, Step, caches, ladder
-from helpers.measure.ladder import PER_CALL, _on_one_cpu, _pair, _visit, default_sizes, moved
-from helpers.measure.ladder_gpu import gpu_sizes, trusted
-from helpers.measure.steps import find_steps, named
+from helpers.measure.bandwidth.ladder import PER_CALL, _on_one_cpu, _pair, _visit, default_sizes, moved
+from helpers.measure.bandwidth.ladder_gpu import gpu_sizes, trusted
+from helpers.measure.bandwidth.steps import find_steps, named
 from helpers.units import GIB, KIB, MIB
 
 LEVELS = (("L1", 32 * KIB), ("L2", MIB), ("L3", 32 * MIB))

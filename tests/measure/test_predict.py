@@ -11,9 +11,9 @@ from torch import nn
 
 from helpers.facts import MODELS
 from helpers.measure import build, predict_step, track
-from helpers.measure.autocasting import autocast
-from helpers.measure.precision import OPTIMIZERS, PRECISIONS, MasterWeights, optimizer
-from helpers.measure.predict import STAGES
+from helpers.measure.predict.predict import STAGES
+from helpers.measure.step.autocasting import autocast
+from helpers.measure.step.precision import OPTIMIZERS, PRECISIONS, MasterWeights, optimizer
 
 GIB = 2**30
 TINY = {

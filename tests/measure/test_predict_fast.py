@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from helpers.facts import MODELS
-from helpers.measure import predict, predict_step
-from helpers.measure.fast_meta import FastMeta, aten
+from helpers.measure import predict_step
+from helpers.measure.predict import predict
+from helpers.measure.predict.fast_meta import FastMeta, aten
 
 SHAPES = [
     ((3, 4, 5), (3, 4, 5)),

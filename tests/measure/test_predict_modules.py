@@ -8,11 +8,11 @@ from torch import nn
 
 from helpers.facts import public
 from helpers.measure import Sharding, predict_step
-from helpers.measure.autocasting import autocast
-from helpers.measure.fast_meta import OURS
-from helpers.measure.job import onto_meta
-from helpers.measure.predict import STAGES
-from helpers.measure.published import published, published_large
+from helpers.measure.predict.fast_meta import OURS
+from helpers.measure.predict.job import onto_meta
+from helpers.measure.predict.predict import STAGES
+from helpers.measure.predict.published import published, published_large
+from helpers.measure.step.autocasting import autocast
 
 LOSS = {"loss": lambda y: y.square().mean(), "precision": "fp32"}
 

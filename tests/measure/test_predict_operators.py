@@ -10,7 +10,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.nn import functional as F
 
 from helpers.measure import cuda_like
-from helpers.measure.like_cuda import attention_kernel
+from helpers.measure.predict.like_cuda import attention_kernel
 
 FORMULAS = Path(torchgen.__file__).parent / "packaged" / "autograd" / "derivatives.yaml"
 N, H = 6, 8

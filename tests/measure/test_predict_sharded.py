@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from helpers.facts import MODELS
-from helpers.measure.predict import predict_step
+from helpers.measure.predict.predict import predict_step
 from helpers.measure.sharding import Sharding, ShardingError
 from helpers.memory import CLASSES
 from helpers.memory.closed_form import activations, states

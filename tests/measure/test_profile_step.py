@@ -11,7 +11,7 @@ import pytest
 
 from helpers.measure import Recipe, RecipeError, differences, profile_step
 from helpers.measure.__main__ import main
-from helpers.measure.plot import svg
+from helpers.measure.profiling.plot import svg
 from helpers.memory import CLASSES, Trace, unpack
 from helpers.units import MIB
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from helpers.measure import record
+from helpers.measure.profiling import record
 from helpers.memory import Event, Trace, unpack
 
 PREDICTED = [name for name in record.TRACES if name != "article-cpu"]

@@ -9,7 +9,7 @@ import torch
 
 from helpers.facts import MODELS
 from helpers.measure import track
-from helpers.measure.like_cuda import cuda_like
+from helpers.measure.predict.like_cuda import cuda_like
 from helpers.measure.sharding import (
     Pipeline,
     Sharding,

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from helpers.measure import gemm_rate, machine_roof, place
-from helpers.measure.operations import (
+from helpers.measure.bandwidth.operations import (
     BATCHES,
     DEGREE,
     GROUPS,
@@ -20,8 +20,8 @@ from helpers.measure.operations import (
     horner_work,
     panel_work,
 )
-from helpers.measure.stopwatch import at, best, threads
-from helpers.measure.under_roof import placed
+from helpers.measure.bandwidth.stopwatch import at, best, threads
+from helpers.measure.bandwidth.under_roof import placed
 from helpers.memory.roofline import Roof
 from helpers.ranks.recorded import _plain
 from helpers.units import Bandwidth

@@ -9,7 +9,8 @@ import pytest
 import torch
 from torch import nn
 
-from helpers.measure import article_model, record
+from helpers.measure import article_model
+from helpers.measure.profiling import record
 from helpers.measure.zero import Paper
 from helpers.measure.zero.recorded import NRANKS, SIZE
 from helpers.measure.zero.watched import WAYS, watched

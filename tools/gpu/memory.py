@@ -8,7 +8,7 @@ import os
 import torch
 
 from helpers.measure import article_model, profile_step, track
-from helpers.measure import precision as types
+from helpers.measure.step import precision as types
 from helpers.memory import pack
 from helpers.memory.allocator import replay
 from helpers.memory.snapshot import compare, read

@@ -8,9 +8,9 @@ from dataclasses import replace
 import torch
 
 from helpers.facts import MODELS, Model
-from helpers.measure import precision as types
 from helpers.measure import predict_step, track
-from helpers.measure.models import build
+from helpers.measure.step import precision as types
+from helpers.measure.step.models import build
 from helpers.memory import Trace, pack
 
 from .counters import on_cuda

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helpers.measure import ladder, machine_roof, pairs, place, transfers
-from helpers.measure.under_roof import DTYPE
+from helpers.measure.bandwidth.under_roof import DTYPE
 from helpers.units import MIB
 
 CACHED = 3  # times the roof: more than a cache explains whose bytes the count charges to memory

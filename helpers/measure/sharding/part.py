@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from helpers.facts import Model
-from helpers.measure.models import Transformer, angles, cross_entropy, known
+from helpers.measure.step.models import Transformer, angles, cross_entropy, known
 
 from .moves import Column, Exchange, Gather, Gathered, Scatter
 from .plan import Sharding

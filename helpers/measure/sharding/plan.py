@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from helpers.facts import Model
 
 if TYPE_CHECKING:
-    from helpers.measure.job import Job, Setup
+    from helpers.measure.predict.job import Job, Setup
 
 
 class ShardingError(ValueError):

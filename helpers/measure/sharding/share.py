@@ -6,10 +6,10 @@ import torch
 from torch import Tensor, nn
 
 from helpers.facts import Model
-from helpers.measure import checkpointing
-from helpers.measure import precision as types
-from helpers.measure.job import Job, Setup
-from helpers.measure.tracker import Watch
+from helpers.measure.predict.job import Job, Setup
+from helpers.measure.step import checkpointing
+from helpers.measure.step import precision as types
+from helpers.measure.tracker.tracker import Watch
 from helpers.measure.zero import Paper, Zero
 
 from .buckets import make_buckets

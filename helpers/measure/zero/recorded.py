@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from helpers.measure.recipe import article_model
+from helpers.measure.step.recipe import article_model
 from helpers.memory import Trace
 from helpers.ranks import Ranks
 

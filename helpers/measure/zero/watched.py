@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
-from helpers.measure.tracker import Watch, track
+from helpers.measure.tracker.tracker import Watch, track
 from helpers.memory import Trace
 
 from .group import Group, Paper

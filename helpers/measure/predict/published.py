@@ -15,10 +15,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from helpers.facts import public
+from helpers.measure.step.models import build
 from helpers.memory.allocator import replay
 
 from .fast_meta import SHAPES, flash
-from .models import build
 from .predict import Prediction, predict_step
 
 BASE = (768, 12, 12)  # width, heads, layers

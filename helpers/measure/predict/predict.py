@@ -17,14 +17,14 @@ from time import perf_counter
 from torch import Tensor, nn
 
 from helpers.facts import Model
+from helpers.measure.step import checkpointing, models
+from helpers.measure.step import precision as types
+from helpers.measure.tracker.tracker import Watch, track
 from helpers.memory import Peak, Trace
 
-from . import checkpointing, models
-from . import precision as types
 from .fast_meta import FastMeta, without_compiler
 from .job import Job, Setup
 from .like_cuda import cuda_like
-from .tracker import Watch, track
 
 ZERO_GRADS = ("after step", "before backward")
 STAGES = ("after forward", "after backward", "after step", "after zero_grad")

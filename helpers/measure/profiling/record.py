@@ -11,15 +11,15 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from helpers.measure.predict.predict import predict_step
+from helpers.measure.zero.recorded import sharded_traces
 from helpers.memory import Trace, pack
 from helpers.ranks.recorded import machine, versions
 from helpers.units import GIB, MIB
 
-from .predict import predict_step
-from .profiling import profile_step
-from .zero.recorded import sharded_traces
+from .stages import profile_step
 
-FOLDER = Path(__file__).resolve().parents[2] / "recorded" / "memory"
+FOLDER = Path(__file__).resolve().parents[3] / "recorded" / "memory"
 ARTICLE = {"batch": 32, "seq": 128}  # 4,096 tokens, the article's 8 MiB of input
 LONG = {"batch": 1, "seq": 4096}
 TRACES: dict[str, Callable[[], Trace]] = {

@@ -17,7 +17,7 @@ import torch
 from torch.nn import functional
 from torch.utils._foreach_utils import _get_fused_kernels_supported_devices
 
-from .autocasting import torchs_autocast
+from helpers.measure.step.autocasting import torchs_autocast
 
 HALF = (torch.float16, torch.bfloat16)
 _plain = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from .profiling import STAGES, StepProfile, profile_step
+from .stages import STAGES, StepProfile, profile_step
 
 PRINTED = (0.00, 75.60, 83.60, 155.00, 151.20, 302.40, 226.80)  # "Allocated (MB)", in the order of STAGES
 BATCHES = ((32, 128), (16, 256), (8, 512))  # (batch, tokens): 4,096 tokens, 8 MiB of input

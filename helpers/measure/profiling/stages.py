@@ -15,12 +15,11 @@ from typing import NamedTuple
 
 import torch
 
+from helpers.measure.predict.like_cuda import cuda_like
+from helpers.measure.step.recipe import Recipe
+from helpers.measure.tracker.tracker import Watch, track
 from helpers.memory import CLASSES, Event, Peak, Trace
 from helpers.units import MIB
-
-from .like_cuda import cuda_like
-from .recipe import Recipe
-from .tracker import Watch, track
 
 STAGES = ("empty", "model", "input", "after forward", "after backward", "after step", "after zero_grad")
 

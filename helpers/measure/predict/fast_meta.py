@@ -36,7 +36,7 @@ SAME_TYPE = {
     aten.silu_backward.default,
 }
 # Never the line that a reader wants to see; the separator, for torchvision's is.
-OURS = tuple(str(Path(file).parent) + os.sep for file in (__file__, torch.__file__))
+OURS = tuple(f"{folder}{os.sep}" for folder in (Path(__file__).parents[1], Path(torch.__file__).parent))
 NO_MATTER = {"approximate", "alpha"}  # options that change no shape and no type
 IN_PLACE = {
     aten.mul_.Tensor,

@@ -14,11 +14,10 @@ import torch
 from torch import Tensor, nn
 
 from helpers.facts import Model
-
-from . import checkpointing, models
-from . import precision as types
-from .autocasting import autocast
-from .tracker import Watch
+from helpers.measure.step import checkpointing, models
+from helpers.measure.step import precision as types
+from helpers.measure.step.autocasting import autocast
+from helpers.measure.tracker.tracker import Watch
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""One step in seven stages, drawn, recorded, and set beside the article's table. Chapter: training-memory."""
