@@ -16,7 +16,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from helpers.facts import ACCELERATORS, DTYPES, Accelerator, Fact
-from helpers.facts.levels import FORMULAS, Level, levels
+from helpers.facts.levels import FORMULAS, NAMES, Level, levels
 from helpers.units import GB, Bandwidth, nbytes_text
 from website.algorithms import row
 
@@ -55,8 +55,7 @@ class HierarchyDirective(AcceleratorsDirective):
     def tables(self) -> list[nodes.Node]:
         gpus = [ACCELERATORS[name] for name in self.names(" ".join(self.arguments).split(), tuple(ACCELERATORS))]
         columns = [{level.name: level for level in levels(gpu)} for gpu in gpus]
-        names = list(dict.fromkeys(name for column in columns for name in column))
-        names.sort(key=lambda name: name.startswith("Memory"))  # the memory last, after a cache that only some have
+        names = [name for name in NAMES if any(name in column for column in columns)]
         rows = [
             [head(name), *(level_cell(gpu, column.get(name)) for gpu, column in zip(gpus, columns, strict=True))]
             for name in names

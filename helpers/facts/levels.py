@@ -11,6 +11,8 @@ from helpers.facts.accelerator import Accelerator
 from helpers.facts.fact import Fact
 from helpers.units import Bandwidth
 
+L3, MEMORY = "L3 (Infinity Cache)", "Memory (HBM or GDDR)"
+NAMES = ("Registers", "Tensor Memory", "Shared memory", "L2 cache", L3, MEMORY)  # from the arithmetic outwards
 FORMULAS = {
     "Registers": "FP32 lanes × 12 B × clock × SMs: three operands read by each fused multiply-add",
     "Shared memory": "banks × 4 B × clock × SMs: a bank serves one word a clock, read or written",
@@ -36,16 +38,21 @@ class Level:
 
 
 def levels(gpu: Accelerator) -> list[Level]:
-    """From the registers out to the memory; the shared level says what it may hold, its L1 part comes on top."""
+    """From the registers out to the memory; the shared level says what it may hold, its L1 part comes on top.
+
+    Tensor Memory is a level of its own where the chip has one (Blackwell); nobody publishes its bandwidth.
+    """
     sms = gpu.sms.number
-    rows = [
-        _derived("Registers", gpu.registers, sms, gpu.register_bandwidth, (gpu.lanes, gpu.clock, gpu.sms)),
+    rows = [_derived("Registers", gpu.registers, sms, gpu.register_bandwidth, (gpu.lanes, gpu.clock, gpu.sms))]
+    if gpu.tensor_memory:
+        rows.append(_derived("Tensor Memory", gpu.tensor_memory, sms, None, (gpu.sms,)))
+    rows += [
         _derived("Shared memory", gpu.shared_max, sms, gpu.shared_bandwidth, (gpu.banks, gpu.clock, gpu.sms)),
         _derived("L2 cache", gpu.l2, None, gpu.l2_bandwidth, (gpu.l2_rate, gpu.clock)),
     ]
     if gpu.l3:
-        rows.append(_published("L3 (Infinity Cache)", gpu.l3, gpu.l3_bandwidth))
-    return [*rows, _published("Memory (HBM or GDDR)", gpu.hbm_capacity, gpu.hbm)]
+        rows.append(_published(L3, gpu.l3, gpu.l3_bandwidth))
+    return [*rows, _published(MEMORY, gpu.hbm_capacity, gpu.hbm)]
 
 
 def _derived(
@@ -53,7 +60,7 @@ def _derived(
 ) -> Level:
     per_unit = size.number if sms else None
     known = tuple(fact for fact in (size, *facts) if fact)
-    return Level(name, per_unit, size.number * (sms or 1), bandwidth, False, FORMULAS[name], known)
+    return Level(name, per_unit, size.number * (sms or 1), bandwidth, False, FORMULAS.get(name, ""), known)
 
 
 def _published(name: str, size: Fact, bandwidth: Fact | None) -> Level:

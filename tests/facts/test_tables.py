@@ -19,6 +19,8 @@ ROWS = {
     "nccl-tests-8xh200-collectives": (4, 2**34, 2**34),
     "nccl-tests-8xa100-latency": (7, 128, 128),
     "gpu-benches-a100-l2": (85, 1536 * 1024, 4881920 * 1024),
+    "gpu-benches-h100-pcie-l2": (86, 1024 * 1024, 4881920 * 1024),
+    "gpu-benches-h200-l2": (85, 1536 * 1024, 4881920 * 1024),
 }
 
 
@@ -43,13 +45,18 @@ def test_vit_large_held_less_with_fewer_bits_and_fewer_pictures():
     assert held == sorted(held, reverse=True) and table.column("batch") == [64, 64, 64, 16]
 
 
-def test_the_l2_of_an_a100_is_a_step_between_its_two_bandwidths():
-    table = public("gpu-benches-a100-l2")
+@pytest.mark.parametrize(
+    ("gpu", "l2", "memory"),
+    [("a100", (5.2, 5.5), (1.7, 1.74)), ("h100-pcie", (6.8, 7.1), (1.76, 2.0)), ("h200", (9.7, 10.3), (3.88, 3.9))],
+)
+def test_an_l2_is_a_step_between_its_two_bandwidths(gpu, l2, memory):
+    """In TB/s, reads: 8 to 20 MiB lie in every one of these caches, a gibibyte in none."""
+    table = public(f"gpu-benches-{gpu}-l2")
     sizes, rates = table.column("nbytes"), table.column("bandwidth")
     assert all(a < b for a, b in pairwise(sizes))
-    near = [rate for size, rate in zip(sizes, rates, strict=True) if 2 * 2**20 <= size <= 20 * 2**20]
-    far = [rate for size, rate in zip(sizes, rates, strict=True) if size >= 2**30]
-    assert 5.2e12 < min(near) < max(near) < 5.5e12 and 1.7e12 < min(far) < max(far) < 1.74e12
+    near = [rate / 1e12 for size, rate in zip(sizes, rates, strict=True) if 8 * 2**20 <= size <= 20 * 2**20]
+    far = [rate / 1e12 for size, rate in zip(sizes, rates, strict=True) if size >= 2**30]
+    assert l2[0] < min(near) < max(near) < l2[1] and memory[0] < min(far) < max(far) < memory[1]
 
 
 @pytest.mark.parametrize("name", ALL_REDUCE)

@@ -1,6 +1,9 @@
 """A predicted training step through the model of the allocator: the figures that the chapter rests on."""
 
+from pathlib import Path
+
 import pytest
+import torch
 
 from helpers.measure import profile_step
 from helpers.memory.allocator import replay
@@ -35,3 +38,11 @@ def test_a_device_that_is_too_small_is_said_so_in_the_backward_pass(trace):
     assert made.oom is not None
     assert trace.events[len(made) - 1].phase in ("forward", "backward")
     assert made.retries == 1
+
+
+def test_the_installed_torch_collects_no_garbage_until_a_limit_is_set():
+    """What the allocator page says of garbage_collection_threshold: off by default, and the fraction is 1 until it is told."""
+    headers = Path(torch.__file__).parent / "include" / "c10"
+    cuda = (headers / "cuda" / "CUDAAllocatorConfig.h").read_text()
+    assert "m_per_process_memory_fraction{1.0}" in cuda and '"per_process_memory_fraction"' in cuda
+    assert "garbage_collection_threshold_{0}" in (headers / "core" / "AllocatorConfig.h").read_text()

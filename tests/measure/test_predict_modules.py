@@ -202,7 +202,7 @@ def done_numel(model):
 
 def test_what_others_measured_where_activations_decide():
     """max_memory_reserved of ViT-L/16: in fp32 within 1 %, in 16 bits within 3 % with many pictures and 6 % with few."""
-    found = {one.name: one.unseen / one.measured for one in published_large()}
+    found = {one.name: 1 - one.segments / one.max_reserved for one in published_large()}
     assert list(found) == [
         "fp32, 64 pictures",
         "autocast, 64 pictures",
@@ -215,11 +215,13 @@ def test_what_others_measured_where_activations_decide():
 
 
 def test_what_others_measured_where_the_optimizer_decides():
-    """max_memory_allocated of three public runs: within 0.5 %, and never below what was predicted."""
+    """max_memory_allocated of three public runs: the tensors miss it by up to 0.5 %, the blocks that hold them by 0.03 %."""
     found = published()
     assert [one.name for one in found] == public("optimum-benchmark-training").column("model")
     assert [one.predicted.nparams for one in found] == [109_514_298, 124_439_808, 86_567_656]
     for one in found:
         assert one.predicted.where == ("step", "")
-        assert 0 < one.unseen < 0.005 * one.measured
+        assert 0.995 * one.max_allocated < one.predicted.peak.nbytes < one.max_allocated - 5e6
+        assert one.blocks == pytest.approx(one.max_allocated, rel=3e-4)
+        assert one.segments == pytest.approx(one.max_reserved, rel=0.011)
         assert one.predicted.peak.nbytes == pytest.approx(20 * one.predicted.nparams, rel=0.01)

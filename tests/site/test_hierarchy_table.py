@@ -4,7 +4,7 @@ import pytest
 from docutils import nodes
 
 from helpers.facts import ACCELERATORS, DTYPES
-from helpers.facts.levels import FORMULAS, levels
+from helpers.facts.levels import FORMULAS, NAMES, levels
 from website.hierarchy_table import AcceleratorsDirective, level_cell, ridge_cell
 
 
@@ -23,7 +23,9 @@ def test_the_a100_row_by_row():
 
 def test_a_derived_bandwidth_tells_its_formula_and_a_published_one_its_source():
     *_, memory = levels(ACCELERATORS["B200"])
-    for level in levels(ACCELERATORS["B200"])[:2]:
+    derived = [level for level in levels(ACCELERATORS["B200"]) if level.name in ("Registers", "Shared memory")]
+    assert len(derived) == 2
+    for level in derived:
         shown = level_cell(ACCELERATORS["B200"], level)[1][0]
         assert isinstance(shown, nodes.abbreviation) and FORMULAS[level.name] in shown["explanation"]
     link = level_cell(ACCELERATORS["B200"], memory)[1][0]
@@ -34,8 +36,18 @@ def test_what_nobody_publishes_is_said_to_be_so():
     h100, mi300x = ACCELERATORS["H100"], ACCELERATORS["MI300X"]
     assert said(level_cell(h100, levels(h100)[2])) == ["50 MiB", "bandwidth not published"]
     assert said(level_cell(h100, None)) == ["–"]
+    b200 = ACCELERATORS["B200"]
+    own = {level.name: level for level in levels(b200)}["Tensor Memory"]
+    assert said(level_cell(b200, own)) == ["256 KiB per SM, 37 MiB in all", "bandwidth not published"]
     assert [level.name for level in levels(mi300x)][3] == "L3 (Infinity Cache)"
     assert said(level_cell(mi300x, levels(mi300x)[0]))[0].startswith("512 KiB per CU")
+
+
+@pytest.mark.parametrize("name", ACCELERATORS)
+def test_levels_stand_from_the_arithmetic_outwards_and_only_data_center_blackwell_has_tensor_memory(name):
+    found = [level.name for level in levels(ACCELERATORS[name])]
+    assert found == [level for level in NAMES if level in found]
+    assert ("Tensor Memory" in found) == (name == "B200")
 
 
 @pytest.mark.parametrize("name", ACCELERATORS)

@@ -8,6 +8,7 @@ Chapter: training-memory.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from unittest import mock
 
 import torch
@@ -16,7 +17,7 @@ from torch.nn import functional
 
 from helpers.facts import public
 from helpers.measure.step.models import build
-from helpers.memory.allocator import replay
+from helpers.memory.allocator import Replay, replay
 
 from .fast_meta import SHAPES, flash
 from .predict import Prediction, predict_step
@@ -28,22 +29,30 @@ FLASH = torch.ops.aten._scaled_dot_product_flash_attention.default
 
 @dataclass(frozen=True)
 class Published:
-    """One run: what its steps were predicted to take, and what torch.cuda said. reserved: measured is max_memory_reserved (bytes)."""
+    """One run: what its steps were predicted to take, and what torch.cuda said, in bytes.
+
+    max_reserved, max_allocated: the peaks that were written down; max_allocated is None where only the other one was.
+    """
 
     name: str
     predicted: Prediction
-    measured: int
-    reserved: bool = False
+    max_reserved: int
+    max_allocated: int | None = None
+
+    @cached_property
+    def replayed(self) -> Replay:
+        """The predicted trace through the model of the allocator, fixed segments."""
+        return replay(self.predicted.trace)
 
     @property
-    def said(self) -> int:
-        """The predicted peak; of what is reserved, by the allocator's model."""
-        return replay(self.predicted.trace).peak_reserved if self.reserved else self.predicted.peak.nbytes
+    def blocks(self) -> int:
+        """Predicted max_memory_allocated: the blocks that hold the tensors, no less than the tensors themselves."""
+        return self.replayed.peak_allocated
 
     @property
-    def unseen(self) -> int:
-        """Bytes that the GPU held and the prediction has not: workspaces inside kernels, and whatever the script kept beside."""
-        return self.measured - self.said
+    def segments(self) -> int:
+        """Predicted max_memory_reserved."""
+        return self.replayed.peak_reserved
 
 
 class Bert(nn.Module):
@@ -95,7 +104,10 @@ def gpt2() -> nn.Module:
 
 
 def published() -> list[Published]:
-    """Three small models: fp32, foreach AdamW, two short samples. The peak is in the optimizer, so the batch hardly matters."""
+    """Three small models: fp32, foreach AdamW, two short samples. The peak is in the optimizer, so the batch hardly matters.
+
+    Those reports name no optimizer, precision or batch: these are the defaults of the Trainer that ran them.
+    """
     with torch.device("meta"):
         tokens, labels = torch.zeros(2, 16, dtype=torch.int64), torch.zeros(2, dtype=torch.int64)
         jobs = {
@@ -104,7 +116,10 @@ def published() -> list[Published]:
             "ViT-base": (Vit(*BASE, classes=1000), (torch.zeros(2, 3, 224, 224), labels)),
         }
     rows = public("optimum-benchmark-training").rows
-    return [Published(row["model"], _predict(*jobs[row["model"]]), row["max_allocated"]) for row in rows]
+    return [
+        Published(row["model"], _predict(*jobs[row["model"]]), row["max_reserved"], row["max_allocated"])
+        for row in rows
+    ]
 
 
 def published_large(old_flash: bool = True) -> list[Published]:
@@ -120,7 +135,7 @@ def published_large(old_flash: bool = True) -> list[Published]:
         inputs = (pictures, torch.zeros(row["batch"], dtype=torch.int64, device="meta"))
         with mock.patch.dict(SHAPES, {FLASH: flash_of_2023} if old_flash else {}):
             done = _predict(model, inputs, precision=row["precision"], zero_grad="before backward")
-        made.append(Published(f"{row['precision']}, {row['batch']} pictures", done, row["max_reserved"], reserved=True))
+        made.append(Published(f"{row['precision']}, {row['batch']} pictures", done, row["max_reserved"]))
     return made
 
 
