@@ -5,23 +5,23 @@ TORCH ?= auto
 TORCH_INDEX ?= https://download.pytorch.org/whl
 PINS ?= exact
 SERVE ?= 1
+SHARD ?= 1/1
 PORT ?= 8000
 
 RUN := .venv/bin/python
 ASK := $(if $(PYTHON),"$(PYTHON)",python3)
 INSTALL = $(ASK) -m tools.install --python "$(PYTHON)" --torch "$(TORCH)" --torch-index "$(TORCH_INDEX)" \
 	--pins "$(PINS)"
-RECORDED := BYTES_IN_MOTION=recorded
 # Jupyter refuses to run as root unasked, and rented machines make everybody root.
 ROOT_FLAG = $(shell test "$$(id -u)" = 0 && echo --allow-root)
 
 .DEFAULT_GOAL := help
-.PHONY: help book test lab notebooks gpu-check clean python
+.PHONY: help book test test-all lab notebooks gpu-check clean python
 
 help: ## list these words
 	@echo "make WORD, where WORD is one of"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
-	@echo "and, when needed, SERVE=0 (book: build only), PORT=8000, PYTHON=/path/to/python3.11,"
+	@echo "and, when needed, SERVE=0 (book: build only), PORT=8000, SHARD=2/4 (a part of the tests), PYTHON=/path/to/python3.11,"
 	@echo "TORCH=cpu, cu126, cu129, cu130 or keep (use the torch that is already installed, 2.11 to 2.13)"
 
 book: python ## build the website and serve it on 127.0.0.1 (SERVE=0 builds only)
@@ -31,16 +31,16 @@ ifneq ($(SERVE),0)
 	$(RUN) -m tools.serve _build/html --port $(PORT)
 endif
 
-test: python ## run every test: style, notebooks, library, ranks, site, browser
+test: python ## every test that a change needs: style, notebooks, library, ranks, site, browser; a quarter of an hour
+	@$(INSTALL) --for test
+	@$(RUN) -m tools.browser
+	@$(RUN) -m tools.suite test --shard "$(SHARD)"
+
+test-all: python ## every test there is, also the whole matrices and the other Pythons; about an hour
 	@$(INSTALL) --for test
 	@$(RUN) -m tools.browser
 	@$(RUN) -m tools.others
-	$(RUN) -m ruff check .
-	$(RUN) -m ruff format --check .
-	$(RUN) -m mypy
-	$(RUN) -m codespell_lib
-	$(RECORDED) $(RUN) -m pytest --nbval --nbval-current-env --nbval-cell-timeout=60 notebooks
-	$(RUN) -m pytest tests
+	@$(RUN) -m tools.suite all --shard "$(SHARD)"
 
 lab: python ## open JupyterLab on the notebooks, on 127.0.0.1, with its token
 	@$(INSTALL)

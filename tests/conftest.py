@@ -6,6 +6,7 @@ import uuid
 from importlib.util import find_spec
 from pathlib import Path
 
+import lanes
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -53,36 +54,41 @@ def gpu_count() -> int:
     return torch.cuda.device_count() if torch.cuda.is_available() else 0
 
 
+def pytest_addoption(parser, pluginmanager):
+    pluginmanager.register(lanes)
+
+
 def pytest_configure(config):
+    """Each worker of a parallel run is a session of its own here, and answers for what it starts."""
     os.environ[SESSION] = uuid.uuid4().hex
-    config.gpus_missing, config.gpus_wanted, config.leftovers = 0, 0, []
 
 
+@pytest.hookimpl(trylast=True)  # of those that are left
 def pytest_collection_modifyitems(config, items):
     wanting = [(item, marker) for item in items if (marker := item.get_closest_marker("gpus"))]
-    config.gpus_wanted = len(wanting)
     here = gpu_count() if wanting else 0
-    for item, marker in wanting:
-        (needed,) = marker.args
-        if needed > here:
-            config.gpus_missing += 1
-            item.add_marker(pytest.mark.skip(reason=f"needs {needed} GPU{'s' * (needed > 1)}"))
+    missing = [(item, marker.args[0]) for item, marker in wanting if marker.args[0] > here]
+    for item, needed in missing:
+        item.add_marker(pytest.mark.skip(reason=f"needs {needed} GPU{'s' * (needed > 1)}"))
+    config.tally["GPU tests"] = [len(missing), len(wanting)]
 
 
-@pytest.hookimpl(trylast=True)
+@pytest.hookimpl(trylast=True)  # when the workers have ended
 def pytest_sessionfinish(session):
-    session.config.leftovers = leftovers(os.environ[SESSION])
-    if session.config.leftovers:
+    tally = session.config.tally
+    tally["left behind"] += leftovers(os.environ[SESSION])
+    if tally["left behind"]:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    if config.gpus_wanted:
+    skipped, wanted = config.tally["GPU tests"]
+    if wanted:
         here = f"{gpu_count()} GPUs here" if gpu_count() else "no GPU here"
-        terminalreporter.write_line(f"GPU tests skipped: {config.gpus_missing} of {config.gpus_wanted} ({here})")
-    if config.leftovers:
+        terminalreporter.write_line(f"GPU tests skipped: {skipped} of {wanted} ({here})")
+    if config.tally["left behind"]:
         terminalreporter.section("processes left behind", red=True)
-        for line in config.leftovers:
+        for line in config.tally["left behind"]:
             terminalreporter.write_line(line)
 
 

@@ -1,5 +1,6 @@
 """The guards of tests/conftest.py, seen to work: a process left behind fails the session, a missing GPU is named and counted."""
 
+import json
 import os
 import re
 import shutil
@@ -10,31 +11,35 @@ from pathlib import Path
 
 import pytest
 
-CONFTEST = Path(__file__).with_name("conftest.py")
-SETTINGS = "[pytest]\naddopts = --strict-markers -ra\nmarkers =\n  gpus(n): needs n GPUs\n"
+GUARDS = [Path(__file__).with_name(name) for name in ("conftest.py", "lanes.py", "weights.toml")]
+SETTINGS = "[pytest]\naddopts = --strict-markers -ra\nmarkers =\n  gpus(n): needs n GPUs\n  matrix(why): more\n"
 
 
 @pytest.fixture
 def session(tmp_path):
-    """session(source) -> exit status and output of a pytest session of its own on one file, with our conftest."""
+    """session(source, *options) -> exit status and output of a pytest session of its own on one file, with our guards."""
     (tmp_path / "tests").mkdir()
-    shutil.copy(CONFTEST, tmp_path / "tests")
+    for guard in GUARDS:
+        shutil.copy(guard, tmp_path / "tests")
     (tmp_path / "pytest.ini").write_text(SETTINGS)
 
-    def session(source: str) -> tuple[int, str]:
+    def session(source: str, *options: str) -> tuple[int, str]:
         (tmp_path / "tests" / "test_it.py").write_text(source)
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "xdist", *options, "tests"]
         clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+        clean["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # but xdist: the others take seconds to import
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=clean, timeout=60)
         return done.returncode, done.stdout
 
     return session
 
 
-def test_an_orphan_fails_the_session_and_is_named(session):
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "two workers"])
+def test_an_orphan_fails_the_session_and_is_named(session, workers):
     # Started through a shell that ends at once: its parent is no longer the test's process.
     status, said = session(
-        "import subprocess\n\ndef test_it():\n    subprocess.run(['sh', '-c', 'sleep 61 >/dev/null 2>&1 &'], check=True)\n"
+        "import subprocess\n\ndef test_it():\n    subprocess.run(['sh', '-c', 'sleep 61 >/dev/null 2>&1 &'], check=True)\n",
+        *workers,
     )
     (orphan,) = re.findall(r"^(\d+): sleep 61$", said, re.MULTILINE)
     os.kill(int(orphan), signal.SIGKILL)
@@ -57,3 +62,22 @@ def test_a_test_without_its_gpus_is_skipped_by_name_and_counted(session):
 def test_a_test_whose_gpus_are_here_runs(session):
     status, said = session("import pytest\n\n@pytest.mark.gpus(0)\ndef test_it():\n    assert False\n")
     assert status == 1 and "GPU tests skipped: 0 of 1" in said
+
+
+MATRIX = """
+import pytest
+
+@pytest.mark.parametrize("n", [1, *(pytest.param(n, marks=pytest.mark.matrix("more numbers")) for n in (2, 3))])
+def test_it(n):
+    pass
+"""
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "two workers"])
+def test_what_is_left_out_is_counted_by_its_reason(session, tmp_path, workers):
+    tally = tmp_path / "tally.json"
+    status, said = session(MATRIX, "-m", "not matrix", "--tally", str(tally), *workers)
+    told = json.loads(tally.read_text())
+    assert status == 0 and "1 passed" in said
+    assert (told["left out"], told["counts"]) == ({"more numbers": 2}, {"passed": 1})
+    assert list(told["seconds"]) == ["tests/test_it.py"]

@@ -9,6 +9,8 @@ import pytest
 from busy import BUSY, ready
 from kernels import HEALTHY, SUMS, Kernel, alive, all_gone
 
+pytestmark = pytest.mark.alone
+
 IDLE = 5 * 2.0  # seconds until the cell is idle and its ranks are gone: five times the figure
 START = "r.close(); r = Ranks(4, backend='gloo', timeout=2.0); n = len(r.run(os.getpid))"
 COLD = "from multiprocessing import forkserver; r.close(); forkserver._forkserver._stop()"  # the next launch starts it anew

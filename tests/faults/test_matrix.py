@@ -11,6 +11,8 @@ from pickles import LARGE, ON_THEIR_WAY, PICKLED
 from scenarios import DIED, RAISED, STUCK_OR_DIFFERENT, Scenario
 from vandals import VANDALS
 
+pytestmark = pytest.mark.alone
+
 MATRIX = [*RAISED, *DIED, *STUCK_OR_DIFFERENT, *PICKLED, *LARGE, *VANDALS]
 RELAUNCH = 5 * 0.5  # seconds on top of a normal launch: five times the figure
 _RANKS = r"ranks? (\d[\d, -]*?)"

@@ -8,6 +8,8 @@ from benchmarks.notes import NRANKS, Found, pairs_of_blocks, slowest
 from helpers.ranks import Ranks
 from helpers.ranks.notes import notes
 
+pytestmark = pytest.mark.alone
+
 PERCENT = 5 * 5.0
 PAIRS, CALLS = 150, 2
 

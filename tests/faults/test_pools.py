@@ -6,6 +6,8 @@ import psutil
 import pytest
 from kernels import FOUR, HEALTHY, SUMS, all_gone
 
+pytestmark = pytest.mark.alone
+
 GONE = 5 * 1.0  # seconds: five times the figure
 
 

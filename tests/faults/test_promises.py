@@ -7,6 +7,8 @@ import re
 import pytest
 from kernels import HEALTHY, SUMS
 
+pytestmark = pytest.mark.alone
+
 DEATH = 5 * 1.0  # seconds from a rank's death to the cell's error
 DEADLINE = 5 * 1.0  # seconds on top of the deadline
 RSS_GROWTH = 20_000_000  # bytes over 100 launches

@@ -11,6 +11,8 @@ import pytest
 from busy import BUSY, ready
 from kernels import HEALTHY, PATIENCE, SUMS, Kernel, all_gone
 
+pytestmark = pytest.mark.alone
+
 GONE = 5 * 1.0  # seconds: five times the figure
 TWO_POOLS = "two pools"
 STATES = [*BUSY, "idle", TWO_POOLS]

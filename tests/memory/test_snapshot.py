@@ -141,7 +141,11 @@ class Command:
         return os.system, ("exit 7",)
 
 
-@pytest.mark.parametrize("planted", [Command(), os.path.join, {"segments": [Command()]}, ValueError], ids=str)
+@pytest.mark.parametrize(
+    "planted",
+    [Command(), os.path.join, {"segments": [Command()]}, ValueError],
+    ids=["a command", "a function", "a command inside", "a class"],
+)
 def test_a_pickle_that_names_anything_but_data_is_refused(planted):
     with pytest.raises(SnapshotError, match="data only"):
         read(pickle.dumps(planted))

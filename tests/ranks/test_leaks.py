@@ -19,6 +19,8 @@ from helpers.ranks import RankError, Ranks
 from helpers.ranks.machine import server
 from helpers.ranks.pool import launch
 
+pytestmark = pytest.mark.alone
+
 RSS_GROWTH = 20_000_000  # bytes, over 20 launches
 
 

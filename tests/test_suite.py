@@ -1,0 +1,131 @@
+"""The suite divides into lanes and shards without losing a test, goes on after a failure, and says what it left out."""
+
+import itertools
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import lanes
+import pytest
+
+from tools import suite
+
+FILES = {"tests/a.py": 3, "tests/b.py": 10, "notebooks/c.ipynb": 2, "tests/site/test_pages.py": 4}
+NODEIDS = [f"{file}::test[{i}]" for file, number in FILES.items() for i in range(number)]
+KNOWN = {"tests/b.py": 7.0, "tests/site/test_pages.py": 8.0, "tests/gone.py": 99.0}
+
+
+def test_a_file_is_one_group_and_a_spread_file_one_for_each_test():
+    weights = lanes.weigh(NODEIDS, KNOWN)
+    assert next(iter(weights)) == "tests/b.py" and weights["tests/b.py"] == 7.0
+    pages = [group for group in weights if group.startswith("tests/site")]
+    assert len(pages) == 4 and {weights[page] for page in pages} == {2.0}
+    assert (weights["tests/a.py"], weights["notebooks/c.ipynb"]) == (3 * lanes.LIGHT, 2 * lanes.LIGHT)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 7, 20])
+def test_shards_are_disjoint_complete_and_even(n):
+    weights = lanes.weigh(NODEIDS, KNOWN)
+    found = lanes.shares(weights, n)
+    assert len(found) == n and sorted(itertools.chain(*found)) == sorted(weights)
+    sums = [sum(weights[group] for group in share) for share in found]
+    assert max(sums) - min(sums) <= max(weights.values())
+    assert found == lanes.shares(lanes.weigh(reversed(NODEIDS), KNOWN), n), "whatever the order of collection"
+
+
+@pytest.mark.parametrize("text", ["0/4", "5/4", "1", "a/b", "1/0", "-1/2"])
+def test_a_shard_that_is_none_is_refused(text):
+    with pytest.raises(pytest.UsageError, match="a shard is I/N"):
+        lanes.read_shard(text)
+
+
+def collected(root, *options: str) -> set[str]:
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *options]
+    done = subprocess.run(
+        [*command, "tests/units", "tests/facts"], cwd=root, capture_output=True, text=True, check=True
+    )
+    return {line for line in done.stdout.splitlines() if "::" in line}
+
+
+def test_the_shards_of_real_tests_are_the_whole(root):
+    whole, parts = collected(root), [collected(root, "--shard", f"{i}/2") for i in (1, 2)]
+    assert len(whole) > 100 and parts[0] | parts[1] == whole and not parts[0] & parts[1] and all(parts)
+
+
+def test_every_lane_is_the_rest_of_the_other():
+    for name, more in (("test", " and not matrix"), ("all", "")):
+        marks = [lane.pytest[lane.pytest.index("-m") + 1] for lane in suite.lanes(name, "2/4")]
+        assert marks == [f"not alone{more}", f"alone{more}"]
+        assert all("2/4" in lane.pytest for lane in suite.lanes(name, "2/4"))
+
+
+def test_the_heavy_files_that_are_named_exist(root):
+    known = lanes.tomllib.loads(lanes.WEIGHTS.read_text())["seconds"]
+    assert [file for file in known if not (root / file).exists()] == []
+    assert all((root / file).exists() for file in lanes.SPREAD)
+
+
+@pytest.fixture
+def played(monkeypatch, tmp_path, capsys):
+    """played({lane: source of a test file}) -> (exit status, lines printed) of a whole suite on these files, style aside."""
+
+    def play(sources: dict[str, str]) -> tuple[int, list[str]]:
+        files = {name: tmp_path / f"test_{name}.py" for name in sources}
+        for name, source in sources.items():
+            files[name].write_text(source)
+        told = ["-p", "no:cacheprovider", "-c", str(suite.ROOT / "pyproject.toml"), "-p", "lanes"]
+        monkeypatch.setenv("PYTHONPATH", str(suite.ROOT / "tests"))
+        monkeypatch.setattr(suite, "run_style", lambda: suite.Ended("style", False, 1.0, {}))
+        made = [suite.Lane(name, (*told, "-m", "not matrix", str(file))) for name, file in files.items()]
+        monkeypatch.setattr(suite, "lanes", lambda *asked: made)
+        status = suite.main(["test"])
+        return status, capsys.readouterr().out.splitlines()
+
+    return play
+
+
+MORE = "import pytest\n@pytest.mark.matrix('every root')\ndef test_more(): assert False\n"
+
+
+def test_a_lane_that_fails_stops_no_other_and_is_the_exit_status(played):
+    status, lines = played({"first": "def test_it(): assert False\n", "second": MORE + "def test_it(): pass\n"})
+    assert status == 1
+    assert [line.split() for line in lines if line.startswith(("first ", "second "))] == [
+        ["first", lines_of(lines, "first"), "1", "failed,", "FAILED"],
+        ["second", lines_of(lines, "second"), "1", "passed"],
+    ]
+    assert "     1  every root: make test-all" in lines
+    assert lines[-1].startswith("=== 1 passed, 1 failed, lanes that failed: first in ")
+
+
+def lines_of(lines: list[str], lane: str) -> str:
+    """The seconds that a lane took, as printed."""
+    return next(line.split()[1] for line in lines if line.startswith(f"{lane} "))
+
+
+def test_lanes_that_pass_are_the_exit_status_and_one_that_cannot_start_is_none(played):
+    assert played({"first": "def test_it(): pass\n"})[0] == 0
+    assert played({"first": "import nothing_of_that_name\n"})[0] == 1
+    assert played({"first": MORE})[0] == 1, "nothing ran, and not for other shards' sake"
+
+
+def test_a_suite_in_the_background_hears_interrupts_in_its_tests(played):
+    """A shell's background job, as CI may be, ignores SIGINT."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        status, _ = played({"first": "import signal\ndef test_it(): assert signal.getsignal(2) != signal.SIG_IGN\n"})
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert status == 0
+
+
+@pytest.mark.parametrize(("elsewhere", "failed"), [(3, False), (0, True)])
+def test_a_lane_of_which_all_is_in_other_shards_has_not_failed(monkeypatch, elsewhere, failed):
+    def run(command, **options):
+        Path(command[command.index("--tally") + 1]).write_text(json.dumps({"other shards": elsewhere}))
+        return subprocess.CompletedProcess(command, suite.NO_TESTS)
+
+    monkeypatch.setattr(suite.subprocess, "run", run)
+    assert suite.run_lane(suite.Lane("few", ())).failed is failed

@@ -1,0 +1,122 @@
+"""`make test` and `make test-all`: style, what two workers can share, then what must be alone; and at the end a table.
+
+`python -m tools.suite test|all [--shard I/N]`, in the repository's .venv. A lane that fails stops no other.
+The exit status is 1 when one failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+# Ranks bring four processes of their own, so more workers than this only make them wait for each other.
+WORKERS = max(2, min(4, os.cpu_count() or 2))
+STYLE = (("ruff", "check", "."), ("ruff", "format", "--check", "."), ("codespell_lib",))
+NBVAL = ("--nbval", "--nbval-current-env", "--nbval-cell-timeout=120")
+NO_TESTS = 5  # pytest's exit status when nothing was left to run
+SLOWEST = "--durations=10"
+WHERE = {"test": "make test-all", "gpu": "make gpu-check"}
+SHOWN = ("passed", "failed", "error", "skipped", "xfailed", "xpassed")
+
+
+class Lane(NamedTuple):
+    """Some of the tests, run by one pytest."""
+
+    name: str
+    pytest: tuple[str, ...]
+
+
+class Ended(NamedTuple):
+    """How a lane ended. tally: what tests/lanes.py counted in it."""
+
+    name: str
+    failed: bool
+    seconds: float
+    tally: dict
+
+
+def lanes(suite: str, shard: str) -> list[Lane]:
+    """The lanes of a suite, "test" or "all", in the order in which they run."""
+    only = "" if suite == "all" else " and not matrix"
+    common = (SLOWEST, "--shard", shard)
+    return [
+        Lane("together", ("-n", str(WORKERS), "-m", f"not alone{only}", *NBVAL, *common, "notebooks", "tests")),
+        Lane("alone", ("-m", f"alone{only}", *common, "tests")),
+    ]
+
+
+def run_style() -> Ended:
+    start = time.monotonic()
+    failed = [tool for tool in STYLE if subprocess.run([sys.executable, "-m", *tool], cwd=ROOT, check=False).returncode]
+    return Ended("style", bool(failed), time.monotonic() - start, {})
+
+
+def run_lane(lane: Lane) -> Ended:
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        tally = Path(folder) / "tally.json"
+        command = [sys.executable, "-m", "pytest", *lane.pytest, "--tally", str(tally)]
+        print(f"\n{lane.name}: pytest {' '.join(command[3:-2])}", flush=True)
+        code = subprocess.run(command, cwd=ROOT, check=False).returncode
+        told = json.loads(tally.read_text()) if tally.exists() else {}
+    nothing_here = code == NO_TESTS and told.get("other shards")
+    return Ended(lane.name, not told or (code != 0 and not nothing_here), time.monotonic() - start, told)
+
+
+def table(ended: list[Ended]) -> list[str]:
+    """What ran, lane by lane, and what was left out, why, and which word runs it."""
+    lines = ["", f"{'lane':<10}{'seconds':>9}  outcome"]
+    lines += [f"{lane.name:<10}{lane.seconds:>9.0f}  {outcome(lane)}" for lane in ended]
+    left_out = sum((Counter(lane.tally.get("left out", {})) for lane in ended), Counter())
+    elsewhere = sum(lane.tally.get("other shards", 0) for lane in ended)
+    gpus = sum(lane.tally.get("GPU tests", [0, 0])[0] for lane in ended)
+    if left_out or gpus or elsewhere:
+        lines += ["", "left out"]
+    lines += [f"{number:>6}  {why}: {WHERE['test']}" for why, number in left_out.most_common()]
+    lines += [f"{gpus:>6}  GPUs that are not here: {WHERE['gpu']}"] * bool(gpus)
+    lines += [f"{elsewhere:>6}  in the other shards"] * bool(elsewhere)
+    return lines
+
+
+def outcome(lane: Ended) -> str:
+    counts = lane.tally.get("counts", {})
+    said = [f"{counts[kind]} {kind}" for kind in SHOWN if counts.get(kind)]
+    behind = len(lane.tally.get("left behind", []))
+    said += [f"{behind} processes left behind"] * bool(behind)
+    return ", ".join(said or ["clean"]) + ", FAILED" * lane.failed
+
+
+def total(ended: list[Ended]) -> str:
+    """The last line, as pytest itself would end."""
+    counts = sum((Counter(lane.tally.get("counts", {})) for lane in ended), Counter())
+    failed = [lane.name for lane in ended if lane.failed]
+    said = [f"{counts[kind]} {kind}" for kind in SHOWN if counts[kind]]
+    said += [f"lanes that failed: {' '.join(failed)}"] if failed else []
+    return f"=== {', '.join(said)} in {sum(lane.seconds for lane in ended):.2f}s ==="
+
+
+def main(argv: list[str] | None = None) -> int:
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask.add_argument("suite", choices=("test", "all"))
+    ask.add_argument("--shard", default="1/1", help="I/N: the I-th of N parts of equal weight")
+    asked = ask.parse_args(argv)
+    # A job in the background ignores Ctrl-C, and so would everything that it starts, tests of interrupts included.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    ended = [run_style()]
+    ended += [run_lane(lane) for lane in lanes(asked.suite, asked.shard or "1/1")]
+    print(*table(ended), total(ended), sep="\n", flush=True)
+    return int(any(lane.failed for lane in ended))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
