@@ -75,6 +75,8 @@ def floor(module: str) -> int:
 
 def look(names: list[str], warm: list[str], *paths: str) -> dict[str, dict]:
     """What importing each module alone leaves in its process: {"modules", "children", "threads"} or {"error"}."""
+    if not names:
+        return {}
     command = [sys.executable, "-c", PROBE, json.dumps([warm, names]), str(HELPERS.parent), *paths]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)  # a minute on two cores
     return dict(json.loads(line) for line in done.stdout.splitlines())
@@ -89,10 +91,13 @@ def above(module: str, seen: dict) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def seen() -> dict[str, dict]:
-    found = {}
+def seen(request) -> dict[str, dict]:
+    """What `look` finds for every module; for those of the selected tests when only tests of single modules are selected."""
+    users = [item for item in request.session.items if "seen" in getattr(item, "fixturenames", ())]
+    named = [item.callspec.params["module"] for item in users if hasattr(item, "callspec")]
+    names, found = set(named) if len(named) == len(users) else modules(), {}
     for level in WARM:
-        found |= look([name for name in modules() if max(floor(name), 1) == level], WARM[level])
+        found |= look(sorted(name for name in names if max(floor(name), 1) == level), WARM[level])
     return found
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import lanes
 import pytest
+import yaml
 
 from tools import suite
 
@@ -59,6 +60,15 @@ def test_every_lane_is_the_rest_of_the_other():
         marks = [lane.pytest[lane.pytest.index("-m") + 1] for lane in suite.lanes(name, "2/4")]
         assert marks == [f"not alone{more}", f"alone{more}"]
         assert all("2/4" in lane.pytest for lane in suite.lanes(name, "2/4"))
+
+
+@pytest.mark.parametrize(("workflow", "job", "word"), [("test", "test", "test"), ("weekly", "whole", "test-all")])
+def test_the_workflows_run_every_part_and_fail_when_one_fails(root, workflow, job, word):
+    done = yaml.safe_load((root / f".github/workflows/{workflow}.yml").read_text())["jobs"][job]
+    shards = done["strategy"]["matrix"]["shard"]
+    assert shards == list(range(1, len(shards) + 1)) and "continue-on-error" not in done
+    assert done["steps"][-1]["run"].startswith(f"make {word} ")
+    assert done["steps"][-1]["run"].endswith(f"SHARD=${{{{ matrix.shard }}}}/{len(shards)}")
 
 
 def test_the_heavy_files_that_are_named_exist(root):

@@ -15,29 +15,32 @@ SCRIPT = ROOT / "scripts/ranks.sbatch"
 TEXT = SCRIPT.read_text()
 
 # Every task gets what srun gives it; the nodes are all this machine. An option that is not known here is an error.
-SRUN = """#!{python}
+SRUN = """
 import os, re, subprocess, sys
-options, command = {{}}, sys.argv[1:]
+options, command = {}, sys.argv[1:]
 while command[0].startswith("--"):
     name, _, value = command.pop(0).partition("=")
     options[name] = int(value)
-assert options.keys() == {{"--nodes", "--ntasks", "--ntasks-per-node", "--cpus-per-task", "--kill-on-bad-exit"}}, options
+assert options.keys() == {"--nodes", "--ntasks", "--ntasks-per-node", "--cpus-per-task", "--kill-on-bad-exit"}, options
 nodes, per_node = options["--nodes"], options["--ntasks-per-node"]
 assert options["--ntasks"] == nodes * per_node
-shared = {{
+shared = {
     "SLURM_STEP_ID": "0",
     "SLURM_STEP_NUM_TASKS": str(nodes * per_node),
     "SLURM_NTASKS": str(nodes * per_node),
-    "SLURM_STEP_TASKS_PER_NODE": f"{{per_node}}(x{{nodes}})" if nodes > 1 else str(per_node),
+    "SLURM_STEP_TASKS_PER_NODE": f"{per_node}(x{nodes})" if nodes > 1 else str(per_node),
     "SLURM_STEP_NODELIST": os.environ["SLURM_JOB_NODELIST"],
     "SLURM_CPUS_PER_TASK": str(options["--cpus-per-task"]),
-}}
+}
 tasks = [
-    subprocess.Popen(command, env=os.environ | shared | {{
-        "SLURM_PROCID": str(rank), "SLURM_NODEID": str(rank // per_node), "SLURM_LOCALID": str(rank % per_node)}})
+    subprocess.Popen(command, env=os.environ | shared | {
+        "SLURM_PROCID": str(rank), "SLURM_NODEID": str(rank // per_node), "SLURM_LOCALID": str(rank % per_node)})
     for rank in range(nodes * per_node)
 ]
 sys.exit(max(abs(task.wait()) for task in tasks))
+"""
+START = """#!/bin/sh
+exec '{python}' '{program}' "$@"
 """
 SCONTROL = """#!/bin/sh
 [ "$1 $2" = "show hostnames" ] && echo "$3" | tr , '\\n'
@@ -46,8 +49,11 @@ SCONTROL = """#!/bin/sh
 
 @pytest.fixture
 def cluster(tmp_path):
-    """A PATH on which srun and scontrol stand."""
-    for name, text in (("srun", SRUN.format(python=sys.executable)), ("scontrol", SCONTROL)):
+    """A PATH on which srun and scontrol stand. A first line with #! could hold no path with a space."""
+    program = tmp_path / "srun.py"
+    program.write_text(SRUN)
+    start = START.format(python=sys.executable, program=program)
+    for name, text in (("srun", start), ("scontrol", SCONTROL)):
         path = tmp_path / name
         path.write_text(text)
         path.chmod(0o755)

@@ -1,0 +1,90 @@
+"""`make check`: an answer in under a minute, while you work: style, types, floors and the tests that are near the change.
+
+`python -m tools.check`, in the repository's .venv. What has changed is what git tells against the main branch. `make test` is what
+a change has to pass.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tools.suite import STYLE, WORKERS
+
+ROOT = Path(__file__).resolve().parent.parent
+BASES = ("origin/main", "main")
+ON_PAPER = ("units", "facts", "collectives", "nccl", "memory", "planner")  # floors 1 and 2: their tests are quick
+# Floors 3 and 5 in seconds: what starts no ranks and no browser.
+QUICK = ("tests/ranks/test_judge.py", "tests/ranks/test_descriptions.py", "tests/ranks/test_letters.py")
+QUICK += (
+    "tests/view/test_tokens.py",
+    "tests/view/test_choices.py",
+    "tests/view/test_figures.py",
+    "tests/view/test_modules.py",
+)
+TYPED = "[tool.mypy]"
+
+
+def git(*arguments: str, root: Path = ROOT) -> list[str] | None:
+    """The lines that git answers, or None where it cannot."""
+    done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=False)
+    return None if done.returncode else [line for line in done.stdout.splitlines() if line]
+
+
+def changed(root: Path = ROOT) -> list[str]:
+    """Files that differ from where this branch left main, new ones included; on main itself, from the commit before."""
+    head = git("rev-parse", "HEAD", root=root)
+    bases = [git("merge-base", "HEAD", name, root=root) for name in BASES]
+    base = next((found[0] for found in bases if found and found != head), "HEAD~1")
+    tracked = git("diff", "--name-only", base, root=root)
+    if tracked is None:  # no history: everything is new
+        tracked = git("ls-files", root=root) or []
+    new = git("ls-files", "--others", "--exclude-standard", root=root) or []
+    return sorted(name for name in {*tracked, *new} if (root / name).exists())
+
+
+def module(path: str) -> str:
+    """ "helpers/ranks/__init__.py" -> "helpers.ranks"."""
+    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def floors(paths: list[str]) -> list[str]:
+    """The tests that say on what each changed module stands and that importing it starts nothing."""
+    modules = [module(p) for p in paths if p.startswith("helpers/") and p.endswith(".py") and "__main__" not in p]
+    tests = ("test_a_module_stands_on_its_floor", "test_an_import_starts_nothing")
+    return [f"tests/test_floors.py::{test}[{name}]" for name in modules for test in tests]
+
+
+def near(paths: list[str], root: Path = ROOT) -> list[str]:
+    """The tests of the changed packages of floors 1 and 2, then the quick ones of floors 3 and 5."""
+    rooms = {
+        path.split("/")[1].removesuffix(".py")
+        for path in paths
+        if path.startswith(("helpers/", "tests/")) and "/" in path
+    }
+    folders = [f"tests/{room}" for room in ON_PAPER if room in rooms and (root / "tests" / room).is_dir()]
+    return [*folders, *QUICK]
+
+
+def steps(paths: list[str]) -> list[tuple[str, ...]]:
+    """The commands of a check, without the interpreter."""
+    types = [("mypy",)] if TYPED in (ROOT / "pyproject.toml").read_text() else []
+    pytest = ("pytest", "-q", "-n", str(WORKERS), "-m", "not matrix and not alone", *floors(paths), *near(paths))
+    return [*STYLE, *types, pytest]
+
+
+def main() -> int:
+    start, paths = time.monotonic(), changed()
+    commands = steps(paths)
+    failed = [
+        step for step in commands if subprocess.run([sys.executable, "-m", *step], cwd=ROOT, check=False).returncode
+    ]
+    print(f"{len(paths)} changed files, {time.monotonic() - start:.0f} s:", end=" ")
+    print(f"failed: {', '.join(step[0] for step in failed)}" if failed else "clean; `make test` is the whole answer")
+    return int(bool(failed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
