@@ -24,7 +24,6 @@ QUICK += (
     "tests/view/test_figures.py",
     "tests/view/test_modules.py",
 )
-TYPED = "[tool.mypy]"
 
 
 def git(*arguments: str, root: Path = ROOT) -> list[str] | None:
@@ -70,9 +69,8 @@ def near(paths: list[str], root: Path = ROOT) -> list[str]:
 
 def steps(paths: list[str]) -> list[tuple[str, ...]]:
     """The commands of a check, without the interpreter."""
-    types = [("mypy",)] if TYPED in (ROOT / "pyproject.toml").read_text() else []
     pytest = ("pytest", "-q", "-n", str(WORKERS), "-m", "not matrix and not alone", *floors(paths), *near(paths))
-    return [*STYLE, *types, pytest]
+    return [*STYLE, pytest]
 
 
 def main() -> int:

@@ -21,7 +21,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 # Ranks bring four processes of their own, so more workers than this only make them wait for each other.
 WORKERS = max(2, min(4, os.cpu_count() or 2))
-STYLE = (("ruff", "check", "."), ("ruff", "format", "--check", "."), ("codespell_lib",))
+STYLE = (("ruff", "check", "."), ("ruff", "format", "--check", "."), ("mypy",), ("codespell_lib",))
 NBVAL = ("--nbval", "--nbval-current-env", "--nbval-cell-timeout=120")
 NO_TESTS = 5  # pytest's exit status when nothing was left to run
 SLOWEST = "--durations=10"
