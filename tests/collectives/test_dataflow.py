@@ -73,6 +73,14 @@ def test_a_message_waits_for_its_chunk_and_not_for_the_step(link):
     assert price(chain, 10**6, link, "dataflow").seconds == pytest.approx(2 * (A + 10**6 * B))
 
 
+def test_messages_take_turns_on_a_wire_that_they_share():
+    """0→1 and 2→3 meet on one wire, slower than their links: the second begins when the first is through, and pays its own alpha."""
+    fast = SimpleNamespace(alpha=A, beta=0.0)
+    network = SimpleNamespace(link=lambda src, dst: fast, wires=lambda src, dst: [("cable", B)])
+    s = Schedule("broadcast", "mine", 4, 2, [[Transfer(0, 1, 0), Transfer(2, 3, 1)]], root=0)
+    assert price(s, 2 * 10**6, network, "dataflow").seconds == pytest.approx(2 * 10**6 * B + A)
+
+
 def test_a_slot_is_not_overwritten_before_it_was_read():
     """Rank 1, with a port for every peer, is slow to send its chunk on; what comes next for the same slot waits."""
     slow, fast = SimpleNamespace(alpha=1.0, beta=0.0), SimpleNamespace(alpha=0.0, beta=0.0)

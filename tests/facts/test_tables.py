@@ -145,6 +145,9 @@ def test_a_table_that_lacks_a_field_is_refused(part):
 def test_unknown_names_are_answered_with_close_ones():
     with pytest.raises(KeyError, match="nccl-tests-4xh100-all_reduce"):
         public("nccl-tests-4xh100")
+    with pytest.raises(KeyError) as said:
+        public("nccl-tests")
+    assert str(said.value).count(",") == 2, "three names"
     with pytest.raises(KeyError, match="no published table"):
         public("../private")
     with pytest.raises(KeyError, match="algbw, busbw"):

@@ -255,3 +255,11 @@ def test_an_expandable_block_at_the_end_counts_as_large_as_it_could_grow():
     made = replay(program(text), expandable=True)
     assert shape(made.segments(3)[0]) == [-19, 3, 10, -8]
     assert shape(made.segments()[0]) == [6, -13, 3, 10, -8]  # not into the 8, which can grow to all of the device
+
+
+def test_of_an_expandable_segment_only_what_is_outside_of_whole_free_pages_is_stuck():
+    """Pages of 20 MiB: of the 50 MiB at the front two pages can go, and 10 MiB share the third with b."""
+    made = replay(program("a = 50 MiB; b = 30 MiB; del a"), expandable=True).measure()
+    assert (made.cached, made.largest, made.stuck) == (50 * MIB, 50 * MIB, 10 * MIB)
+    fixed = replay(program("a = 12 MiB; b = 6 MiB; del b; c = 4 MiB; del c")).measure()
+    assert fixed.stuck == 0 == fixed.share

@@ -90,6 +90,11 @@ def test_continuous_batching_keeps_places_filled():
     assert max(flow.held) <= 1200
 
 
+def test_the_cache_holds_the_prompt_and_every_token_answered_so_far():
+    made = serve([Request(3, 2), Request(1, 1)], 20)
+    assert (made.steps, made.running, made.held) == (2, (2, 1), (4 + 2, 5))
+
+
 def test_nobody_is_lost_and_room_is_never_overrun():
     rng = random.Random(11)
     for _ in range(200):
@@ -103,6 +108,7 @@ def test_nobody_is_lost_and_room_is_never_overrun():
 def test_what_crosses_the_link_is_counted_there_and_back():
     kept = offload.move_activations("Llama-2-7B", LINK)
     assert kept.moved == 2 * kept.freed and kept.seconds == kept.moved / LINK.value
+    assert kept == offload.move_activations("Llama-2-7B", LINK, 1, MODELS["Llama-2-7B"].context)
     for where, each in (("cpu update", 4), ("gpu update", 24)):
         made = offload.move_optimizer("Llama-2-7B", LINK, where)
         assert made.moved == each * MODELS["Llama-2-7B"].nparams == pytest.approx(made.seconds * LINK.value)
