@@ -8,6 +8,7 @@ import torch
 import torch.distributed as dist
 
 from helpers.collectives import PRIMITIVES
+from helpers.patches import FORBIDDEN
 from helpers.ranks import RankError, Ranks
 
 from .answer import Answer, NotYetError, judge
@@ -60,21 +61,11 @@ def _sums(answer: Callable[[torch.Tensor], torch.Tensor], ranks: Ranks, numel: i
 def _try(answer: Callable[[torch.Tensor], torch.Tensor], numel: int) -> tuple[object, list[float]]:
     """In a rank: the answer's result and the sum, made from what every rank is known to hold."""
     rank, nranks = dist.get_rank(), dist.get_world_size()
-    with _without_all_reduce():
+    with FORBIDDEN.during(dist, "all_reduce", _refuse):
         got = answer(torch.arange(numel).float() + 10 * rank)
     want = [float(nranks * i + 10 * sum(range(nranks))) for i in range(numel)]
     return got.tolist() if isinstance(got, torch.Tensor) else repr(got), want
 
 
-class _without_all_reduce:
-    """For a while, dist.all_reduce refuses."""
-
-    def __enter__(self):
-        self.kept, dist.all_reduce = dist.all_reduce, self._refuse
-
-    def __exit__(self, *_: object):
-        dist.all_reduce = self.kept
-
-    @staticmethod
-    def _refuse(*_: object, **__: object):
-        raise NotYetError("dist.all_reduce is what you are to build: take its two halves.")
+def _refuse(*_: object, **__: object) -> None:
+    raise NotYetError("dist.all_reduce is what you are to build: take its two halves.")

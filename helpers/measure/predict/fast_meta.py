@@ -12,12 +12,13 @@ import traceback
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from unittest import mock
 
 import torch
 from torch import Tensor
 from torch.optim import Optimizer
 from torch.utils._python_dispatch import TorchDispatchMode
+
+from helpers.patches import OPTIMIZERS
 
 aten = torch.ops.aten
 SAME_TYPE = {
@@ -75,7 +76,7 @@ def without_compiler() -> Iterator[None]:
     with ExitStack() as patches:
         for name in ("add_param_group", "zero_grad"):
             plain = getattr(Optimizer, name)
-            patches.enter_context(mock.patch.object(Optimizer, name, getattr(plain, "__wrapped__", plain)))
+            patches.enter_context(OPTIMIZERS.during(Optimizer, name, getattr(plain, "__wrapped__", plain)))
         yield
 
 

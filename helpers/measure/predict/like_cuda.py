@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from unittest import mock
 
 import torch
 from torch.nn import functional
+from torch.optim import optimizer
 from torch.utils._foreach_utils import _get_fused_kernels_supported_devices
 
 from helpers.measure.step.autocasting import torchs_autocast
+from helpers.patches import AUTOCAST, CUDA_LIKE
 
 HALF = (torch.float16, torch.bfloat16)
 _plain = {
@@ -36,12 +37,12 @@ def cuda_like() -> Iterator[None]:
     """
     with ExitStack() as patches:
         for name, replacement in SWAPS.items():
-            patches.enter_context(mock.patch.object(functional, name, replacement))
+            patches.enter_context(CUDA_LIKE.during(functional, name, replacement))
         for name in ("_fused_adam_", "_fused_adamw_", "_fused_sgd_"):
-            patches.enter_context(mock.patch.object(torch, name, _in_place(getattr(torch, name))))
+            patches.enter_context(CUDA_LIKE.during(torch, name, _in_place(getattr(torch, name))))
         for home in (torch, torch.amp, torch.amp.autocast_mode):
-            patches.enter_context(mock.patch.object(home, "autocast", torchs_autocast))
-        patches.enter_context(mock.patch("torch.optim.optimizer._get_fused_kernels_supported_devices", _fused_devices))
+            patches.enter_context(AUTOCAST.during(home, "autocast", torchs_autocast))
+        patches.enter_context(CUDA_LIKE.during(optimizer, "_get_fused_kernels_supported_devices", _fused_devices))
         yield
 
 

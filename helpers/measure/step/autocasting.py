@@ -8,11 +8,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from unittest import mock
 
 import torch
 from torch import Tensor
 from torch.nn import functional
+
+from helpers.patches import AUTOCAST
 
 # ATen/autocast_mode.h: what computes in 16 bits, and what in fp32. By where a model finds it.
 PRODUCTS = ("matmul", "mm", "bmm", "mv", "addmm", "addbmm", "baddbmm")
@@ -77,7 +78,7 @@ def _install(patches: ExitStack) -> None:
     for table, cast in ((NARROW, _narrow), (WIDE, _wide)):
         for home, names in table:
             for name in names:
-                patches.enter_context(mock.patch.object(home, name, _casting(getattr(home, name), cast)))
+                patches.enter_context(AUTOCAST.during(home, name, _casting(getattr(home, name), cast)))
 
 
 def _casting(function: Callable, cast: Callable) -> Callable:

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from helpers.patches import RESIZES
+
 from .ledger import Ledger, storages
 
 PLAIN, ALIAS, RESIZE, COMMUNICATE = range(4)
@@ -121,8 +123,5 @@ def resizing(ledger: Ledger) -> Iterator[None]:
         ledger.resize(storage, before, "resize_")
         return out
 
-    torch.UntypedStorage.resize_ = resize_
-    try:
+    with RESIZES.during(torch.UntypedStorage, "resize_", resize_):
         yield
-    finally:
-        torch.UntypedStorage.resize_ = plain

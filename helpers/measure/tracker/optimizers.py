@@ -13,6 +13,8 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
+from helpers.patches import ZEROING
+
 from .dispatch import Dispatch, tensors
 from .ledger import Ledger
 
@@ -85,16 +87,11 @@ def following(model: nn.Module, optimizers: list[Optimizer], ledger: Ledger, dis
 @contextmanager
 def _zeroing(optimizer: Optimizer, ledger: Ledger) -> Iterator[None]:
     """There is no hook for zero_grad, so the method is wrapped on this one optimizer."""
-    own, plain = vars(optimizer).get("zero_grad"), optimizer.zero_grad
+    plain = optimizer.zero_grad
 
     def zero_grad(*args: object, **kwargs: object) -> None:
         with ledger.place.phase("zero_grad"):
             plain(*args, **kwargs)
 
-    optimizer.zero_grad = zero_grad
-    try:
+    with ZEROING.during(optimizer, "zero_grad", zero_grad):
         yield
-    finally:
-        del optimizer.zero_grad
-        if own is not None:
-            optimizer.zero_grad = own

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from unittest import mock
 
 import torch
 from torch.autograd.graph import saved_tensors_hooks
 from torch.utils.checkpoint import _VersionWrapper
+
+from helpers.patches import SAVED
 
 from .ledger import KEPT_FOR_BACKWARD, UNCLAIMED, Held, Ledger, storages
 from .where import NO_BACKWARD, graph_task
@@ -103,7 +104,7 @@ def saving(ledger: Ledger) -> Iterator[None]:
 
     with (
         saved_tensors_hooks(ours.pack, Kept.unpacked),
-        mock.patch.object(saved_tensors_hooks, "__enter__", enter),
-        mock.patch.object(_VersionWrapper, "__init__", wrapping),
+        SAVED.during(saved_tensors_hooks, "__enter__", enter),
+        SAVED.during(_VersionWrapper, "__init__", wrapping),
     ):
         yield

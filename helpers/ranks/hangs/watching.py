@@ -32,6 +32,7 @@ import torch
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
+from helpers.patches import JOINING
 from helpers.ranks.hooks import noting, streams
 from helpers.ranks.hooks.completion import Completion
 from helpers.ranks.notes import notes
@@ -251,4 +252,5 @@ def _watch_at_start(timeout: float) -> None:
         original(*args, **kwargs)
         watch(timeout)
 
-    c10d.init_process_group = dist.init_process_group = init_process_group
+    for module in (c10d, dist):
+        JOINING.put(module, "init_process_group", init_process_group)

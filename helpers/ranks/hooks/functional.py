@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import torch
 
+from helpers.patches import FUNCTIONAL
 from helpers.ranks.notes.descriptions import group_text, resolved, tensors_text
 from helpers.ranks.notes.notes import Writer
 from helpers.ranks.notes.reader_lines import caller
@@ -55,8 +56,8 @@ class Functional:
 
         for name in COLLECTIVES:
             if original := getattr(functional, name, None):
-                setattr(functional, name, self._noted(name, original, functional._resolve_group))
-        functional.wait_tensor = self._noted_wait(functional.wait_tensor)
+                FUNCTIONAL.put(functional, name, self._noted(name, original, functional._resolve_group))
+        FUNCTIONAL.put(functional, "wait_tensor", self._noted_wait(functional.wait_tensor))
 
     def forget(self) -> None:
         """The records are about to be reused."""

@@ -15,6 +15,7 @@ from collections.abc import Callable
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
+from helpers.patches import NOTED
 from helpers.ranks.notes.descriptions import COLLECTIVES, GROUPS, POINT_TO_POINT, description
 from helpers.ranks.notes.notes import Writer
 from helpers.ranks.notes.reader_lines import caller
@@ -36,7 +37,7 @@ def install(writer: Writer, completion: Completion, device_type: str = "cpu", ev
         if original := getattr(c10d, op, None) or getattr(dist, op, None):  # names differ between torch 2.11 and 2.13
             noted[id(original)] = original, noter.noted(original, description(op, original))
     _rebind(noted, "" if everywhere else "torch.distributed")
-    dist.Work.wait = noter.noted_wait(dist.Work.wait)
+    NOTED.put(dist.Work, "wait", noter.noted_wait(dist.Work.wait))
     noter.reducer.await_need()
     noter.functional.install()
     return noter
@@ -49,7 +50,7 @@ def _rebind(noted: dict[int, tuple[Callable, Callable]], prefix: str) -> None:
             continue
         for attribute, value in list(getattr(module, "__dict__", {}).items()):
             if id(value) in noted:
-                setattr(module, attribute, noted[id(value)][1])
+                NOTED.put(module, attribute, noted[id(value)][1])
 
 
 class Noter:

@@ -18,6 +18,7 @@ from types import FrameType
 import torch
 import torch.distributed as dist
 
+from helpers.patches import REDUCER
 from helpers.ranks.notes.descriptions import group_text, tensors_text
 from helpers.ranks.notes.notes import Writer
 from helpers.ranks.notes.reader_lines import caller
@@ -61,7 +62,7 @@ class Reducer:
     def await_need(self) -> None:
         """Stand ready: the first DistributedDataParallel calls `install`."""
         ddp = torch.nn.parallel.DistributedDataParallel
-        ddp.__init__ = self._installing(ddp.__init__)
+        REDUCER.put(ddp, "__init__", self._installing(ddp.__init__))
 
     def install(self) -> None:
         """Stand in front of c10d's operators, once."""

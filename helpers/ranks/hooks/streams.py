@@ -22,6 +22,7 @@ from collections import deque
 import torch
 import torch.distributed as dist
 
+from helpers.patches import CAPTURES
 from helpers.ranks.notes.notes import KEPT, State, Writer
 
 from .completion import Completion
@@ -71,7 +72,8 @@ class Cuda:
             finally:
                 lock.release()
 
-        torch.cuda.CUDAGraph.capture_begin, torch.cuda.CUDAGraph.capture_end = capture_begin, capture_end
+        CAPTURES.put(torch.cuda.CUDAGraph, "capture_begin", capture_begin)
+        CAPTURES.put(torch.cuda.CUDAGraph, "capture_end", capture_end)
 
 
 class _Open:

@@ -18,6 +18,7 @@ from torch.distributed import distributed_c10d as c10d
 from torch.nn.parallel import DistributedDataParallel
 
 from helpers.collectives import CATALOGUE
+from helpers.patches import NETWORK
 from helpers.ranks.play.play import Pair, play
 
 from .nic import Nic, Pending, is_aside
@@ -43,7 +44,8 @@ def build(nic: Nic) -> dict[str, Callable]:
     stage = Stage(nic)
     names = [name for name in _ROLES if hasattr(c10d, name)]  # they differ between torch 2.11 and 2.13
     found = {name: _stand_in(name, getattr(c10d, name), stage) for name in names}
-    DistributedDataParallel.__init__ = _refused("DistributedDataParallel", DistributedDataParallel.__init__)
+    refused = _refused("DistributedDataParallel", DistributedDataParallel.__init__)
+    NETWORK.put(DistributedDataParallel, "__init__", refused)
     return found | {name: _refused(name, getattr(c10d, name)) for name in COALESCED if hasattr(c10d, name)}
 
 

@@ -23,6 +23,8 @@ from pathlib import Path
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
+from helpers.patches import NETWORK
+
 from . import collectives
 from .nic import Nic, aside, is_aside, waiter
 from .ports import Ports, Wires, clock
@@ -49,13 +51,13 @@ def install(network: object, rank: int, nranks: int, scratch: str) -> None:
         _replace(name, _set_aside(getattr(c10d, name)))
     for name, call in collectives.build(nic).items():
         _replace(name, call)
-    dist.Work.wait = waiter(dist.Work.wait)
+    NETWORK.put(dist.Work, "wait", waiter(dist.Work.wait))
 
 
 def _replace(name: str, call: Callable) -> None:
     for module in (c10d, dist):
         if hasattr(module, name):
-            setattr(module, name, call)
+            NETWORK.put(module, name, call)
 
 
 def _together(original: Callable, ports: Ports) -> Callable:

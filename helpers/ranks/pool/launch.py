@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from multiprocessing import connection, spawn
 from pathlib import Path
 
+from helpers.patches import MAIN
 from helpers.ranks.machine import scratch, server
 from helpers.ranks.machine.devices import World
 from helpers.ranks.machine.loopback import loopback
@@ -214,10 +215,9 @@ def _without_main() -> Iterator[None]:
     """Functions travel by value, so a child must not run the caller's script again, as multiprocessing would have it do."""
     with _starting:
         original = spawn.get_preparation_data
-        spawn.get_preparation_data = lambda name: {
-            k: v for k, v in original(name).items() if not k.startswith("init_main")
-        }
-        try:
+
+        def without_main(name: str) -> dict[str, object]:
+            return {k: v for k, v in original(name).items() if not k.startswith("init_main")}
+
+        with MAIN.during(spawn, "get_preparation_data", without_main):
             yield
-        finally:
-            spawn.get_preparation_data = original

@@ -1,0 +1,108 @@
+"""Every place where torch, or Python, is changed while it runs: what is replaced, why, and with which version it was last looked at.
+
+No public hook serves these ends. `Patch.put` and `Patch.during` are the only ways, so this table is whole (tests/test_patches.py
+reads the library for others), and a new pin of torch is the moment to read each original again. Chapters: hangs, ranks, too-big.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from unittest import mock
+
+TORCH = "2.13.0"  # whose source every entry below was read in, and whose pin the tests run with; names of 2.11 are known, too
+
+
+@dataclass(frozen=True)
+class Patch:
+    """what: the replaced names. why: what no hook of theirs tells. home: the module of ours whose functions stand in."""
+
+    what: str
+    why: str
+    home: str
+
+    def put(self, owner: object, name: str, stand_in: object) -> None:
+        """`owner.name` is `stand_in` from now on. Raises AttributeError where there was nothing to replace."""
+        getattr(owner, name)
+        setattr(owner, name, stand_in)
+
+    @contextmanager
+    def during(self, owner: object, name: str, stand_in: object) -> Iterator[None]:
+        """The same, taken back at the end."""
+        with mock.patch.object(owner, name, stand_in):
+            yield
+
+
+NOTED = Patch(
+    "torch.distributed's collectives, sends, receives and group functions; Work.wait",
+    "a rank that hangs in C++ can say nothing: the note is written before the call",
+    "helpers.ranks.hooks.noting",
+)
+FUNCTIONAL = Patch(
+    "torch.distributed._functional_collectives' functions and wait_tensor",
+    "DTensor calls these, and what waits for a result is a tensor",
+    "helpers.ranks.hooks.functional",
+)
+REDUCER = Patch(
+    "DistributedDataParallel.__init__; the operators c10d::* at the key Autograd, through torch.library",
+    "the reducer issues its collectives from C++",
+    "helpers.ranks.hooks.reducer",
+)
+CAPTURES = Patch(
+    "torch.cuda.CUDAGraph.capture_begin and capture_end",
+    "an event that is queried while a graph is captured ends the capture",
+    "helpers.ranks.hooks.streams",
+)
+NETWORK = Patch(
+    "isend, irecv, barrier, the collectives and object functions of torch.distributed; Work.wait; DistributedDataParallel.__init__",
+    "every message gets the time when it is due, and what would pass at full speed is refused",
+    "helpers.ranks.network.emulate",
+)
+JOINING = Patch(
+    "torch.distributed.init_process_group",
+    "`python -m helpers.ranks.hangs SCRIPT` watches a script that it does not change",
+    "helpers.ranks.hangs.watching",
+)
+MAIN = Patch(
+    "multiprocessing.spawn.get_preparation_data",
+    "a child would run the caller's script again; ours gets its functions by value",
+    "helpers.ranks.pool.launch",
+)
+RESIZES = Patch(
+    "torch.UntypedStorage.resize_",
+    "FSDP frees and refills parameters by it, and no dispatcher sees it",
+    "helpers.measure.tracker.dispatch",
+)
+AUTOCAST = Patch(
+    "the functions and methods that autocast casts for, in torch, torch.Tensor and torch.nn.functional; torch.autocast",
+    "torch has no autocast for meta tensors",
+    "helpers.measure.step.autocasting",
+)
+CUDA_LIKE = Patch(
+    "dropout, scaled_dot_product_attention, rms_norm, softmax and log_softmax of torch.nn.functional; torch._fused_adam_ and its like",
+    "a CPU build takes apart what CUDA runs as one kernel, and a TorchFunctionMode is off inside nn.MultiheadAttention",
+    "helpers.measure.predict.like_cuda",
+)
+SAVED = Patch(
+    "torch.autograd.graph.saved_tensors_hooks.__enter__; torch.utils.checkpoint's _VersionWrapper.__init__",
+    "hooks that are entered inside hide ours, and selective checkpointing keeps its results beside autograd",
+    "helpers.measure.tracker.saved",
+)
+OPTIMIZERS = Patch(
+    "torch.optim.Optimizer.add_param_group and zero_grad, unwrapped",
+    "their wrapper imports torch.compile's machinery (0.9 s) only to say that it shall not look at them",
+    "helpers.measure.predict.fast_meta",
+)
+ZEROING = Patch(
+    "the zero_grad of one optimizer, not of its class",
+    "torch has hooks for step, and none for zero_grad",
+    "helpers.measure.tracker.optimizers",
+)
+FORBIDDEN = Patch(
+    "torch.distributed.all_reduce",
+    "an exercise asks for it from its halves: the finished one is refused meanwhile",
+    "helpers.exercises.primitives",
+)
+PATCHES = (NOTED, FUNCTIONAL, REDUCER, CAPTURES, NETWORK, JOINING, MAIN)
+PATCHES += (RESIZES, SAVED, AUTOCAST, CUDA_LIKE, OPTIMIZERS, ZEROING, FORBIDDEN)
