@@ -1,6 +1,19 @@
 """What fills a GPU, on paper: traces, closed forms, the allocator's model, the roofline. No torch."""
 
 from helpers.memory.packed import pack, unpack
+from helpers.memory.sharding import Sharding, ShardingError
 from helpers.memory.trace import CLASSES, SOURCES, Block, Event, Peak, Trace, TraceError
 
-__all__ = ["CLASSES", "SOURCES", "Block", "Event", "Peak", "Trace", "TraceError", "pack", "unpack"]
+__all__ = [
+    "CLASSES",
+    "SOURCES",
+    "Block",
+    "Event",
+    "Peak",
+    "Sharding",
+    "ShardingError",
+    "Trace",
+    "TraceError",
+    "pack",
+    "unpack",
+]

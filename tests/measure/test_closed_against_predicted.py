@@ -62,18 +62,18 @@ def test_every_choice_within_half_a_percent(model, how):
 @pytest.mark.parametrize(
     ("model", "split"),
     [
-        ("GPT-2", {"zero": 1, "data": 4}),
-        ("GPT-2", {"zero": 3, "data": 4}),
-        ("Llama-2-7B", {"zero": 2, "data": 8}),
-        ("Llama-2-7B", {"zero": 3, "data": 8}),
-        ("Llama-2-7B", {"tensor": 8}),
-        ("Llama-2-7B", {"pipeline": 4, "stage": 3, "micro_batches": 4}),
+        ("GPT-2", Sharding(zero=1, data=4)),
+        ("GPT-2", Sharding(zero=3, data=4)),
+        ("Llama-2-7B", Sharding(zero=2, data=8)),
+        ("Llama-2-7B", Sharding(zero=3, data=8)),
+        ("Llama-2-7B", Sharding(tensor=8)),
+        ("Llama-2-7B", Sharding(pipeline=4, stage=3, micro_batches=4)),
     ],
 )
 def test_one_rank_of_many_within_half_a_percent(model, split):
     """The last stage of a pipeline holds one micro-batch; the first ones differ more, for gradients and the last one in flight overlap."""
-    run = predict_step(model, seq=1024, checkpoint="none", sharding=Sharding(**split))
-    assert closed_form.step(model, seq=1024, **split).peak == pytest.approx(run.peak.nbytes, rel=5e-3)
+    run = predict_step(model, seq=1024, checkpoint="none", sharding=split)
+    assert closed_form.step(model, seq=1024, sharding=split).peak == pytest.approx(run.peak.nbytes, rel=5e-3)
 
 
 @pytest.fixture(scope="module")

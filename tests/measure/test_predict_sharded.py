@@ -74,7 +74,7 @@ def test_optimizers_work_on_shares(optimizer):
 def test_tensor_and_sequence_with_checkpointing(checkpoint):
     sharding = Sharding(tensor=4, sequence=True)
     found = rest(predict_step(LLAMA, seq=SEQ, checkpoint=checkpoint, sharding=sharding), "after forward")
-    want = activations(LLAMA, 1, SEQ, checkpoint=checkpoint, tensor=4, sequence=True).total
+    want = activations(LLAMA, 1, SEQ, checkpoint=checkpoint, sharding=sharding).total
     assert found["activation"] == pytest.approx(want, rel=0.005)
 
 

@@ -13,7 +13,8 @@ from helpers.memory.closed_form.blocks import block
 from helpers.memory.closed_form.kept import kept, operators, sizes
 from helpers.memory.closed_form.spelled import ratios, spell
 from helpers.memory.closed_form.terms import SAYS
-from helpers.memory.closed_form.weights import Rank, block_weights
+from helpers.memory.closed_form.weights import Held, block_weights
+from helpers.memory.sharding import Sharding, ShardingError
 
 MIB, GIB = 2**20, 2**30
 PLAIN = [model for model in MODELS.values() if not model.latent]
@@ -119,7 +120,7 @@ def test_the_articles_formulas():
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=str)
 def test_the_list_of_weights_is_the_whole_model(model):
-    assert sum(Rank().units(model)) == model.nparams
+    assert sum(Held(model).units) == model.nparams
     for dense in {False, bool(model.dense)}:
         listed = sum(weight.numel * weight.times for weight in block_weights(model, dense))
         assert listed == model.layer_nparams(dense=dense)
@@ -128,24 +129,24 @@ def test_the_list_of_weights_is_the_whole_model(model):
 def test_stages_and_experts_hold_the_model_once():
     for name, tied in (("Llama-2-7B", 0), ("GPT-2", MODELS["GPT-2"].vocab * 768), ("Mixtral-8x7B", 0)):
         model = MODELS[name]
-        stages = [Rank(pipeline=4, stage=i).units(model) for i in range(4)]
+        stages = [Held(model, Sharding(pipeline=4, stage=i)).units for i in range(4)]
         assert sum(map(sum, stages)) == model.nparams + tied  # a tied table stands on the first and on the last stage
     model = MODELS["Mixtral-8x7B"]
     experts = 32 * 8 * 3 * model.hidden * model.ffn
-    assert sum(Rank(expert=8).units(model)) == model.nparams - experts + experts // 8
+    assert sum(Held(model, Sharding(data=8, expert=8)).units) == model.nparams - experts + experts // 8
     model = MODELS["Llama-2-7B"]
     norms = 65 * model.hidden
-    assert sum(Rank(tensor=8).units(model)) == (model.nparams - norms) // 8 + norms
+    assert sum(Held(model, Sharding(tensor=8)).units) == (model.nparams - norms) // 8 + norms
 
 
 def test_a_pipelines_stage_holds_the_micro_batches_in_flight():
     def blocks(stage, micro_batches):
-        made = forms.step("Llama-2-7B", pipeline=4, stage=stage, micro_batches=micro_batches)
+        made = forms.step("Llama-2-7B", sharding=Sharding(pipeline=4, stage=stage, micro_batches=micro_batches))
         return made.moments["last block"]["blocks"].times
 
     assert [blocks(stage, 8) for stage in range(4)] == [32, 24, 16, 8]
     assert [blocks(stage, 2) for stage in range(4)] == [16, 16, 16, 8]
-    assert "loss" not in forms.step("Llama-2-7B", pipeline=4, stage=0).moments
+    assert "loss" not in forms.step("Llama-2-7B", sharding=Sharding(pipeline=4, stage=0)).moments
 
 
 @pytest.mark.parametrize("model", PLAIN, ids=str)
@@ -161,14 +162,17 @@ def test_a_term_is_the_sum_of_its_list_and_every_line_has_a_source(model):
 
 def test_sequence_parallelism_splits_the_blocks_evenly():
     whole = forms.activations("Llama-2-7B", 2, 4096)["blocks"].nbytes
-    assert forms.activations("Llama-2-7B", 2, 4096, tensor=8, sequence=True)["blocks"].nbytes * 8 == whole
-    assert forms.activations("Llama-2-7B", 2, 4096, tensor=8)["blocks"].nbytes * 8 > whole
+    assert (
+        forms.activations("Llama-2-7B", 2, 4096, sharding=Sharding(tensor=8, sequence=True))["blocks"].nbytes * 8
+        == whole
+    )
+    assert forms.activations("Llama-2-7B", 2, 4096, sharding=Sharding(tensor=8))["blocks"].nbytes * 8 > whole
 
 
 def test_no_paper_is_idle_and_none_stands_twice():
     lists = [op.source for model in PLAIN for attention in ("flash", "math") for op in block(model, attention, 0.1)]
     steps = [
-        forms.step(name, zero=zero, data=8, precision=p, optimizer=o)
+        forms.step(name, precision=p, optimizer=o, sharding=Sharding(data=8, zero=zero))
         for name, zero, p, o in [
             ("Llama-2-7B", 3, "bf16", "adamw"),
             ("Llama-2-7B", 0, "fp32", "adamw"),
@@ -198,12 +202,7 @@ def test_no_paper_is_idle_and_none_stands_twice():
         (lambda: forms.activations("GPT-2", checkpoint="half"), "checkpoint must be one of none"),
         (lambda: forms.activations("GPT-2", dropout=1.0), "dropout must be at least 0 and below 1"),
         (lambda: forms.activations("GPT-2", attention="slow"), "attention must be one of flash, math"),
-        (lambda: forms.activations("GPT-2", tensor=5), "tensor=5 ranks cannot share heads=12"),
         (lambda: forms.activations("DeepSeek-V3"), "latent attention"),
-        (lambda: forms.step("GPT-2", pipeline=5), "pipeline=5 stages cannot share 12 layers"),
-        (lambda: forms.step("GPT-2", pipeline=2, stage=2), "stage must be one of 0 to 1, got 2"),
-        (lambda: forms.step("GPT-2", expert=2), "cannot share 0 experts"),
-        (lambda: forms.step("GPT-2", zero=3), "data must be at least 2"),
         (lambda: forms.article_block(1, 8, width=10, heads=3), "not a multiple of heads=3"),
         (lambda: forms.article_block(1, 8, device="tpu"), "device must be one of cuda-like, cpu"),
         (lambda: forms.kv_cache("Llama-3-8B", tensor=16), "cannot share kv_heads=8"),
@@ -212,6 +211,20 @@ def test_no_paper_is_idle_and_none_stands_twice():
 def test_bad_input_is_refused_by_name(call, words):
     with pytest.raises(forms.FormError, match=words.replace("(", r"\(")):
         call()
+
+
+@pytest.mark.parametrize(
+    ("call", "split", "words"),
+    [
+        (forms.activations, {"tensor": 5}, "tensor=5 ranks cannot share heads=12 of GPT-2 evenly"),
+        (forms.step, {"pipeline": 5}, "pipeline=5 ranks cannot share layers=12 of GPT-2 evenly"),
+        (forms.step, {"data": 2, "expert": 2}, "expert=2 ranks cannot share experts=0 of GPT-2 evenly"),
+        (forms.step, {"tensor": 2, "sequence": True}, "tensor=2 ranks cannot share seq=7 of GPT-2 evenly"),
+    ],
+)
+def test_what_the_ranks_cannot_share_is_refused_by_name(call, split, words):
+    with pytest.raises(ShardingError, match=words):
+        call("GPT-2", seq=7, sharding=Sharding(**split))
 
 
 def test_terms_print_as_tables():

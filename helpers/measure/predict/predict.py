@@ -17,10 +17,11 @@ from time import perf_counter
 from torch import Tensor, nn
 
 from helpers.facts import Model
+from helpers.measure.sharding import Share
 from helpers.measure.step import checkpointing, models
 from helpers.measure.step import precision as types
 from helpers.measure.tracker.tracker import Watch, track
-from helpers.memory import Peak, Trace
+from helpers.memory import Peak, Sharding, Trace
 
 from .fast_meta import FastMeta, without_compiler
 from .job import Job, Setup
@@ -71,7 +72,7 @@ def predict_step(
     optimizer: str = "adamw",
     precision: str = "bf16",
     checkpoint: str = "none",
-    sharding=None,
+    sharding: Sharding | None = None,
     steps: int = 2,
     loss: Callable[[Tensor], Tensor] | None = None,
     inputs: object = None,
@@ -96,7 +97,7 @@ def predict_step(
     setup = _checked(Setup(*what, loss, inputs, accumulate, zero_grad), steps)
     start = perf_counter()
     with without_compiler(), cuda_like(), FastMeta():
-        job = Job(setup) if sharding is None else sharding.job(setup)
+        job = Job(setup) if sharding is None else Share(setup, sharding)
         if checkpoint != "none" or chunks > 1:
             checkpointing.once_before()
         with _no_collection():

@@ -1,9 +1,10 @@
 """One rank's share of a training step, on the meta device: which slices it holds, what it gathers, how much waits in its pipeline."""
 
+from helpers.memory.sharding import Sharding, ShardingError
+
 from .buckets import bucket_sizes, make_buckets
 from .part import Part, part
-from .pipeline import Pipeline, in_flight, order
-from .plan import Sharding, ShardingError
+from .pipeline import Pipeline, order
 from .share import Share
 
 __all__ = [
@@ -13,7 +14,6 @@ __all__ = [
     "ShardingError",
     "Share",
     "bucket_sizes",
-    "in_flight",
     "make_buckets",
     "order",
     "part",

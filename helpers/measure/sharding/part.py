@@ -15,9 +15,9 @@ from torch.nn import functional as F
 
 from helpers.facts import Model
 from helpers.measure.step.models import Transformer, angles, cross_entropy, known
+from helpers.memory.sharding import Sharding, ShardingError
 
 from .moves import Column, Exchange, Gather, Gathered, Scatter
-from .plan import Sharding
 
 
 class Part(Transformer):
@@ -87,6 +87,13 @@ class Part(Transformer):
         return cross_entropy(logits, targets)
 
 
+def check_part(shape: Model, sharding: Sharding, seq: int) -> None:
+    """ShardingError for what its ranks cannot share evenly, or what is not written here."""
+    sharding.check(shape, seq)
+    if sharding.sequence and shape.experts:
+        raise ShardingError(f"{shape.name}: experts under sequence parallelism are not written; take sequence=False")
+
+
 def slice_of(shape: Model, sharding: Sharding) -> Model:
     """The shape of one rank's part: a Model of its own, but for the experts."""
     t = sharding.tensor
@@ -118,5 +125,5 @@ def part(
 ) -> Part:
     """This rank's part on the meta device. ShardingError, before anything is built, for what its ranks cannot share evenly."""
     shape = known(model)
-    sharding.check(shape, seq or shape.context)
+    check_part(shape, sharding, seq or shape.context)
     return Part(shape, sharding, attention, dropout, device="meta", dtype=dtype)

@@ -28,11 +28,6 @@ def order(stage: int, pipeline: int, micro_batches: int) -> Iterator[str]:
     yield from ["backward"] * warm
 
 
-def in_flight(stage: int, pipeline: int, micro_batches: int) -> int:
-    """The most micro-batches whose activations stage `stage` holds at once."""
-    return min(pipeline - stage, micro_batches)
-
-
 class Pipeline:
     """A stage's forwards and backwards of one step. batch() gives tokens and targets of the next micro-batch.
 
@@ -44,7 +39,7 @@ class Pipeline:
     def __init__(self, part: Part, batch: Callable[[], Targets], phase: Callable[[str], AbstractContextManager]):
         plan = part.sharding
         self.part, self.batch, self.phase, self.waiting = part, batch, phase, deque()
-        self.most = in_flight(plan.stage, plan.pipeline, plan.micro_batches)
+        self.most = plan.in_flight
         self.todo = deque(order(plan.stage, plan.pipeline, plan.micro_batches))
 
     def fill(self) -> None:

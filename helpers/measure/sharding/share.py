@@ -11,11 +11,11 @@ from helpers.measure.step import checkpointing
 from helpers.measure.step import precision as types
 from helpers.measure.tracker.tracker import Watch
 from helpers.measure.zero import Paper, Zero
+from helpers.memory.sharding import Sharding, ShardingError
 
 from .buckets import make_buckets
-from .part import Part
+from .part import Part, check_part
 from .pipeline import Pipeline
-from .plan import Sharding, ShardingError
 
 
 class Share(Job):
@@ -92,7 +92,7 @@ def check(setup: Setup, sharding: Sharding) -> None:
             f"a pipeline adds up the gradients of its micro_batches; accumulate is 1 there, got {setup.accumulate}"
         )
     if isinstance(setup.model, Model):
-        sharding.check(setup.model, setup.seq)
+        check_part(setup.model, sharding, setup.seq)
         if sharding.sequence and setup.chunks > 1:
             raise ShardingError(
                 f"chunks of the loss under sequence parallelism are not written, got chunks={setup.chunks}"

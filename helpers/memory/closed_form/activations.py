@@ -10,6 +10,7 @@ from helpers.memory.closed_form.blocks import block, norm
 from helpers.memory.closed_form.kept import WIDTHS, Kept, kept, operators, sizes
 from helpers.memory.closed_form.spelled import ratios, spell
 from helpers.memory.closed_form.terms import FormError, Term, Terms, one_of, whole
+from helpers.memory.sharding import ALONE, Sharding
 
 CHECKPOINTS = ("none", "selective", "full")
 INPUT = kept("checkpoint", "the block's input, the residual stream", "b s h", "stream")
@@ -59,16 +60,6 @@ def ends(model: Model) -> dict[str, tuple[Kept, ...]]:
     return {"final norm": norm(model, "final norm"), "head": (HEAD,), "loss": (LOSS,)}
 
 
-def check_split(model: Model, seq: int, tensor: int, sequence: bool) -> None:
-    """FormError unless the heads, the MLP and (with sequence parallelism) the tokens can be shared by `tensor` ranks."""
-    whole(tensor=tensor)
-    one_of((False, True), sequence=sequence)
-    parts = {"heads": model.heads, "kv_heads": model.kv_heads, "ffn": model.ffn} | ({"seq": seq} if sequence else {})
-    for name, value in parts.items():
-        if value % tensor:
-            raise FormError(f"tensor={tensor} ranks cannot share {name}={value} of {model.name} evenly")
-
-
 def activations(
     model: Model | str,
     batch: int = 1,
@@ -77,25 +68,23 @@ def activations(
     attention: str = "flash",
     checkpoint: str = "none",
     dropout: float = 0.0,
-    tensor: int = 1,
-    sequence: bool = False,
-    layers: int | None = None,
+    sharding: Sharding = ALONE,
 ) -> Terms:
-    """Bytes kept after forward on one of `tensor` ranks: the blocks, the final norm, the head and the loss.
+    """Bytes kept after one micro-batch's forward on one rank: its blocks, the final norm, the head and the loss.
 
     seq: tokens of a sequence, the model's context unless told. attention "math" writes the scores out, "flash" does not.
-    layers: how many blocks stand here (all of them). FormError for what the model or the split cannot be.
+    FormError for what the model cannot be, ShardingError for what its ranks cannot share.
     """
     model = known(model)
     seq = model.context if seq is None else seq
-    layers = model.layers if layers is None else layers
-    whole(batch=batch, seq=seq, layers=layers)
+    whole(batch=batch, seq=seq)
     one_of(tuple(WIDTHS), precision=precision)
-    check_split(model, seq, tensor, sequence)
+    sharding.check(model, seq)
     items = kept_by_block(model, kernel(model, attention, precision), checkpoint, dropout)
-    values, how = sizes(model, batch, seq), (precision, tensor, sequence)
+    values, how = sizes(model, batch, seq), (precision, sharding.tensor, sharding.sequence)
+    layers = len(sharding.layers(model))
     name = "block inputs" if checkpoint == "full" else "blocks"
-    per_layer = spell(items, ratios(model), precision, tensor, sequence)
+    per_layer = spell(items, ratios(model), *how)
     blocks = Term(name, "activation", f"L b s h ({per_layer})", operators(items, values, *how), layers, "korthikanti")
     around = {"positions": start(model, dropout), **ends(model)}
     others = (_around(name, listed, values, how) for name, listed in around.items())

@@ -23,7 +23,8 @@ from helpers.memory.closed_form.temporaries import (
     optimizer_temporaries,
 )
 from helpers.memory.closed_form.terms import Operator, Term, Terms
-from helpers.memory.closed_form.weights import Rank
+from helpers.memory.closed_form.weights import Held
+from helpers.memory.sharding import Sharding
 
 MOMENTS = ("forward", "loss", "last block", "reduction", "first block", "last reduction", "optimizer")
 
@@ -33,34 +34,25 @@ REDUCTIONS = ("reduction", "last reduction")  # of ZeRO-2 and 3
 
 @dataclass(frozen=True)
 class Choice:
-    """All that a step depends on. kept: activations after forward; again: one block computed again, or None; flight: micro-batches."""
+    """All that a step depends on. kept: activations after forward; again: one block computed again, or None."""
 
     model: Model
     batch: int
     seq: int
     precision: str
     optimizer: str
-    zero: int
-    data: int
-    rank: Rank
-    sequence: bool
-    micro_batches: int
+    sharding: Sharding
     kept: Terms
     again: Term | None
 
-    @property
-    def flight(self) -> int:
-        """How many micro-batches' activations this stage of a 1F1B pipeline holds."""
-        return min(self.rank.pipeline - self.rank.stage, self.micro_batches)
-
     @cached_property
-    def units(self) -> tuple[int, ...]:
-        """Parameters that are sharded together: each block, and all the rest."""
-        return self.rank.units(self.model)
+    def held(self) -> Held:
+        """The weights that stand here."""
+        return Held(self.model, self.sharding)
 
     def operators(self, items: tuple[Kept, ...]) -> tuple[Operator, ...]:
         values = sizes(self.model, self.batch, self.seq)
-        return operators(items, values, self.precision, self.rank.tensor, self.sequence)
+        return operators(items, values, self.precision, self.sharding.tensor, self.sharding.sequence)
 
 
 def moment(name: str, c: Choice) -> Terms:
@@ -71,8 +63,8 @@ def moment(name: str, c: Choice) -> Terms:
 
 def _states(name: str, c: Choice) -> Iterator[Term]:
     """All of them; of the gradients as many as backward has made, unless a buffer or another micro-batch keeps them."""
-    made = c.zero or c.micro_batches > 1 or name == "optimizer" or c.precision == "bf16-fp32grads"
-    for term in states(c.units, c.precision, c.optimizer, c.zero, c.data):
+    made = c.sharding.zero or c.sharding.micro_batches > 1 or name == "optimizer" or c.precision == "bf16-fp32grads"
+    for term in states(c.held.units, c.precision, c.optimizer, c.sharding.zero, c.sharding.data):
         if term.cls != "gradient" or made:
             yield term
         else:
@@ -80,11 +72,11 @@ def _states(name: str, c: Choice) -> Iterator[Term]:
 
 
 def _gradients(name: str, term: Term, c: Choice) -> Term:
-    done = c.rank.made(c.model, name)
+    done = c.held.made(name)
     width = PRECISIONS[c.precision]["gradients"]
     texts = ("an element for each parameter that backward has reached",)
     listed = (Operator(term.name, texts[0], ("P",), width, 1, width * done, term.source),)
-    return replace(term, formula=f"{width} P, of {done / sum(c.units):.0%}", operators=listed)
+    return replace(term, formula=f"{width} P, of {done / sum(c.held.units):.0%}", operators=listed)
 
 
 def _activations(name: str, c: Choice) -> Iterator[Term]:
@@ -92,7 +84,7 @@ def _activations(name: str, c: Choice) -> Iterator[Term]:
     blocks, *around = c.kept
     if name in ("last reduction", "optimizer"):
         return
-    others = c.flight - 1
+    others = c.sharding.in_flight - 1
     layers = {"first block": 1, "reduction": blocks.times - 1}.get(name, blocks.times)
     yield replace(blocks, times=layers + others * blocks.times)
     for term in around:
@@ -106,7 +98,7 @@ def _cast(name: str, c: Choice) -> Iterator[Term]:
     """Autocast's 16-bit copies of weights: all until forward ends, then those that a backward still to come will read."""
     if c.precision != "autocast" or name in ("last reduction", "optimizer"):
         return
-    blocks, block, head = c.rank.multiplied(c.model)
+    blocks, block, head = c.held.multiplied()
     rest = blocks if c.again is None else 0 if name == "loss" else block
     count = {
         "forward": blocks + head,
@@ -139,30 +131,32 @@ def _temporaries(name: str, c: Choice) -> Iterator[Term]:
 
 
 def _optimizer(c: Choice) -> tuple[Operator, ...]:
-    if not c.zero:
-        return optimizer_temporaries(c.optimizer, c.precision, sum(c.units), *c.rank.largest(c.model))
-    share = max(padded(unit, c.data) for unit in c.units) // c.data
+    if not c.sharding.zero:
+        return optimizer_temporaries(c.optimizer, c.precision, sum(c.held.units), *c.held.largest())
+    share = max(padded(unit, c.sharding.data) for unit in c.held.units) // c.sharding.data
     return optimizer_temporaries(c.optimizer, c.precision, share, share, 0)
 
 
 def _gathered(name: str, c: Choice) -> Iterator[Term]:
     """Under ZeRO-3 the whole weights of what computes, and of the block that comes next; from ZeRO-2 on gradients not yet reduced."""
-    if c.data > 1 and not c.zero:
+    if c.sharding.data > 1 and not c.sharding.zero:
         width = PRECISIONS[c.precision]["gradients"]
-        listed = (Operator("DDP", "a second place for each gradient", ("P",), width, 1, width * sum(c.units), "ddp"),)
+        listed = (
+            Operator("DDP", "a second place for each gradient", ("P",), width, 1, width * sum(c.held.units), "ddp"),
+        )
         yield Term("gradient buckets", "communication", f"{width} P", listed, 1, "ddp")
-    if c.zero < 2 or name == "optimizer":
+    if c.sharding.zero < 2 or name == "optimizer":
         return
-    units, layers = [padded(unit, c.data) for unit in c.units], len(c.rank.layers(c.model))
+    units, layers = [padded(unit, c.sharding.data) for unit in c.held.units], len(c.held.layers)
     block, rest = max(units[:layers]), sum(units[layers:])
     weights, gradients = (PRECISIONS[c.precision][what] for what in ("parameters", "gradients"))
-    if c.zero == 3:
+    if c.sharding.zero == 3:
         none = name in (*AROUND, "last reduction")
         blocks = 0 if none else 1 if name == "first block" or layers == 1 else 2
         here = {("", "a block", "two blocks")[blocks]: blocks * block, "embedding, final norm and head": rest}
         yield _whole("gathered weights", "communication", weights, here)
     if name not in AROUND:
-        made = c.rank.made(c.model, name if name in REDUCTIONS else "last block")
+        made = c.held.made(name if name in REDUCTIONS else "last block")
         yield _whole("unreduced gradients", "gradient", gradients, {"what backward has made": made})
     if name in REDUCTIONS:
         part = {"a block": block} if name == "reduction" else {"embedding, final norm and head": rest}

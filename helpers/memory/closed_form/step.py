@@ -12,8 +12,8 @@ from functools import cached_property, partial
 from helpers.facts import Model
 from helpers.memory.closed_form.activations import activations, known
 from helpers.memory.closed_form.moments import AROUND, MOMENTS, REDUCTIONS, Choice, moment
-from helpers.memory.closed_form.terms import FormError, Terms, one_of, whole
-from helpers.memory.closed_form.weights import Rank
+from helpers.memory.closed_form.terms import Terms
+from helpers.memory.sharding import ALONE, Sharding
 from helpers.units import nbytes_text
 
 
@@ -56,45 +56,29 @@ def step(
     checkpoint: str = "none",
     attention: str = "flash",
     dropout: float = 0.0,
-    zero: int = 0,
-    data: int = 1,
-    tensor: int = 1,
-    sequence: bool = False,
-    pipeline: int = 1,
-    stage: int = 0,
-    micro_batches: int = 1,
-    expert: int = 1,
+    sharding: Sharding = ALONE,
 ) -> Step:
     """One rank's training step. batch: sequences of one micro-batch; seq: tokens of each, the model's context unless told.
 
-    data: ranks that share by ZeRO; tensor, sequence, pipeline, stage, expert: see Rank and activations. In a 1F1B pipeline stage i of p
-    holds min(p - i, micro_batches) micro-batches. FormError for what cannot be.
+    sharding: how the ranks share the step out, and which of them this is. FormError and ShardingError for what cannot be.
     """
     model = known(model)
     seq = model.context if seq is None else seq
-    whole(micro_batches=micro_batches, data=data)
-    one_of((0, 1, 2, 3), zero=zero)
-    if zero and data == 1:
-        raise FormError(f"zero={zero} splits among ranks, so data must be at least 2, got 1")
-    rank = Rank(tensor, pipeline, stage, expert)
-    layers = len(rank.layers(model))
-    forward = partial(
-        activations, model, batch, seq, precision, attention, dropout=dropout, tensor=tensor, sequence=sequence
-    )
-    kept = forward(checkpoint=checkpoint, layers=layers)
-    again = forward(layers=1)["blocks"] if checkpoint != "none" else None
-    choice = Choice(model, batch, seq, precision, optimizer, zero, data, rank, sequence, micro_batches, kept, again)
+    forward = partial(activations, model, batch, seq, precision, attention, dropout=dropout, sharding=sharding)
+    kept = forward(checkpoint=checkpoint)
+    again = forward()["blocks"] if checkpoint != "none" else None
+    choice = Choice(model, batch, seq, precision, optimizer, sharding, kept, again)
     return Step(_title(choice), {name: moment(name, choice) for name in _there(choice)})
 
 
 def _there(c: Choice) -> list[str]:
     """The moments that this rank has: no loss before the last stage, no reduction below ZeRO-2."""
-    absent = (() if c.rank.last else AROUND) + (() if c.zero > 1 else REDUCTIONS)
+    absent = (() if c.sharding.last else AROUND) + (() if c.sharding.zero > 1 else REDUCTIONS)
     return [name for name in MOMENTS if name not in absent]
 
 
 def _title(c: Choice) -> str:
-    split = [f"ZeRO-{c.zero} on {c.data} ranks"] if c.zero else []
-    split += [f"tensor parallel {c.rank.tensor}"] if c.rank.tensor > 1 else []
-    split += [f"stage {c.rank.stage} of {c.rank.pipeline}"] if c.rank.pipeline > 1 else []
+    split = [f"ZeRO-{c.sharding.zero} on {c.sharding.data} ranks"] if c.sharding.zero else []
+    split += [f"tensor parallel {c.sharding.tensor}"] if c.sharding.tensor > 1 else []
+    split += [f"stage {c.sharding.stage} of {c.sharding.pipeline}"] if c.sharding.pipeline > 1 else []
     return ", ".join([f"{c.model.name}, batch {c.batch}, {c.seq:,} tokens, {c.precision}, {c.optimizer}", *split])

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from helpers.facts import Model
-from helpers.memory.closed_form.terms import FormError, shared, whole
+from helpers.memory.closed_form.terms import FormError, shared
+from helpers.memory.sharding import ALONE, Sharding
 
 COLUMNS, ROWS, TABLE, WHOLE, EXPERT = "columns", "rows", "table", "whole", "expert"
 
@@ -80,98 +82,78 @@ def last_weights(model: Model) -> tuple[Weight, ...]:
 
 
 @dataclass(frozen=True)
-class Rank:
-    """One rank's place. tensor, expert: how many share a matrix, or the experts; pipeline stages, of which this is `stage`."""
+class Held:
+    """The weights of a model that stand on one rank. FormError for a split that is not listed here."""
 
-    tensor: int = 1
-    pipeline: int = 1
-    stage: int = 0
-    expert: int = 1
+    model: Model
+    sharding: Sharding = ALONE
 
     def __post_init__(self) -> None:
-        whole(tensor=self.tensor, pipeline=self.pipeline, expert=self.expert)
-        whole(0, stage=self.stage)
-        if self.stage >= self.pipeline:
-            raise FormError(f"stage must be one of 0 to {self.pipeline - 1}, got {self.stage}")
+        if self.sharding.tensor > 1 and self.model.latent:
+            raise FormError(f"{self.model.name}: how tensor parallelism splits latent attention is not listed here")
 
     @property
-    def first(self) -> bool:
-        return self.stage == 0
+    def layers(self) -> range:
+        """Which blocks stand here."""
+        return self.sharding.layers(self.model)
 
-    @property
-    def last(self) -> bool:
-        return self.stage == self.pipeline - 1
-
-    def layers(self, model: Model) -> range:
-        """The layers that stand here. FormError unless the stages share them evenly."""
-        if model.layers % self.pipeline:
-            raise FormError(
-                f"pipeline={self.pipeline} stages cannot share {model.layers} layers of {model.name} evenly"
-            )
-        each = model.layers // self.pipeline
-        return range(self.stage * each, (self.stage + 1) * each)
-
-    def units(self, model: Model) -> tuple[int, ...]:
+    @cached_property
+    def units(self) -> tuple[int, ...]:
         """Parameters of each block on this rank, and of all the rest if there is any; what ZeRO moves together."""
-        self._check(model)
-        outside = (first_weights(model) if self.first else ()) + self._end(model)
+        outside = (first_weights(self.model) if self.sharding.first else ()) + self._end()
         rest = self._count(outside)
-        return (*self._blocks(model), *((rest,) if rest else ()))
+        return (*self._blocks(), *((rest,) if rest else ()))
 
-    def _blocks(self, model: Model) -> list[int]:
+    def _blocks(self) -> list[int]:
         """Parameters of each block here."""
-        each = [self._count(block_weights(model, dense)) for dense in (False, True)]
-        return [each[layer < model.dense] for layer in self.layers(model)]
+        each = [self._count(block_weights(self.model, dense)) for dense in (False, True)]
+        return [each[layer < self.model.dense] for layer in self.layers]
 
-    def made(self, model: Model, name: str) -> int:
+    def made(self, name: str) -> int:
         """Parameters whose gradient is there at that moment: halfway through a block's MLP, or all of the last block's."""
         if name in ("forward", "loss"):
             return 0
-        tied = model.tied and self.first and self.last
-        end = 0 if tied else self._count(self._end(model))
-        here = self.layers(model)
-        last = block_weights(model, here[-1] < model.dense)
+        tied = self.model.tied and self.sharding.first and self.sharding.last
+        end = 0 if tied else self._count(self._end())
+        here = self.layers
+        last = block_weights(self.model, here[-1] < self.model.dense)
         experts = tuple(weight for weight in last if weight.split == EXPERT)
         half = self._count(experts) or max(numel for numel, _ in self._here(last))
         if name == "last reduction":
-            return sum(self.units(model)[len(here) :])
-        table = self._count(first_weights(model)[:1]) if tied else 0
+            return sum(self.units[len(here) :])
+        table = self._count(first_weights(self.model)[:1]) if tied else 0
         if name == "reduction":
             return end + table + self._count(last)
         if name == "last block":
             return end + table + half
-        others = sum(self._blocks(model)[1:])
+        others = sum(self._blocks()[1:])
         return end + table + others + half
 
-    def multiplied(self, model: Model) -> tuple[int, int, int]:
+    def multiplied(self) -> tuple[int, int, int]:
         """Parameters that a matrix multiplication reads, as autocast casts them: of all blocks, of one block, of the head."""
-        here = [block_weights(model, layer < model.dense) for layer in self.layers(model)]
+        here = [block_weights(self.model, layer < self.model.dense) for layer in self.layers]
         blocks = [self._count(tuple(weight for weight in part if weight.name != "norm")) for part in here]
-        table = (first_weights(model) if model.tied else last_weights(model)[1:])[:1]
-        return sum(blocks), max(blocks), self._count(table) if self.last else 0
+        table = (first_weights(self.model) if self.model.tied else last_weights(self.model)[1:])[:1]
+        return sum(blocks), max(blocks), self._count(table) if self.sharding.last else 0
 
-    def _end(self, model: Model) -> tuple[Weight, ...]:
+    def _end(self) -> tuple[Weight, ...]:
         """What stands after the blocks here; a tied head in a stage of its own is a second copy of the table."""
-        if not self.last:
+        if not self.sharding.last:
             return ()
-        return last_weights(model) + (first_weights(model)[:1] if model.tied and not self.first else ())
+        copied = self.model.tied and not self.sharding.first
+        return last_weights(self.model) + (first_weights(self.model)[:1] if copied else ())
 
     def _count(self, part: tuple[Weight, ...]) -> int:
         return sum(numel * times for numel, times in self._here(part))
 
-    def largest(self, model: Model) -> tuple[int, int]:
+    def largest(self) -> tuple[int, int]:
         """Elements of the largest parameter here outside the blocks, and of the largest inside one."""
-        here = self.layers(model)
-        inside = [block_weights(model, layer < model.dense) for layer in {here[0], here[-1]}]
-        outside = ([first_weights(model)] if self.first else []) + ([last_weights(model)] if self.last else [])
+        here = self.layers
+        inside = [block_weights(self.model, layer < self.model.dense) for layer in {here[0], here[-1]}]
+        outside = [first_weights(self.model)] if self.sharding.first else []
+        outside += [last_weights(self.model)] if self.sharding.last else []
         far, near = (max((n for part in parts for n, _ in self._here(part)), default=0) for parts in (outside, inside))
         return far, near
 
     def _here(self, part: tuple[Weight, ...]) -> Iterator[tuple[int, int]]:
-        return (weight.here(self.tensor, self.expert) for weight in part)
-
-    def _check(self, model: Model) -> None:
-        if self.expert > 1 and (not model.experts or model.experts % self.expert):
-            raise FormError(f"expert={self.expert} ranks cannot share {model.experts} experts of {model.name} evenly")
-        if self.tensor > 1 and model.latent:
-            raise FormError(f"{model.name}: how tensor parallelism splits latent attention is not listed here")
+        return (weight.here(self.sharding.tensor, self.sharding.expert) for weight in part)

@@ -28,7 +28,8 @@ from helpers.memory.closed_form.temporaries import (
     mlp_backward,
 )
 from helpers.memory.closed_form.terms import SAYS
-from helpers.memory.closed_form.weights import Rank
+from helpers.memory.closed_form.weights import Held
+from helpers.memory.sharding import Sharding
 
 PREDICTED = Path(__file__).parents[3] / "recorded" / "memory-predictions.json"
 TENSORS = (1, 2, 4, 8)
@@ -79,10 +80,10 @@ def _odd(model: Model, tensor: int) -> bool:
 
 def _rank(model: Model, tensor: int) -> dict:
     """Parameters of one of `tensor` ranks: of a block, of the rest, the largest outside and inside, those with a gradient, those cast."""
-    rank = Rank(tensor)
-    block_, rest = rank.units(model)[-2:]
-    made = [rank.made(model, name) for name in ("last block", "first block", "reduction", "last reduction")]
-    return {"block": block_, "rest": rest, "largest": rank.largest(model), "made": made, "cast": rank.multiplied(model)}
+    held = Held(model, Sharding(tensor=tensor))
+    block_, rest = held.units[-2:]
+    made = [held.made(name) for name in ("last block", "first block", "reduction", "last reduction")]
+    return {"block": block_, "rest": rest, "largest": held.largest(), "made": made, "cast": held.multiplied()}
 
 
 @cache

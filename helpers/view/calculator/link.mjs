@@ -20,19 +20,22 @@ export function decode(hash, index) {
 
 const spelled = (one) => (typeof one === "string" ? `"${one}"` : typeof one === "boolean" ? (one ? "True" : "False") : `${one}`);
 
-const call = (name, first, options) => `${name}("${first}", ${options.map(([key, one]) => `${key}=${spelled(one)}`).join(", ")})`;
+const options = (pairs) => pairs.map(([key, one]) => `${key}=${spelled(one)}`).join(", ");
+
+const call = (name, first, pairs) => `${name}("${first}", ${options(pairs)})`;
 
 // Cells that add up the same, with or without the widget; and the predicted run where one rank does it all.
 export function python({ model, device, mode, ...spec }) {
   const shown = call("calculator", model, Object.entries({ mode, device, ...spec }));
   if (mode === "serve") {
-    const options = [["batch", spec.batch], ["seq", spec.seq], ["dtype_bytes", spec.width], ["cache_bytes", spec.cache]];
-    return `from helpers.memory.closed_form import inference\nfrom helpers.view import calculator\n\nprint(${call("inference", model, options)})\n${shown}`;
+    const served = [["batch", spec.batch], ["seq", spec.seq], ["dtype_bytes", spec.width], ["cache_bytes", spec.cache]];
+    return `from helpers.memory.closed_form import inference\nfrom helpers.view import calculator\n\nprint(${call("inference", model, served)})\n${shown}`;
   }
   const { zero, data, tensor, sequence, ...plain } = spec;
   const split = [...(zero ? [["zero", zero], ["data", data]] : []), ...(tensor > 1 ? [["tensor", tensor], ["sequence", sequence]] : [])];
-  const formula = call("step", model, [...Object.entries(plain), ...split]);
+  const sharding = split.length ? `, sharding=Sharding(${options(split)}))` : ")";
+  const formula = call("step", model, Object.entries(plain)).replace(/\)$/, sharding);
   const run = split.length ? "" : `\nprint(${call("predict_step", model, Object.entries(plain))})`;
-  const imports = ["from helpers.memory.closed_form import step", ...(run ? ["from helpers.measure import predict_step"] : []), "from helpers.view import calculator"].sort();
+  const imports = ["from helpers.memory.closed_form import step", ...(run ? ["from helpers.measure import predict_step"] : ["from helpers.memory import Sharding"]), "from helpers.view import calculator"].sort();
   return `${imports.join("\n")}\n\nprint(${formula})${run}\n${shown}`;
 }

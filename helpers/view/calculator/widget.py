@@ -9,6 +9,7 @@ from __future__ import annotations
 import traitlets
 
 from helpers.memory.closed_form import FormError, Step, Terms, inference, step
+from helpers.memory.sharding import Sharding, ShardingError
 from helpers.units import nbytes_text
 from helpers.view.calculator.forms import DEVICES, TENSORS, forms
 from helpers.view.shared.mount import fallback, mount
@@ -25,6 +26,7 @@ TRAINING = {
     "tensor": 1,
     "sequence": False,
 }
+SPLIT = ("zero", "data", "tensor", "sequence")
 SERVING = {"width": 2, "cache": 2}
 OFFERED = {"width": (1, 2, 4), "cache": (1, 2), "data": (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)}
 
@@ -68,7 +70,7 @@ def _refuse(spec: dict) -> None:
             raise ValueError(f"{name} must be one of {', '.join(map(str, offered))}, got {spec[name]!r}")
     try:
         computed(spec)
-    except FormError as error:
+    except (FormError, ShardingError) as error:
         raise ValueError(str(error)) from None
 
 
@@ -76,10 +78,16 @@ def computed(spec: dict) -> Step | Terms:
     """What the formulas say of it: a Step to train, Terms to serve."""
     if spec["mode"] == "serve":
         return inference(spec["model"], spec["batch"], spec["seq"], spec["width"], spec["cache"])
-    how = {key: spec[key] for key in TRAINING}
-    if not how["zero"]:
-        how["data"] = 1  # replicas that share nothing do not matter to one rank
-    return step(spec["model"], spec["batch"], spec["seq"], **how)
+    how = {key: spec[key] for key in TRAINING if key not in SPLIT}
+    return step(spec["model"], spec["batch"], spec["seq"], **how, sharding=sharding(spec))
+
+
+def sharding(spec: dict) -> Sharding:
+    """How a choice shares the step out; replicas that share nothing do not matter to one rank."""
+    split = {key: spec[key] for key in SPLIT}
+    split["data"] = spec["data"] if spec["zero"] else 1
+    split["sequence"] = spec["sequence"] and spec["tensor"] > 1
+    return Sharding(**split)
 
 
 def terms(spec: dict) -> Terms:

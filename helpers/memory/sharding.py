@@ -1,14 +1,10 @@
-"""How a training step is shared out among ranks, and which ways cannot be. Chapter: too-big."""
+"""How a training step is shared out among ranks, as plain data: closed forms and predictions take the same. Chapter: too-big."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from helpers.facts import Model
-
-if TYPE_CHECKING:
-    from helpers.measure.predict.job import Job, Setup
 
 
 class ShardingError(ValueError):
@@ -41,23 +37,27 @@ class Sharding:
                 raise ShardingError(f"{name} is a whole number of at least 1, got {value!r}")
         if isinstance(self.zero, bool) or self.zero not in (0, 1, 2, 3):
             raise ShardingError(f"zero is 0, 1, 2 or 3, got {self.zero!r}")
+        if not isinstance(self.sequence, bool):
+            raise ShardingError(f"sequence is True or False, got {self.sequence!r}")
         if self.stage not in range(self.pipeline):
             raise ShardingError(
                 f"stage is one of 0 to {self.pipeline - 1} of pipeline={self.pipeline}, got {self.stage!r}"
             )
-        wants = {
-            f"zero={self.zero} splits among data ranks, so data must be at least 2": self.zero and self.data == 1,
-            "sequence=True shares tokens among tensor ranks, so tensor must be at least 2": self.sequence
-            and self.tensor == 1,
-            f"expert={self.expert} spreads experts over data ranks, so it must divide data={self.data}": self.data
-            % self.expert,
-            f"expert={self.expert} with zero={self.zero} is not written: experts and the rest would be split differently": (
-                self.expert > 1 and self.zero
-            ),
-        }
-        for said, broken in wants.items():
+        for said, broken in self._contradictions().items():
             if broken:
                 raise ShardingError(said)
+
+    def _contradictions(self) -> dict[str, bool]:
+        data, zero, expert = self.data, self.zero, self.expert
+        return {
+            f"zero={zero} splits among data ranks, so data must be at least 2": zero > 0 and data == 1,
+            "sequence=True shares tokens among tensor ranks, so tensor must be at least 2": self.sequence
+            and self.tensor == 1,
+            f"expert={expert} spreads experts over data ranks, so it must divide data={data}": data % expert > 0,
+            f"expert={expert} with zero={zero} is not written: experts and the rest would be split differently": (
+                expert > 1 and zero > 0
+            ),
+        }
 
     @property
     def nranks(self) -> int:
@@ -74,30 +74,30 @@ class Sharding:
         """Is this the stage with the head and the loss?"""
         return self.stage == self.pipeline - 1
 
-    def check(self, shape: Model, seq: int) -> None:
+    @property
+    def in_flight(self) -> int:
+        """The most micro-batches whose activations this stage of a 1F1B pipeline holds at once."""
+        return min(self.pipeline - self.stage, self.micro_batches)
+
+    def layers(self, model: Model) -> range:
+        """The model's layers that stand on this stage; `check` says whether the stages share them evenly."""
+        each = model.layers // self.pipeline
+        return range(self.stage * each, (self.stage + 1) * each)
+
+    def check(self, model: Model, seq: int) -> None:
         """ShardingError naming what of this model the ranks cannot share evenly."""
-        pairs = [("tensor", name, getattr(shape, name)) for name in ("heads", "kv_heads", "ffn")]
+        pairs = [("tensor", name, getattr(model, name)) for name in ("heads", "kv_heads", "ffn")]
         pairs += [("tensor", "seq", seq)] if self.sequence else []
-        pairs += [("pipeline", "layers", shape.layers)]
+        pairs += [("pipeline", "layers", model.layers)]
         for way, name, value in pairs:
             if value % getattr(self, way):
                 raise ShardingError(
-                    f"{way}={getattr(self, way)} ranks cannot share {name}={value} of {shape.name} evenly"
+                    f"{way}={getattr(self, way)} ranks cannot share {name}={value} of {model.name} evenly"
                 )
-        if self.expert > 1 and (not shape.experts or shape.experts % self.expert):
+        if self.expert > 1 and (not model.experts or model.experts % self.expert):
             raise ShardingError(
-                f"expert={self.expert} ranks cannot share experts={shape.experts} of {shape.name} evenly"
+                f"expert={self.expert} ranks cannot share experts={model.experts} of {model.name} evenly"
             )
-        if self.sequence and shape.experts:
-            raise ShardingError(
-                f"{shape.name}: experts under sequence parallelism are not written; take sequence=False"
-            )
-
-    def job(self, setup: Setup) -> Job:
-        """predict_step's job, done by this rank."""
-        from .share import Share
-
-        return Share(setup, self)
 
     def __str__(self) -> str:
         """What differs from a single rank: "8 data, ZeRO-3" or "stage 0 of 4, tensor 8"."""
@@ -108,3 +108,6 @@ class Sharding:
         words += [f"{self.micro_batches} micro-batches"] if self.micro_batches > 1 else []
         words += [f"experts over {self.expert}"] if self.expert > 1 else []
         return ", ".join(words) or "a single rank"
+
+
+ALONE = Sharding()
