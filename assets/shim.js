@@ -5,7 +5,7 @@ const BytesInMotion = (() => {
   const widgets = new Map();
   const tables = new Map(); // "collective/algorithm" -> {"P" or "P.n": trace}, n: chunks, slices or GPUs per node
   const memories = new Map(); // name of a recorded trace of memory -> the traces
-  const index = {};
+  const known = {}; // name -> what widgets of the page must know before they are drawn
   const NEAR = "300px"; // how far below the window a mount is readied
   const PACKED = /(\d+)\.\.(\d+)\/(\d+)(:\S+)/g; // "0..6/2:1→3": chunks 0, 2, 4 and 6 go the same way
 
@@ -64,7 +64,7 @@ const BytesInMotion = (() => {
 
   async function lookUp({ collective, algorithm, nranks, nchunks, slices, gpus }) {
     const path = `${collective}/${algorithm}`;
-    const entry = index.catalogue.find((one) => one.collective === collective && one.algorithm === algorithm);
+    const entry = known.catalogue.find((one) => one.collective === collective && one.algorithm === algorithm);
     if (entry) await load(`schedules/${path}.js`);
     const n = nchunks ?? slices ?? (entry?.gpus && gpus);
     const key = n == null ? `${nranks}` : `${nranks}.${n}`;
@@ -74,11 +74,12 @@ const BytesInMotion = (() => {
   }
 
   async function mountWidget(el, kind, spec) {
-    await Promise.all([load(`widgets/${kind}.js`), load("schedules/index.js"), kind === "calculator" && load("calculator/forms.js")]);
-    const model = makeModel({ ...index, spec, step: spec.step ?? 0 });
+    await load(`widgets/${kind}.js`);
+    await Promise.all(widgets.get(kind).needs.map((name) => load(`known/${name}.js`)));
+    const model = makeModel({ ...known, spec, step: spec.step ?? 0 });
     model.set("trace", await traceOf(spec));
     el.replaceChildren();
-    widgets.get(kind).render({ model, el });
+    widgets.get(kind).widget.render({ model, el });
   }
 
   async function mountChart(el, spec) {
@@ -117,14 +118,9 @@ const BytesInMotion = (() => {
 
   return {
     load,
-    define: (kind, widget) => widgets.set(kind, widget),
+    define: (kind, widget, ...needs) => widgets.set(kind, { widget, needs }),
     schedules: (collective, algorithm, traces) => tables.set(`${collective}/${algorithm}`, traces),
     memory: (name, traces) => memories.set(name, traces),
-    catalogue: (value) => { index.catalogue = value; },
-    links: (value) => { index.links = value; },
-    primitives: (value) => { index.primitives = value; },
-    playground: (value) => { index.playground = value; },
-    gpus: (value) => { index.gpus = value; },
-    calculator: (value) => { index.calculator = value; },
+    know: (name, value) => { known[name] = value; },
   };
 })();

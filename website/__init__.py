@@ -9,13 +9,8 @@ PARTS = (
     "roles",
     "lab",
     "widgets",
-    "playground",
-    "memory",
-    "segments",
     "algorithms",
     "hierarchy_table",
-    "explorers",
-    "calculator",
     "charts",
 )
 

@@ -9,7 +9,9 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 from helpers.view.shared.tokens import css as tokens_css
+from helpers.view.widgets import mounted
 from website.scripts import write
+from website.widgets import styles
 
 log = logging.getLogger(__name__)
 
@@ -19,14 +21,7 @@ SCRIPTS = ("frame.js", "shim.js")
 STYLES_FOR = {
     'class="katex': ("vendor/katex/katex.min.css",),
     'class="sd-': ("sphinx-design.min.css",),
-    'data-kind="player"': ("widgets/language.css", "widgets/drawing.css", "widgets/player.css"),
-    'data-kind="playground"': ("widgets/language.css", "widgets/drawing.css", "widgets/playground.css"),
-    'data-kind="calculator"': ("widgets/language.css", "widgets/calculator.css"),
-    'data-kind="memory"': ("widgets/language.css", "widgets/memory.css"),
-    'data-kind="occupancy"': ("widgets/language.css", "widgets/occupancy.css"),
-    'data-kind="primitive"': ("widgets/language.css", "widgets/primitive.css"),
-    'data-kind="segments"': ("widgets/language.css", "widgets/drawing.css", "widgets/segments.css"),
-    'data-kind="warp"': ("widgets/language.css", "widgets/warp.css"),
+    **{f'data-kind="{widget.name}"': styles(widget) for widget in mounted()},
 }
 SCRIPTS_FOR = {'class="sd-tab-set': ("design-tabs.js",)}
 

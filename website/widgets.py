@@ -1,22 +1,13 @@
-"""Widgets without a kernel: their code and the schedules as plain scripts, and directives that put them into prose.
+"""Widgets without a kernel, from the table `helpers.view.widgets`: a directive, a script and a sheet for each line, and what it looks up.
 
-```{player} all_reduce ring
-:nranks: 8
-:nbytes: 64 MiB
-:link: nvlink-4
-:gpus: 4
-:across: infiniband-ndr
-:versus: hierarchical
-```
-Or, of a real run of the same schedule, `:recorded: trace-ring-cpu` instead of a size and links. All options: `player_spec`, `resolve`.
-
-```{primitive} all_gather
-:nranks: 4
-:values: 1 2 3 4
-```
+What a directive takes stands in the widget's own page.py. Every one also takes `:lab:`: the widget of that kind and title that
+the page's own lab shows.
 """
 
-from pathlib import Path
+import json
+import re
+from html import unescape
+from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
 import minify
@@ -26,21 +17,16 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-import helpers.view
-from helpers.view.occupancy.widget import gpus
-from helpers.view.player.widget import player_html, player_spec, resolve
-from helpers.view.playground.widget import known
-from helpers.view.primitive.widget import primitive_html, primitive_spec, primitives
+from helpers.view import widgets as table
 from helpers.view.shared.bundle import plain_script
-from helpers.view.shared.schedules.traces import catalogue, links, traces
+from helpers.view.shared.recorded import names, recorded_set
+from helpers.view.shared.schedules.traces import catalogue, traces
+from helpers.view.widgets import Widget
+from website.lab import outputs
 from website.packing import packed
 from website.scripts import call, write
 
 log = logging.getLogger(__name__)
-
-VIEW = Path(helpers.view.__file__).parent
-SHARED = (VIEW / "shared" / "language.css", VIEW / "shared" / "drawing" / "drawing.css")
-WIDGETS = ("player", "primitive", "playground", "memory", "segments", "occupancy", "warp", "calculator")
 
 
 class WidgetDirective(SphinxDirective):
@@ -48,10 +34,14 @@ class WidgetDirective(SphinxDirective):
 
     required_arguments = 1
     final_argument_whitespace = True
+    has_content = True
+    widget: ClassVar[Widget]
 
     def html(self) -> str:
-        """The mount of the argument and the options. ValueError on what cannot be shown."""
-        raise NotImplementedError
+        """The mount of the argument, the options and the text. ValueError on what cannot be shown."""
+        if "lab" in self.options:
+            return shown(outputs(self.env, PurePosixPath(self.env.docname).name), self.widget.name, self.arguments[0])
+        return self.widget.page.html(self.arguments[0], dict(self.options), "\n".join(self.content))
 
     def run(self) -> list[nodes.Node]:
         try:
@@ -61,68 +51,66 @@ class WidgetDirective(SphinxDirective):
             return []
 
 
-class PlayerDirective(WidgetDirective):
-    """{player} COLLECTIVE ALGORITHM"""
-
-    option_spec: ClassVar[dict[str, Any]] = {
-        **dict.fromkeys(("nranks", "nchunks", "slices", "gpus", "nics"), directives.positive_int),
-        **dict.fromkeys(("root", "step"), directives.nonnegative_int),
-        **dict.fromkeys(("nbytes", "link", "across", "versus", "recorded"), directives.unchanged_required),
-    }
-
-    def html(self) -> str:
-        keys = ("nranks", "root", "nchunks", "slices", "gpus", "nbytes", "link")
-        which = {key: self.options[key] for key in keys if key in self.options}
-        how = {key: self.options[key] for key in self.options if key not in keys[:4]}
-        return player_html(player_spec(resolve(self.arguments[0], **which), **how))
+def directive(widget: Widget) -> type[WidgetDirective]:
+    """The directive of a line of the table."""
+    body = {"widget": widget, "option_spec": {**widget.page.OPTIONS, "lab": directives.flag}}
+    return type(f"{widget.name.title()}Directive", (WidgetDirective,), body)
 
 
-class PrimitiveDirective(WidgetDirective):
-    """{primitive} NAME"""
+def shown(stored: list[dict[str, Any]], kind: str, label: str) -> str:
+    """The mount of that kind and title that a lab saved. ValueError naming those there are."""
+    found = {}
+    for output in stored:
+        html = "".join(output["data"].get("text/html", ""))
+        if match := re.search(rf'data-kind="{kind}" data-spec="([^"]*)"', html):
+            found[json.loads(unescape(match[1])).get("label")] = html
+    if label not in found:
+        titles = ", ".join(filter(None, found)) or "none"
+        raise ValueError(f"the lab shows no {kind} titled {label!r}; it shows: {titles}")
+    return found[label]
 
-    option_spec: ClassVar[dict[str, Any]] = {
-        "nranks": directives.positive_int,
-        "root": directives.nonnegative_int,
-        "values": directives.unchanged_required,
-        "op": directives.unchanged_required,
-    }
 
-    def html(self) -> str:
-        return primitive_html(primitive_spec(self.arguments[0], **self.options))
+def sheet(path: str) -> str:
+    """A sheet's address under _static/."""
+    return f"widgets/{path.rpartition('/')[2]}"
+
+
+def styles(widget: Widget) -> tuple[str, ...]:
+    """The sheets of a page with this widget, in order."""
+    return tuple(sheet(path.name) for path in widget.sheets)
+
+
+def widget_files() -> dict[str, str]:
+    """Each widget's modules as one small plain script, every sheet, and what each must know; the tokens are on every page already."""
+    files = {}
+    for widget in table.mounted():
+        script = plain_script(widget.entry, widget.name, tuple(widget.page.KNOWS))
+        files[f"widgets/{widget.name}.js"] = minify.string("application/javascript", script)
+        files |= {sheet(path.name): path.read_text(encoding="utf-8") for path in widget.sheets}
+        files |= {f"known/{name}.js": call("know", name, value()) for name, value in widget.page.KNOWS.items()}
+    return files
+
+
+def looked_up() -> dict[str, str]:
+    """What the shim loads when a widget asks: a script per algorithm with its traces, and one per recorded trace of memory."""
+    keys = [(entry["collective"], entry["algorithm"]) for entry in catalogue()]
+    files = {f"schedules/{'/'.join(key)}.js": call("schedules", *key, light(*key)) for key in keys}
+    return files | {f"memory/{name}.js": call("memory", name, recorded_set(name)) for name in names()}
+
+
+def light(collective: str, algorithm: str) -> dict[str, dict]:
+    """Every trace of one algorithm, packed."""
+    return {name: {**one, "text": packed(one["text"])} for name, one in traces(collective, algorithm).items()}
 
 
 def write_scripts(app: Sphinx, exception: Exception | None) -> None:
     """Everything about widgets that the shim may load."""
-    write(app, exception, {**widget_files(), **schedule_scripts()})
-
-
-def widget_files() -> dict[str, str]:
-    """Each widget's modules as one small plain script, and its style sheet; the tokens are on every page already."""
-    files = {}
-    for name in WIDGETS:
-        script = plain_script(VIEW / name / f"{name}.mjs", name)
-        files[f"widgets/{name}.js"] = minify.string("application/javascript", script)
-        files[f"widgets/{name}.css"] = (VIEW / name / f"{name}.css").read_text(encoding="utf-8")
-    for sheet in SHARED:
-        files[f"widgets/{sheet.name}"] = sheet.read_text(encoding="utf-8")
-    return files
-
-
-def schedule_scripts() -> dict[str, str]:
-    """One script per algorithm with every trace that a page may ask for, and one that lists them, the links and the primitives."""
-    entries = catalogue()
-    index = {"catalogue": entries, "links": links(), "primitives": primitives(), "playground": known(), "gpus": gpus()}
-    files = {"schedules/index.js": "".join(call(name, value) for name, value in index.items())}
-    for entry in entries:
-        key = entry["collective"], entry["algorithm"]
-        found = {name: {**one, "text": packed(one["text"])} for name, one in traces(*key).items()}
-        files[f"schedules/{'/'.join(key)}.js"] = call("schedules", *key, found)
-    return files
+    write(app, exception, {**widget_files(), **looked_up()})
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """The directives, and the scripts once the pages are written."""
-    app.add_directive("player", PlayerDirective)
-    app.add_directive("primitive", PrimitiveDirective)
+    for widget in table.mounted():
+        app.add_directive(widget.name, directive(widget))
     app.connect("build-finished", write_scripts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -141,7 +141,7 @@ def test_a_permalink_compares_two_algorithms_in_nodes(address, open_page):
     page.get_by_role("combobox", name="Nodes", exact=True).select_option("4")
     page.locator(".bim-node").nth(4).wait_for(state="detached")
     asked = [url.partition("/schedules/")[2] for url in watch.asked if "/schedules/" in url]
-    assert sorted(asked) == ["all_reduce/hierarchical.js", "all_reduce/ring.js", "index.js"]
+    assert sorted(asked) == ["all_reduce/hierarchical.js", "all_reduce/ring.js"]
     watch.assert_clean("kitchen.html")
 
 

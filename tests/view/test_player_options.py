@@ -10,11 +10,11 @@ from helpers.collectives import CATALOGUE, Nodes, Schedule, check, price
 from helpers.facts import LINKS
 from helpers.units import seconds_text
 from helpers.view import player
+from helpers.view.player import page
 from helpers.view.player.recorded import compact
 from helpers.view.player.spec import built, last_step, network, prices, schedules, stops
 from helpers.view.player.widget import player_html, player_sentence, player_spec, resolve
 from helpers.view.shared.schedules.traces import trace
-from website.widgets import PlayerDirective
 
 RING = CATALOGUE["all_reduce", "ring"](nranks=4)
 HIERARCHICAL = CATALOGUE["all_reduce", "hierarchical"]
@@ -217,9 +217,7 @@ def test_bad_options_say_what_was_expected(make, told):
 
 def directive(argument: str, **options: object) -> dict:
     """The spec that the page's directive mounts."""
-    made = object.__new__(PlayerDirective)
-    made.arguments, made.options = [argument], options
-    return json.loads(unescape(made.html().partition('data-spec="')[2].partition('"')[0]))
+    return json.loads(unescape(page.html(argument, options).partition('data-spec="')[2].partition('"')[0]))
 
 
 def test_the_directive_takes_what_python_takes():
@@ -232,7 +230,7 @@ def test_the_directive_takes_what_python_takes():
     assert played == player("all_reduce ring", recorded="trace-late-emulated").spec
     with pytest.raises(ValueError, match="no recorded run 'gone'"):
         directive("all_reduce ring", recorded="gone")
-    assert set(PlayerDirective.option_spec) == {"nranks", "nchunks", "slices", "root", "gpus", "across", "nics"} | {
+    assert set(page.OPTIONS) == {"nranks", "nchunks", "slices", "root", "gpus", "across", "nics"} | {
         "nbytes",
         "link",
         "versus",

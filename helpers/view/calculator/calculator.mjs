@@ -45,7 +45,7 @@ function besideRun(spec, run, top, forms, onChange) {
 
 function render({ model, el }) {
   const index = indexOf(el);
-  const forms = model.get("calculator") ?? model.get("forms"); // the page's, or a kernel's
+  const forms = model.get("forms");
   const live = Boolean(model.get("live"));
   const ui = { spec: null, moments: [], chosen: "", open: new Set() };
 

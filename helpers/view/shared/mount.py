@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from html import escape
 
-KINDS = ("player", "primitive", "playground", "memory", "segments", "occupancy", "warp", "calculator", "chart")
+from helpers.view import widgets as table
 
 
 def mount(kind: str, spec: dict, fallback_html: str) -> str:
@@ -14,8 +14,8 @@ def mount(kind: str, spec: dict, fallback_html: str) -> str:
 
     The same spec always gives the same text, so saved outputs compare. ValueError on an unknown kind or a script in the fallback.
     """
-    if kind not in KINDS:
-        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+    if kind not in (kinds := table.kinds()):
+        raise ValueError(f"kind must be one of {', '.join(kinds)}, got {kind!r}")
     if "<script" in fallback_html.lower():
         raise ValueError("a fallback holds text and tables, never a <script>")
     data = escape(json.dumps(spec, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False))

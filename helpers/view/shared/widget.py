@@ -7,18 +7,16 @@ from pathlib import Path
 import anywidget
 import traitlets
 
+from helpers.view import widgets as table
 from helpers.view.shared.bundle import bundle
 from helpers.view.shared.tokens import css
 
 VIEW = Path(__file__).parents[1]
-LANGUAGE, DRAWING = VIEW / "shared" / "language.css", VIEW / "shared" / "drawing" / "drawing.css"
-DRAWS = ("player", "playground", "segments")  # with the shared drawing, so they wear its sheet
 
 
 def stylesheet(name: str) -> str:
-    """The tokens, what all widgets have in common, and a widget's own css, helpers/view/<name>/<name>.css."""
-    sheets = (LANGUAGE, *((DRAWING,) if name in DRAWS else ()), VIEW / name / f"{name}.css")
-    return css() + "".join(sheet.read_text(encoding="utf-8") for sheet in sheets)
+    """The tokens, and what a widget wears by its line of the table."""
+    return css() + "".join(sheet.read_text(encoding="utf-8") for sheet in table.line(name).sheets)
 
 
 class CourseWidget(anywidget.AnyWidget):
@@ -31,7 +29,7 @@ class CourseWidget(anywidget.AnyWidget):
 
     @traitlets.default("_esm")
     def _default_esm(self) -> str:
-        return bundle(VIEW / self.name / f"{self.name}.mjs")
+        return bundle(table.line(self.name).entry)
 
     @traitlets.default("_css")
     def _default_css(self) -> str:

@@ -5,16 +5,17 @@ import { banked, issued, LANES, LINE, SECTOR, touched } from "./lanes.mjs";
 
 const [LEFT, WIDE, TOP] = [64, 656, 26];
 const CELL = (WIDE - LEFT) / LANES;
+const TALL = 264; // of all rows together
 
 const label = (x, y, words, kind = "") => svg("text", { x, y, class: `bim-axis ${kind}` }, `${words}`);
 const box = (x, y, width, height, kind) => svg("rect", { x: LEFT + x, y, width, height, rx: Math.min(3, height / 3), class: kind });
 
-// rows of one height, as many as there are; every `each`-th is named
+// Rows of one height, as many as there are, on a sheet of one height, so that nothing below it jumps; every `each`-th is named.
 function sheet(rows, name, heads, body) {
-  const tall = Math.max(5, Math.min(22, 384 / rows));
+  const tall = Math.min(32, TALL / rows);
   const each = Math.ceil(15 / tall);
   const names = times(rows, (i) => i % each === 0 && label(LEFT - 8, TOP + (i + 0.5) * tall + 4, name(i), "bim-end"));
-  return svg("svg", { viewBox: `0 0 ${WIDE} ${TOP + rows * tall + 4}`, class: "bim-lanes", "aria-hidden": "true" }, heads, names, body(tall));
+  return svg("svg", { viewBox: `0 0 ${WIDE} ${TOP + TALL + 4}`, class: "bim-lanes", "aria-hidden": "true" }, heads, names, body(tall));
 }
 
 const columns = (unit, marks) => [label(LEFT - 8, 16, unit, "bim-end"), marks.map((i) => label(LEFT + (i + 0.5) * CELL, 16, i, "bim-middle"))];
