@@ -18,4 +18,4 @@ globalThis.document = {
   head: { append(script) { runInThisContext(readFileSync(`${scripts}/${script.src}`, "utf8")); script.onload(); } },
 };
 runInThisContext(`${readFileSync(shim, "utf8")}; globalThis.BytesInMotion = BytesInMotion`);
-BytesInMotion.define("player", { render: ({ model }) => console.log(model.get("trace").text) });
+BytesInMotion.define("player", { render: ({ model }) => console.log(model.get("trace").text) }, "catalogue");

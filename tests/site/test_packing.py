@@ -12,7 +12,7 @@ from helpers.view.player.spec import player_spec
 from helpers.view.shared.schedules.named import built, resolve
 from helpers.view.shared.schedules.traces import catalogue, traces
 from website.packing import packed, unpacked
-from website.widgets import schedule_scripts
+from website.widgets import looked_up, widget_files
 
 NODE = Path(ROOT_DIR) / "bin" / "node"
 
@@ -36,10 +36,9 @@ def test_runs_of_three_and_more_become_one(text, short):
     "key", [("all_reduce", "nvls"), ("all_to_all", "bruck"), ("broadcast", "binary-tree")], ids="-".join
 )
 def test_the_shim_unpacks_what_a_widget_asks_for(key, tmp_path):
-    for name, script in schedule_scripts().items():
+    for name, script in {**looked_up(), **widget_files()}.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(script, encoding="utf-8")
-    (tmp_path / "widgets").mkdir()
     (tmp_path / "widgets" / "player.js").write_text("", encoding="utf-8")
     spec = player_spec(resolve(key, 8))
     run = [NODE, Path(__file__).with_name("look_up.mjs"), ROOT / "assets" / "shim.js", tmp_path, json.dumps(spec)]
@@ -48,7 +47,7 @@ def test_the_shim_unpacks_what_a_widget_asks_for(key, tmp_path):
 
 
 def test_scripts_hold_runs_and_nothing_is_lost():
-    script = schedule_scripts()["schedules/all_reduce/nvls.js"]
+    script = looked_up()["schedules/all_reduce/nvls.js"]
     assert "0..56/8:0⇒8" in script
     for entry in catalogue():
         for trace in traces(entry["collective"], entry["algorithm"]).values():
