@@ -44,6 +44,7 @@ OTHERS = {
     "lanes": 1,
     "NICs": 1,
     "GPUs": 1,
+    "entries": 1,
     "generation": 1,
     "ratio": 1,
 }

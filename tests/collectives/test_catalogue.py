@@ -210,3 +210,26 @@ def test_a_description_is_complete():
         assert said.what.endswith("."), key
         assert build.__doc__.endswith(f"\n\n{said}"), "help(builder) ends with what the decorator says"
     assert str(about(CATALOGUE["all_reduce", "ring"])).splitlines()[:2] == ["Steps: 2(P-1)", "Moves: 2(P-1)/P"]
+
+
+def test_shots_are_counted_by_one_convention():
+    """A port sends one message a step and receives one, in one-shot as in two-shot: so their steps compare."""
+    for n in range(2, 13):
+        one, two = (CATALOGUE["all_reduce", name](nranks=n) for name in ("one-shot", "two-shot"))
+        for s in (one, two):
+            for step in s.steps:
+                sent = Counter(t.src for t in step if t.src < n)
+                assert max(sent.values(), default=0) <= 1, (s.algorithm, n)
+                assert max(Counter(t.dst for t in step).values()) <= 1, (s.algorithm, n)
+        assert (len(one.steps), len(two.steps)) == (n, 2 * (n - 1))
+
+
+def test_the_root_of_a_reduce_sends_nothing():
+    """The others send the whole buffer at least once between them and the root receives it: by any algorithm, from any root."""
+    for (collective, _), build in CATALOGUE.items():
+        for n, root in ((4, 0), (5, 3), (8, 7)) if collective == "reduce" else ():
+            s = build(nranks=n, root=root)
+            sent, received = s.sent(), s.received()
+            assert sent[root] == 0, s.algorithm
+            assert all(sent[r] >= s.nchunks for r in range(n) if r != root), s.algorithm
+            assert received[root] >= s.nchunks, s.algorithm

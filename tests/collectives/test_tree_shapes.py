@@ -70,3 +70,10 @@ def test_who_is_the_bottleneck_of_one_tree_and_of_two():
         for n in range(4, 65):
             s = CATALOGUE["all_reduce", name](n)
             assert max(s.sent() + s.received()) == 2 * s.nchunks
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 6, 7, 8, 64, 65, 511, 512])
+def test_where_the_roots_stand(n):
+    """The first node, and beside it the last where P is even, the second where it is odd."""
+    first, second = double_tree(n)
+    assert (first.index(-1), second.index(-1)) == (0, 1 if n % 2 else n - 1)

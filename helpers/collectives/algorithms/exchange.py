@@ -2,7 +2,7 @@
 
 Where every pair of GPUs has a path of its own (NVSwitch), nothing needs to be passed on: two-shot moves as few bytes as the
 ring with far fewer synchronizations, one-shot more bytes with a single one. In the notation of this course a rank's port serves
-one message after another, so the P-1 messages of a shot stand in P-1 steps, or in one step that lasts as long.
+one message after another, so the P-1 messages of a shot stand in P-1 steps, in both.
 Chapters: halving-doubling, inside-nccl.
 """
 
@@ -54,10 +54,9 @@ def _round(nranks: int, t: int) -> list[tuple[int, int]]:
 @algorithm(
     "all_reduce",
     "one-shot",
-    steps=2,
+    steps=P,
     moves=P - 1,
-    messages=P - 1,
-    loads=lambda nranks: [(1, nranks - 1, nranks - 1), (1, 1, 1)],
+    loads=lambda nranks: [(nranks, 1, 1)],
     used_by="PyTorch symmetric memory, NCCL's symmetric kernels, vLLM and TensorRT-LLM for short messages",
     chapter="inside-nccl",
     source=SHOTS,
@@ -70,9 +69,9 @@ def one_shot(nranks: int) -> Schedule:
     """
     _whole("nranks", nranks, 1)
     ranks = range(nranks)
-    read = tuple(Transfer(src, nranks + r, 0, "reduce") for src in ranks for r in ranks if r != src)
+    reads = (tuple(Transfer((r + t) % nranks, nranks + r, 0, "reduce") for r in ranks) for t in range(1, nranks))
     add = tuple(Transfer(nranks + r, r, 0, "reduce") for r in ranks)
-    return Schedule("all_reduce", "one-shot", nranks, 1, (read, add) if read else (), nswitches=nranks)
+    return Schedule("all_reduce", "one-shot", nranks, 1, (*reads, add) if nranks > 1 else (), nswitches=nranks)
 
 
 @algorithm(

@@ -1,0 +1,28 @@
+"""What pages say of torch's defaults is what the installed torch has."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+from helpers.facts import FACTS
+from helpers.units import MIB
+
+
+def test_buckets_of_ddp():
+    assert FACTS["ddp.bucket.first"].quantity == dist._DEFAULT_FIRST_BUCKET_BYTES
+    assert inspect.signature(DistributedDataParallel).parameters["bucket_cap_mb"].default is None
+    assert f"a default size of {FACTS['ddp.bucket'].quantity / MIB:.0f} MiB" in " ".join(
+        DistributedDataParallel.__doc__.split()
+    )
+
+
+def test_the_flight_recorder_is_on():
+    header = Path(torch.__file__).parent / "include/torch/csrc/distributed/c10d/FlightRecorder.hpp"
+    entries = re.search(r'"TORCH_FR_BUFFER_SIZE"[^)]*?(\d+)\)', header.read_text(encoding="utf-8"))
+    assert int(entries[1]) == FACTS["torch.flight_recorder"].quantity > 0
