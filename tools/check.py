@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BASES = ("origin/main", "main")
 ON_PAPER = ("units", "facts", "collectives", "nccl", "memory", "planner")  # floors 1 and 2: their tests are quick
 # Floors 3 and 5 in seconds: what starts no ranks and no browser.
-QUICK = ("tests/ranks/test_judge.py", "tests/ranks/test_descriptions.py", "tests/ranks/test_letters.py")
+QUICK = ("tests/ranks/test_judge.py", "tests/ranks/test_descriptions.py", "tests/ranks/test_reducer.py")
 QUICK += (
     "tests/view/test_tokens.py",
     "tests/view/test_choices.py",

@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 TESTED = ["tests/units", "tests/facts", "tests/collectives"]
 
 
+@pytest.mark.matrix("other Pythons")
 @pytest.mark.parametrize("version", others.VERSIONS)
 def test_the_lower_floors_on_another_python(version):
     python = others.interpreter(version)

@@ -1,11 +1,10 @@
 """scripts/allocator.py: its rules are the model's, a CPU is told what a GPU would do, and what cannot be freed is refused."""
 
 import runpy
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from torchrun import python
 
 from helpers.memory.allocator import Rules, segment_size
 from helpers.units import MIB
@@ -14,8 +13,7 @@ SCRIPT = Path(__file__).parents[2] / "scripts" / "allocator.py"
 
 
 def run(*args):
-    command = [sys.executable, SCRIPT, *args]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return python("allocator.py", *args)
 
 
 def test_its_rules_are_the_model_s():

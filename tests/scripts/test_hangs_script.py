@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from torchrun import torchrun
+from torchrun import real_torchrun, torchrun
 
 FAULTS = ("order", "shape", "die")
 LAST = 3
@@ -34,7 +34,7 @@ def test_a_fault_ends_the_job_in_its_second_step(fault):
 
 
 def test_torch_blames_a_rank_that_waited_and_names_no_other():
-    done = run("skip", "--timeout", "5")
+    done = real_torchrun("hangs.py", 4, "skip", "--timeout", "5")
     assert len(steps(done, 1)) == 4 and steps(done, 2) == {}
     root = re.search(r"Root Cause.*?rank +: (\d+)", done.stderr, re.S)
     assert int(root[1]) != LAST, done.stderr[-2000:]

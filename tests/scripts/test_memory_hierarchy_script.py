@@ -2,19 +2,17 @@
 
 import re
 import runpy
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from torchrun import python
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "memory-hierarchy.py"
 
 
 def run(*arguments):
-    command = [sys.executable, str(SCRIPT), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return python("memory-hierarchy.py", *arguments)
 
 
 def test_it_prints_a_row_for_each_working_set():

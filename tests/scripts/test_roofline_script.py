@@ -2,12 +2,11 @@
 
 import re
 import runpy
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
+from torchrun import python
 
 from helpers.memory.roofline import attention, elementwise, gemm, gemv, softmax
 
@@ -15,8 +14,7 @@ SCRIPT = Path(__file__).parents[2] / "scripts" / "roofline.py"
 
 
 def run(*arguments):
-    command = [sys.executable, str(SCRIPT), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return python("roofline.py", *arguments)
 
 
 def test_it_prints_a_roof_and_what_stands_under_it():

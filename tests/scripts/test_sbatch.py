@@ -105,8 +105,13 @@ def test_its_options_are_slurms_and_stand_before_the_first_command():
     assert "#SBATCH" not in after and all(line.startswith("#") for line in before.splitlines() if line)
 
 
-@pytest.mark.parametrize("launch", ["torchrun", "srun"])
-@pytest.mark.parametrize("nodes", [1, 2])
+OTHER = pytest.mark.matrix("another number of nodes")
+
+
+@pytest.mark.parametrize(
+    ("launch", "nodes"),
+    [("torchrun", 2), ("srun", 1), pytest.param("torchrun", 1, marks=OTHER), pytest.param("srun", 2, marks=OTHER)],
+)
 def test_the_primitives_run_on_one_and_on_two_nodes(cluster, launch, nodes):
     code, out, err = submit(cluster, nodes=nodes, LAUNCH=launch)
     assert code == 0, err[-3000:]

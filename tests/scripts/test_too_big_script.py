@@ -1,13 +1,12 @@
 """scripts/too-big.py: its peak is the tracker's, and the second step's peak is not lower than the first's."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
+from torchrun import python
 
 from helpers.measure import track
 
@@ -17,7 +16,7 @@ SIZES = {"layers": 3, "hidden": 512, "heads": 8, "ffn": 2048, "tokens": 4096}
 
 def run(**options):
     words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
-    done = subprocess.run([sys.executable, SCRIPT, *words], capture_output=True, text=True, timeout=120, check=False)
+    done = python("too-big.py", *words)
     assert done.returncode == 0, done.stderr
     return [float(peak) for peak in re.findall(r"peak ([\d.]+) GiB", done.stdout)]
 

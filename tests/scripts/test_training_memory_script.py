@@ -1,12 +1,11 @@
 """scripts/training-memory.py: torch's own counters say what the tracker says, and bad sizes are refused."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
+from torchrun import python
 
 from helpers.measure import profile_step
 from helpers.units import MIB
@@ -15,8 +14,7 @@ SCRIPT = Path(__file__).parents[2] / "scripts" / "training-memory.py"
 
 
 def run(*arguments):
-    command = [sys.executable, str(SCRIPT), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    return python("training-memory.py", *arguments)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="compares with CPU tensors; gpu-check compares on CUDA")

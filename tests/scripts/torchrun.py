@@ -1,4 +1,4 @@
-"""Starting a script of the course for a test, as a reader would: torchrun on this machine's CPU."""
+"""Starting a script of the course for a test, as a reader would: under torchrun, or by python, on this machine's CPU."""
 
 from __future__ import annotations
 
@@ -7,12 +7,24 @@ import subprocess
 import sys
 from pathlib import Path
 
+import warm
+
 ROOT = Path(__file__).parents[2]
 ALONE = {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "CUDA_VISIBLE_DEVICES": ""}
 
 
-def torchrun(script: str | Path, nranks: int, *options: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+def torchrun(script: str | Path, nranks: int, *options: str) -> subprocess.CompletedProcess[str]:
     """`torchrun --nproc-per-node nranks scripts/SCRIPT options`; script: a name in scripts/, or a path."""
+    return warm.run(str(ROOT / "scripts" / script), *options, nranks=nranks, **ALONE)
+
+
+def python(script: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """`python scripts/SCRIPT options`."""
+    return warm.run(str(ROOT / "scripts" / script), *options)
+
+
+def real_torchrun(script: str, nranks: int, *options: str) -> subprocess.CompletedProcess[str]:
+    """The same as `torchrun`, by torchrun itself: how a job ends, and what is said then, is torchrun's."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(nranks)]
     return subprocess.run(
         [*command, str(ROOT / "scripts" / script), *options],
@@ -20,6 +32,6 @@ def torchrun(script: str | Path, nranks: int, *options: str, timeout: float = 12
         env={**os.environ, **ALONE},
         capture_output=True,
         text=True,
-        timeout=timeout,
+        timeout=120,
         check=False,
     )

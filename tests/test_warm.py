@@ -1,0 +1,40 @@
+"""Programs in forks of a warm process end as torchrun's and python's do, and see nothing of each other."""
+
+import pytest
+import warm
+
+
+@pytest.fixture
+def program(tmp_path):
+    """program(source) -> its path."""
+
+    def write(source: str) -> str:
+        path = tmp_path / "a lab.py"
+        path.write_text(source)
+        return str(path)
+
+    yield write
+    warm.end()
+
+
+def test_a_program_has_its_arguments_its_output_and_its_exit_status(program):
+    said = "import atexit, sys\natexit.register(print, 'last')\nprint(__name__, sys.argv[1:])\nsys.exit('too bad')"
+    done = warm.run(program(said), "-n", "3")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "__main__ ['-n', '3']\nlast\n", "too bad\n")
+    assert warm.run(program("import sys; sys.exit(7)")).returncode == 7
+    raised = warm.run(program("1 / 0"))
+    assert raised.returncode == 1 and raised.stderr.endswith("ZeroDivisionError: division by zero\n")
+
+
+def test_every_rank_is_told_its_place_and_a_program_that_is_none_is_not(program):
+    shown = "import os\nprint(*(os.environ.get(n) for n in ('RANK', 'LOCAL_RANK', 'WORLD_SIZE', 'SEEN')))\nos.environ['SEEN'] = 'x'"
+    done = warm.run(program(shown), nranks=3)
+    assert sorted(done.stdout.splitlines()) == [f"{rank} {rank} 3 None" for rank in range(3)]
+    assert warm.run(program(shown)).stdout == "None None None None\n", "nor does one program see what another has done"
+
+
+@pytest.mark.parametrize("fault", ["os._exit(3)", "1 / 0", "os.kill(os.getpid(), 9)"])
+def test_the_first_rank_that_fails_ends_the_others(program, fault):
+    source = f"import os, time\nif os.environ['RANK'] == '1': {fault}\ntime.sleep(600)\nprint('never')"
+    done = warm.run(program(source), nranks=3)
+    assert done.returncode == 1 and done.stdout == ""

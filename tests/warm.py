@@ -1,0 +1,67 @@
+"""Programs run in forks of a process that has imported torch: as `python` and `torchrun` would, without seconds of start each.
+
+`run(script, nranks=4)` sets what torchrun sets and ends the job as torchrun does: the first rank that fails ends the others. One test
+of each kind of program uses the real torchrun besides.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SERVER = Path(__file__).with_name("warm_server.py")
+_server: subprocess.Popen | None = None
+
+
+def run(*argv: str, nranks: int = 0, timeout: float = 120, **env: str) -> subprocess.CompletedProcess[str]:
+    """`python argv`, or with nranks `torchrun --nproc-per-node nranks argv`. env: further environment."""
+    with tempfile.TemporaryDirectory() as folder:
+        out, err = Path(folder, "out"), Path(folder, "err")
+        job = {"argv": argv, "out": str(out), "err": str(err), "limit": timeout}
+        job["ranks"] = [env | told for told in _ranks(nranks)]
+        code = _ask(job, timeout)
+        return subprocess.CompletedProcess(argv, code, out.read_text(), err.read_text())
+
+
+def _ranks(nranks: int) -> list[dict[str, str]]:
+    """What torchrun tells each rank; nothing to a program that is no rank."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "TORCHELASTIC_RUN_ID": "warm", "GROUP_RANK": "0"}
+    sizes = {name: str(nranks) for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE")}
+    ranks = [{"RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(nranks)]
+    return [shared | sizes | rank for rank in ranks] or [{}]
+
+
+def _ask(job: dict, timeout: float) -> int:
+    """The exit status of the job."""
+    global _server
+    if _server is None or _server.poll() is not None:
+        command = [sys.executable, str(SERVER)]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        _server = subprocess.Popen(command, cwd=ROOT, start_new_session=True, **pipes)
+    print(json.dumps(job), file=_server.stdin, flush=True)
+    if not select.select([_server.stdout], [], [], timeout + 60)[0]:
+        end()
+        raise subprocess.TimeoutExpired(job["argv"], timeout)
+    return json.loads(_server.stdout.readline())
+
+
+def end() -> None:
+    """The server and everything in its session."""
+    global _server
+    if _server is not None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(_server.pid, signal.SIGKILL)
+        _server.communicate()
+        _server = None
