@@ -5,7 +5,7 @@ from helpers.measure.bandwidth.caches import Cache, caches
 from helpers.measure.bandwidth.ladder import Ladder, Rung, ladder
 from helpers.measure.bandwidth.rates import Rate, gemm_rate, machine_roof
 from helpers.measure.bandwidth.steps import Step
-from helpers.measure.bandwidth.transfers import Pairs, Transfer, pairs, transfers
+from helpers.measure.bandwidth.transfers import HostCopy, Pairs, pairs, transfers
 from helpers.measure.bandwidth.under_roof import Placed, Places, place
 from helpers.measure.predict.like_cuda import cuda_like
 from helpers.measure.predict.predict import Prediction, predict_step
@@ -15,7 +15,7 @@ from helpers.measure.profiling.stages import Stage, StepProfile, profile_step
 from helpers.measure.step.models import build
 from helpers.measure.step.recipe import Recipe, RecipeError, article_model
 from helpers.measure.tracker.ledger import TrackError
-from helpers.measure.tracker.tracker import Watch, track
+from helpers.measure.tracker.tracker import Tracker, track
 
 from .sharding import Sharding
 from .zero import Zero
@@ -23,6 +23,7 @@ from .zero import Zero
 __all__ = [
     "Cache",
     "Difference",
+    "HostCopy",
     "Ladder",
     "Pairs",
     "Placed",
@@ -38,8 +39,7 @@ __all__ = [
     "Step",
     "StepProfile",
     "TrackError",
-    "Transfer",
-    "Watch",
+    "Tracker",
     "Zero",
     "article_model",
     "build",

@@ -11,12 +11,12 @@ from helpers.facts.fact import build_facts, spread
 from helpers.units import GB
 
 SHEET = {"sheet": Source("A datasheet", "https://example.org/sheet", date(2026, 11, 21), "read")}
-NVIDIA = [name for name in ACCELERATORS if name != "MI300X"]
+NVIDIA = [name for name, gpu in ACCELERATORS.items() if gpu.unit == "SM"]
 
 
-def test_the_twelve_are_there():
+def test_the_twelve_that_pages_name_are_there():
     names = "V100 A100-40GB A100 H100 H100-PCIe H200 B200 MI300X RTX-4090 RTX-5090 L4 T4"
-    assert list(ACCELERATORS) == names.split()
+    assert set(names.split()) <= set(ACCELERATORS)
 
 
 @pytest.mark.parametrize("name", ACCELERATORS)

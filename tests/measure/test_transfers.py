@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 
-from helpers.measure import Pairs, Transfer, pairs, transfers
+from helpers.measure import HostCopy, Pairs, pairs, transfers
 from helpers.ranks.recorded import _plain
 from helpers.units import KIB, MIB
 
@@ -40,8 +40,8 @@ def test_missing_gpus_are_named(question, said):
 
 
 def test_one_way_and_both_ways_are_said():
-    assert str(Transfer("to the GPU", "pinned", MIB, 1e-4, 25e9)).endswith("1 MiB       25 GB/s one way")
-    assert str(Transfer("both at once", "pinned", MIB, 1e-4, 48e9)).endswith("48 GB/s both ways")
+    assert str(HostCopy("to the GPU", "pinned", MIB, 1e-4, 25e9)).endswith("1 MiB       25 GB/s one way")
+    assert str(HostCopy("both at once", "pinned", MIB, 1e-4, 48e9)).endswith("48 GB/s both ways")
 
 
 def test_a_matrix_prints_and_goes_into_a_recorded_run():

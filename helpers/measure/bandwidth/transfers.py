@@ -19,7 +19,7 @@ SIZES = (64 * KIB, MIB, 16 * MIB, 256 * MIB)
 WAYS = ("to the GPU", "to the host", "both at once")
 
 
-class Transfer(NamedTuple):
+class HostCopy(NamedTuple):
     """Copies of one size. way: of WAYS; host: "pinned" or "pageable"; bandwidth: bytes per second, one way, or of both summed."""
 
     way: str
@@ -58,7 +58,7 @@ class Pairs(NamedTuple):
 
 def transfers(
     device: str | torch.device = "cuda", sizes: Sequence[int] = SIZES, repeats: int = 10
-) -> tuple[Transfer, ...]:
+) -> tuple[HostCopy, ...]:
     """Copies between host and GPU: each way from pinned and from pageable memory, and both ways at once from pinned memory.
 
     ValueError for a CPU (a copy in memory is the ladder's), for sizes below 1 or repeats below 3; RuntimeError where there is no GPU.
@@ -72,7 +72,7 @@ def transfers(
     return tuple(row for nbytes in sizes for row in _both(device, nbytes, repeats))
 
 
-def _both(device: torch.device, nbytes: int, repeats: int) -> list[Transfer]:
+def _both(device: torch.device, nbytes: int, repeats: int) -> list[HostCopy]:
     there, back = (torch.zeros(nbytes, dtype=torch.uint8, device=device) for _ in range(2))
     rows = []
     for host in ("pinned", "pageable"):
@@ -83,7 +83,7 @@ def _both(device: torch.device, nbytes: int, repeats: int) -> list[Transfer]:
             calls[WAYS[2]] = calls[WAYS[0]] + calls[WAYS[1]]
         for way, copies in calls.items():
             seconds = _timed(copies, device, repeats)
-            rows.append(Transfer(way, host, nbytes, seconds, len(copies) * nbytes / seconds))
+            rows.append(HostCopy(way, host, nbytes, seconds, len(copies) * nbytes / seconds))
     return rows
 
 

@@ -17,7 +17,7 @@ from helpers.facts import Model
 from helpers.measure.step import checkpointing, models
 from helpers.measure.step import precision as types
 from helpers.measure.step.autocasting import autocast
-from helpers.measure.tracker.tracker import Watch
+from helpers.measure.tracker.tracker import Tracker
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Job:
         self.optimizers = [made] if optimizers is None else optimizers
         self.output: object = None
 
-    def begin(self, watch: Watch) -> None:
+    def begin(self, watch: Tracker) -> None:
         """Before the first step: what is there already gets its class."""
         for one in self.optimizers:
             watch.register({"fp32 weight": list(getattr(one, "masters", {}).values())}, "optimizer")

@@ -20,7 +20,7 @@ from helpers.facts import Model
 from helpers.measure.sharding import Share
 from helpers.measure.step import checkpointing, models
 from helpers.measure.step import precision as types
-from helpers.measure.tracker.tracker import Watch, track
+from helpers.measure.tracker.tracker import Tracker, track
 from helpers.memory import Peak, Sharding, Trace
 
 from .fast_meta import FastMeta, without_compiler
@@ -142,7 +142,7 @@ def run(job: Job, steps: int) -> Trace:
         return watch.trace
 
 
-def _zero_grad(job: Job, watch: Watch) -> None:
+def _zero_grad(job: Job, watch: Tracker) -> None:
     job.zero_grad()
     watch.mark(STAGES[3])
 

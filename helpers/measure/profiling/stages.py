@@ -17,7 +17,7 @@ import torch
 
 from helpers.measure.predict.like_cuda import cuda_like
 from helpers.measure.step.recipe import Recipe
-from helpers.measure.tracker.tracker import Watch, track
+from helpers.measure.tracker.tracker import Tracker, track
 from helpers.memory import CLASSES, Event, Peak, Trace
 from helpers.units import MIB
 
@@ -136,7 +136,7 @@ def profile_step(
 
 def _step(
     recipe: Recipe,
-    watch: Watch,
+    watch: Tracker,
     model: torch.nn.Module,
     batch: torch.Tensor,
     optimizer: torch.optim.Optimizer,

@@ -9,7 +9,7 @@ from helpers.facts import Model
 from helpers.measure.predict.job import Job, Setup
 from helpers.measure.step import checkpointing
 from helpers.measure.step import precision as types
-from helpers.measure.tracker.tracker import Watch
+from helpers.measure.tracker.tracker import Tracker
 from helpers.measure.zero import Paper, Zero
 from helpers.memory.sharding import Sharding, ShardingError
 
@@ -42,7 +42,7 @@ class Share(Job):
             optimizers = [self.zero.optimizer]
         super().__init__(setup, model, optimizers)
 
-    def begin(self, watch: Watch) -> None:
+    def begin(self, watch: Tracker) -> None:
         """Also: what ZeRO holds, or DDP's buckets (fp32 gradient buffers are reduced where they are)."""
         super().begin(watch)
         self.phase = watch.phase

@@ -28,10 +28,10 @@ from .saved import saving
 from .where import Place
 
 SOURCE = {"cuda": "tracked (CUDA tensors)", "cpu": "tracked (CPU tensors)", "meta": "predicted (meta)"}
-_active: list[Watch] = []
+_active: list[Tracker] = []
 
 
-class Watch:
+class Tracker:
     """A tracker that is on: names phases and stages, registers tensors by hand, hands out the trace."""
 
     def __init__(self, model: nn.Module, ledger: Ledger, device: torch.device, samples: CudaSamples | None) -> None:
@@ -81,8 +81,8 @@ def track(
     on_event: Callable[[Event], None] | None = None,
     *,
     devices: Iterable[str] | None = None,
-) -> Iterator[Watch]:
-    """Watch the memory of everything that runs inside.
+) -> Iterator[Tracker]:
+    """Tracker the memory of everything that runs inside.
 
     model's parameters and buffers, optimizer's state and inputs (a tensor, or tensors in lists and dicts) are there from the
     start; what else was made before is not known. on_event gets every event as it happens. devices: types that count, by
@@ -97,7 +97,7 @@ def track(
     place = Place(model)
     ledger = Ledger(place, counted, device.type != "meta", on_event)
     samples = CudaSamples(device, ledger) if device.type == "cuda" else None
-    watch = Watch(model, ledger, device, samples)
+    watch = Tracker(model, ledger, device, samples)
     with ExitStack() as stack:
         _active.append(watch)
         stack.callback(_active.remove, watch)
@@ -129,7 +129,7 @@ def _optimizers(given: Optimizer | Iterable[Optimizer] | None) -> list[Optimizer
     return several
 
 
-def _enter_what_is_there(watch: Watch, model: nn.Module, optimizers: list[Optimizer], inputs: object) -> None:
+def _enter_what_is_there(watch: Tracker, model: nn.Module, optimizers: list[Optimizer], inputs: object) -> None:
     watch.register(model, "parameter")
     ledger = watch._ledger
     for parameter in model.parameters():

@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
-from helpers.measure.tracker.tracker import Watch, track
+from helpers.measure.tracker.tracker import Tracker, track
 from helpers.memory import Trace
 
 from .group import Group, Paper
@@ -113,7 +113,9 @@ def unsharded(model: nn.Module) -> Iterator[torch.Tensor]:
                 yield from param.all_gather_outputs
 
 
-def _steps(watch: Watch, loss: Callable[[], torch.Tensor], optimizer: Zero | torch.optim.Optimizer, steps: int) -> None:
+def _steps(
+    watch: Tracker, loss: Callable[[], torch.Tensor], optimizer: Zero | torch.optim.Optimizer, steps: int
+) -> None:
     watch.mark("start")
     for _ in range(steps):
         with watch.phase("forward"):
@@ -138,6 +140,6 @@ def watch_params(optimizer: Zero | torch.optim.Optimizer) -> list[nn.Parameter]:
     return [p for group in optimizer.param_groups for p in group["params"]]
 
 
-def _named(watch: Watch, way: str, rank: int, nranks: int) -> Trace:
+def _named(watch: Tracker, way: str, rank: int, nranks: int) -> Trace:
     watch.label(label=f"{way}, rank {rank} of {nranks}", rank=rank, nranks=nranks, way=way)
     return watch.trace

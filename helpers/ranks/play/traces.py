@@ -156,7 +156,7 @@ EMULATED = Link(5e-3, Bandwidth(100e6, "one way", "GPU", "fitted"), "an emulated
 
 
 @dataclass(frozen=True)
-class Trace:
+class TraceSpec:
     """One trace of the book: an all_reduce on `nranks` CPU ranks. link: what is emulated between them, if anything."""
 
     algorithm: str
@@ -171,11 +171,11 @@ class Trace:
 
 
 TRACES = {
-    "trace-ring-cpu": Trace("ring", 4 * MIB),
-    "trace-binomial-cpu": Trace("binomial", 4 * MIB),
-    "trace-ring-emulated": Trace("ring", MIB, EMULATED),
-    "trace-binomial-emulated": Trace("binomial", MIB, EMULATED),
-    "trace-late-emulated": Trace("ring", MIB, EMULATED, Late(rank=2, step=3, seconds=0.02)),
+    "trace-ring-cpu": TraceSpec("ring", 4 * MIB),
+    "trace-binomial-cpu": TraceSpec("binomial", 4 * MIB),
+    "trace-ring-emulated": TraceSpec("ring", MIB, EMULATED),
+    "trace-binomial-emulated": TraceSpec("binomial", MIB, EMULATED),
+    "trace-late-emulated": TraceSpec("ring", MIB, EMULATED, Late(rank=2, step=3, seconds=0.02)),
 }
 
 
@@ -191,7 +191,7 @@ def record_traces(names: Iterable[str] = ()) -> Iterator[str]:
     return (_recorded(name, TRACES[name]) for name in names)
 
 
-def _recorded(name: str, trace: Trace) -> str:
+def _recorded(name: str, trace: TraceSpec) -> str:
     with Ranks(trace.nranks, backend="gloo", link=trace.link) as ranks:
         data = traced(ranks, trace.schedule, trace.nbytes, late=trace.late)
         path = recorded.record(name, data, f"python -m helpers.ranks record {name}", ranks.label)
