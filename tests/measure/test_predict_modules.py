@@ -9,7 +9,7 @@ from torch import nn
 from helpers.facts import public
 from helpers.measure import Sharding, predict_step
 from helpers.measure.predict.fast_meta import OURS
-from helpers.measure.predict.job import onto_meta
+from helpers.measure.predict.meta_step import onto_meta
 from helpers.measure.predict.predict import STAGES
 from helpers.measure.predict.published import published, published_large
 from helpers.measure.step.autocasting import autocast

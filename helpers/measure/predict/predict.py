@@ -24,8 +24,8 @@ from helpers.measure.tracker.tracker import Tracker, track
 from helpers.memory import Peak, Sharding, Trace
 
 from .fast_meta import FastMeta, without_compiler
-from .job import Job, Setup
 from .like_cuda import cuda_like
+from .meta_step import MetaStep, Setup
 
 ZERO_GRADS = ("after step", "before backward")
 STAGES = ("after forward", "after backward", "after step", "after zero_grad")
@@ -97,12 +97,12 @@ def predict_step(
     setup = _checked(Setup(*what, loss, inputs, accumulate, zero_grad), steps)
     start = perf_counter()
     with without_compiler(), cuda_like(), FastMeta():
-        job = Job(setup) if sharding is None else Share(setup, sharding)
+        step = MetaStep(setup) if sharding is None else Share(setup, sharding)
         if checkpoint != "none" or chunks > 1:
             checkpointing.once_before()
         with _no_collection():
-            trace = run(job, steps)
-    nparams = sum(p.numel() for p in job.model.parameters())
+            trace = run(step, steps)
+    nparams = sum(p.numel() for p in step.model.parameters())
     return Prediction(trace.rounded(512), nparams, perf_counter() - start)
 
 
@@ -118,32 +118,32 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def run(job: Job, steps: int) -> Trace:
-    """The events of the job's steps, with a mark at each stage."""
-    late = job.setup.zero_grad == ZERO_GRADS[1]
-    with track(job.model, job.optimizers, job.inputs, devices=("meta",)) as watch:
-        job.begin(watch)
+def run(step: MetaStep, steps: int) -> Trace:
+    """The events of its steps, with a mark at each stage."""
+    late = step.setup.zero_grad == ZERO_GRADS[1]
+    with track(step.model, step.optimizers, step.inputs, devices=("meta",)) as watch:
+        step.begin(watch)
         watch.mark("start")
         for _ in range(steps):
-            for micro_batch in range(job.setup.accumulate):
-                loss = job.forward()
+            for micro_batch in range(step.setup.accumulate):
+                loss = step.forward()
                 watch.mark(STAGES[0])
                 if late and micro_batch == 0:
-                    _zero_grad(job, watch)
-                job.backward(loss)
+                    _zero_grad(step, watch)
+                step.backward(loss)
                 del loss
                 gc.collect(0)  # a checkpoint's frames refer to each other: a real run's collector comes by soon enough
                 watch.mark(STAGES[1])
-            job.update()
+            step.update()
             watch.mark(STAGES[2])
             if not late:
-                job.output = None
-                _zero_grad(job, watch)
+                step.output = None
+                _zero_grad(step, watch)
         return watch.trace
 
 
-def _zero_grad(job: Job, watch: Tracker) -> None:
-    job.zero_grad()
+def _zero_grad(step: MetaStep, watch: Tracker) -> None:
+    step.zero_grad()
     watch.mark(STAGES[3])
 
 

@@ -1,4 +1,4 @@
-"""predict_step's job as one rank of many does it. Chapter: too-big."""
+"""predict_step's step as one rank of many does it. Chapter: too-big."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from helpers.facts import Model
-from helpers.measure.predict.job import Job, Setup
+from helpers.measure.predict.meta_step import MetaStep, Setup
 from helpers.measure.step import checkpointing
 from helpers.measure.step import precision as types
 from helpers.measure.tracker.tracker import Tracker
@@ -18,7 +18,7 @@ from .part import Part, check_part
 from .pipeline import Pipeline
 
 
-class Share(Job):
+class Share(MetaStep):
     """The events of one rank: its part of the model, its share of the states, the buffers of its collectives.
 
     With ZeRO the optimizer works on one flat share of each block. setup.batch: sequences of one micro-batch on this rank.

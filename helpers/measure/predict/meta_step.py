@@ -1,6 +1,6 @@
-"""One training step on the meta device, in parts: what is asked for (Setup), and forward, backward and update (Job).
+"""One training step on the meta device, in parts: what is asked for (Setup), and forward, backward and update (MetaStep).
 
-Sharding is a Job of its own: it replaces the model, the optimizers or a part. Chapters: too-big.
+Sharding is a MetaStep of its own: it replaces the model, the optimizers or a part. Chapters: too-big.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _moved(value: object, dtype: torch.dtype) -> object:
     return tuple(_moved(one, dtype) for one in value) if isinstance(value, tuple | list) else value
 
 
-class Job:
+class MetaStep:
     """One training step in three parts. Sharding replaces the model, the optimizers or a part."""
 
     def __init__(self, setup: Setup, model: nn.Module | None = None, optimizers: list | None = None) -> None:
