@@ -13,7 +13,7 @@ from helpers.memory.closed_form.blocks import block
 from helpers.memory.closed_form.kept import kept, operators, sizes
 from helpers.memory.closed_form.spelled import ratios, spell
 from helpers.memory.closed_form.terms import SAYS
-from helpers.memory.closed_form.weights import Held, block_weights
+from helpers.memory.closed_form.weights import RankWeights, block_weights
 from helpers.memory.sharding import Sharding, ShardingError
 
 MIB, GIB = 2**20, 2**30
@@ -120,7 +120,7 @@ def test_the_articles_formulas():
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=str)
 def test_the_list_of_weights_is_the_whole_model(model):
-    assert sum(Held(model).units) == model.nparams
+    assert sum(RankWeights(model).units) == model.nparams
     for dense in {False, bool(model.dense)}:
         listed = sum(weight.numel * weight.times for weight in block_weights(model, dense))
         assert listed == model.layer_nparams(dense=dense)
@@ -129,14 +129,14 @@ def test_the_list_of_weights_is_the_whole_model(model):
 def test_stages_and_experts_hold_the_model_once():
     for name, tied in (("Llama-2-7B", 0), ("GPT-2", MODELS["GPT-2"].vocab * 768), ("Mixtral-8x7B", 0)):
         model = MODELS[name]
-        stages = [Held(model, Sharding(pipeline=4, stage=i)).units for i in range(4)]
+        stages = [RankWeights(model, Sharding(pipeline=4, stage=i)).units for i in range(4)]
         assert sum(map(sum, stages)) == model.nparams + tied  # a tied table stands on the first and on the last stage
     model = MODELS["Mixtral-8x7B"]
     experts = 32 * 8 * 3 * model.hidden * model.ffn
-    assert sum(Held(model, Sharding(data=8, expert=8)).units) == model.nparams - experts + experts // 8
+    assert sum(RankWeights(model, Sharding(data=8, expert=8)).units) == model.nparams - experts + experts // 8
     model = MODELS["Llama-2-7B"]
     norms = 65 * model.hidden
-    assert sum(Held(model, Sharding(tensor=8)).units) == (model.nparams - norms) // 8 + norms
+    assert sum(RankWeights(model, Sharding(tensor=8)).units) == (model.nparams - norms) // 8 + norms
 
 
 def test_a_pipelines_stage_holds_the_micro_batches_in_flight():
