@@ -8,7 +8,7 @@ import warnings
 import pytest
 import torch.distributed as dist
 
-from helpers.collectives import OPS, PRIMITIVES, outcome
+from helpers.collectives import OPS, PRIMITIVES, find_primitive, outcome
 from helpers.ranks import RankError, primitives
 from helpers.ranks.primitives import TICK, example, perform, perform_all, show_all, text
 
