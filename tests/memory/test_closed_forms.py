@@ -239,6 +239,31 @@ def test_terms_print_as_tables():
         made["kv"]
 
 
+MIXTURE = (
+    *(
+        "norm 1",
+        "norm 1",
+        "q, k, v projections",
+        "attention",
+        "attention",
+        "attention",
+        "output projection",
+        "attention",
+    ),
+    *("norm 2", "norm 2", "router", "router", "router", "router", "router", "dispatch", "dispatch"),
+    *("gate and up projections", "SiLU", "gate times up", "gate times up", "down projection"),
+    *("combine", "combine", "combine"),
+)
+
+
+def test_every_operator_of_a_mixture_keeps_its_own_tensors():
+    blocks = forms.activations("Mixtral-8x7B", 1, 16)["blocks"]
+    assert tuple(operator.name for operator in blocks.operators) == MIXTURE
+    dense = forms.activations("Llama-2-7B", 1, 16)["blocks"]
+    gated = [operator.keeps for operator in dense.operators if operator.name == "gate times up"]
+    assert gated == [operator.keeps for operator in blocks.operators if operator.name == "gate times up"]
+
+
 def test_a_list_of_ones_own_is_added_up_the_same():
     listed = operators([kept("mine", "a tensor", "b s h", "fp32")], sizes(MODELS["GPT-2"], 2, 3), "bf16")
     assert listed[0].nbytes == 4 * 2 * 3 * 768 and listed[0].formula == "4 b s h"

@@ -28,7 +28,7 @@ PARTS = (
         "floors 1 and 2",
         ("units.py", "facts", "collectives", "memory"),
         120,
-        ("units", "facts", "collectives", "memory", "exercises", "view", "measure"),
+        ("units", "facts", "collectives", "memory", "exercises"),
     ),
     Part("floor 3", ("ranks", "measure"), 80, ("ranks", "measure", "exercises")),
 )
