@@ -132,6 +132,8 @@ def test_a_memory_of_80_gb_holds_what_nvidia_smi_shows():
 def test_an_unknown_key_names_close_ones():
     with pytest.raises(KeyError, match=r"H100\.nvlinks.*H100\.nvlink\b"):
         lookup("H100.nvlinks")
+    with pytest.raises(KeyError, match=r"close: [^,]+(, [^,]+){3}.$"):  # four
+        lookup("H100.nvlin")
     with pytest.raises(KeyError, match="there are"):
         lookup("zzz")
 

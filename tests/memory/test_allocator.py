@@ -165,6 +165,8 @@ def test_max_split_size_keeps_big_blocks_whole_and_for_big_requests():
     freed = replay(program("a = 40 MiB; b = 40 MiB; c = 22 MiB; del a, b, c; d = 64 MiB"), limit=110 * MIB, **limited)
     assert [a.size for a in freed.during(6) if a.action == "segment_free"] == [40 * MIB, 40 * MIB]
     assert freed.retries == 0  # the 22 MiB stayed
+    exact = replay(program("a = 40 MiB; b = 40 MiB; c = 22 MiB; del a, b, c; d = 80 MiB"), limit=110 * MIB, **limited)
+    assert (exact.retries, exact.reserved[-1]) == (0, 102 * MIB)  # the two that went held just enough
 
 
 def test_roundup_power2_divisions_rounds_to_a_quarter_of_a_power_of_two():

@@ -12,6 +12,7 @@ from helpers.memory import closed_form as forms
 from helpers.memory.closed_form.blocks import block
 from helpers.memory.closed_form.kept import kept, operators, sizes
 from helpers.memory.closed_form.spelled import ratios, spell
+from helpers.memory.closed_form.temporaries import optimizer_temporaries
 from helpers.memory.closed_form.terms import SAYS
 from helpers.memory.closed_form.weights import RankWeights, block_weights
 from helpers.memory.sharding import Sharding, ShardingError
@@ -237,6 +238,26 @@ def test_terms_print_as_tables():
     assert "<script" not in made._repr_html_() and "<td>momentum</td>" in made._repr_html_()
     with pytest.raises(KeyError, match="no term 'kv'; there are: parameters"):
         made["kv"]
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "precision", "outside", "inside", "copies", "numel"),
+    [
+        ("adamw-fused", "bf16", 50, 20, 0, 0),
+        ("sgd", "bf16", 50, 20, 1, 50),  # bf16's own gradient is widened first
+        ("sgd", "bf16-fp32grads", 50, 20, 0, 0),
+        ("momentum", "fp32", 50, 20, 0, 0),
+        ("adamw-foreach", "bf16", 50, 20, 2, 100),
+        ("adamw-foreach", "fp32", 50, 20, 1, 100),
+        ("adam", "bf16", 20, 50, 3, 50),
+        ("adam", "bf16-fp32grads", 20, 50, 2, 50),
+        ("adam", "fp32", 50, 20, 2, 50),  # a table stands between small parameters
+        ("adam", "fp32", 20, 50, 3, 50),  # matrices follow each other
+    ],
+)
+def test_the_copies_that_an_optimizer_makes_at_its_highest(optimizer, precision, outside, inside, copies, numel):
+    made = optimizer_temporaries(optimizer, precision, 100, outside, inside)
+    assert [operator.nbytes for operator in made] == [4 * numel] * copies
 
 
 MIXTURE = (
