@@ -12,6 +12,7 @@ from helpers.exercises import ring as exercise
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "book").glob("*.md"))
+LABS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 CHAPTERS = [page for page in PAGES if page.stem not in ("intro", "setup", "catalogue", "playground", "puzzles")]
 # Sizes that a sentence chooses as its example, and addresses; a derived, quoted or measured number never stands here.
 CHOSEN = ("1 KiB", "64 KiB", "64 MiB", "1 GiB")
@@ -27,6 +28,12 @@ def prose(text: str) -> str:
     return re.sub(r"\{\w+\}`[^`]*`|`[^`]*`|\$[^$]*\$|\]\([^)]*\)", "", text)
 
 
+def lab_prose(lab: Path) -> str:
+    """What a lab says between its cells; what a cell prints is computed."""
+    cells = json.loads(lab.read_text())["cells"]
+    return "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+
+
 def typed_numbers(text: str) -> list[str]:
     found = [match[0].strip() for match in TYPED.finditer(prose(text))]
     return [number for number in found if number not in CHOSEN]
@@ -36,6 +43,12 @@ def typed_numbers(text: str) -> list[str]:
 def test_no_number_is_typed(page):
     """A number with a unit comes from the lab, from a fact or from a recorded run."""
     assert typed_numbers(page.read_text()) == []
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda p: p.stem)
+def test_no_number_is_typed_in_a_lab_either(lab):
+    """What a lab's prose puts into `code style` is an input of the cell beside it; a result is what that cell prints."""
+    assert typed_numbers(lab_prose(lab)) == []
 
 
 @pytest.mark.parametrize(

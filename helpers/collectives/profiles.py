@@ -25,8 +25,11 @@ class Load(NamedTuple):
 
 
 Profile = tuple[Load, ...]
-LoadLike = tuple[int, int, Fraction | int]  # the fields of a Load, as a builder tells them
-Tell = Callable[..., Iterable[LoadLike]]  # (nranks, ...) -> its loads in order
+
+
+Part = tuple[int, int, Fraction | int]  # the fields of a Load, as a builder tells them
+Parts = list[Part]
+Tell = Callable[..., Iterable[Part]]  # (nranks, ...) -> its parts in order
 
 
 def profile_of(build: Callable[..., Schedule], tell: Tell) -> Callable[..., Profile]:
@@ -58,7 +61,7 @@ def _busiest(s: Schedule, flow: Flow) -> tuple[int, Fraction]:
     return count, Fraction(most, pieces(s))
 
 
-def merged(found: Iterable[LoadLike]) -> Profile:
+def merged(found: Iterable[Part]) -> Profile:
     """Equal loads in a row become one."""
     rows = ((steps, messages, Fraction(share)) for steps, messages, share in found if steps)
     return tuple(

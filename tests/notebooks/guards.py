@@ -8,12 +8,15 @@ import json
 import re
 import socket
 from collections import Counter
+from itertools import pairwise
 
 import nbformat
 
 BYTES = 100_000
 CELL_LINES = 12
 IMPORT_LINES = 6
+WIDTH = 120
+COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 PRINTING = {"print", "display", "show", "claim", "gap", "player", "glue", "world"}
 SHELLS = {"get_ipython", "system", "popen"}
 TAGS = {"nbval-ignore-output", "raises-exception", "remove-cell", "hide-input"}
@@ -101,6 +104,31 @@ def _source(cell) -> list[str]:
     if lines > CELL_LINES:
         found.append(f"{lines} lines, more than {CELL_LINES}")
     return found + (["prints, and no output is stored"] if _prints(tree) and not cell.outputs else [])
+
+
+def golf(text: str) -> list[str]:
+    """What saves a line and costs the reader, in every code cell of the notebook `text`."""
+    cells = [cell for cell in nbformat.reads(text, as_version=4).cells if cell.cell_type == "code"]
+    return [f"code cell {n}: {fault}" for n, cell in enumerate(cells, 1) for fault in _golf(cell.source)]
+
+
+def _golf(source: str) -> list[str]:
+    tree = compile(source, "cell", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    found = [
+        f"line {n} has {len(line)} characters" for n, line in enumerate(source.splitlines(), 1) if len(line) > WIDTH
+    ]
+    for node in ast.walk(tree):
+        inside = [within for within in ast.walk(node) if within is not node]
+        if isinstance(node, ast.Call) and any(isinstance(within, ast.NamedExpr) for within in inside):
+            found.append(f"line {node.lineno} assigns inside a call")
+        if isinstance(node, COMPREHENSIONS) and any(isinstance(within, COMPREHENSIONS) for within in inside):
+            found.append(f"line {node.lineno} has a comprehension within a comprehension")
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
+            found.append(f"line {node.lineno} gives a lambda a name: write def")
+        body = getattr(node, "body", None)
+        if isinstance(body, list) and any(one.end_lineno == two.lineno for one, two in pairwise(body)):
+            found.append(f"two statements on a line, in the block at line {body[0].lineno}")
+    return found
 
 
 def _named(node: ast.AST) -> bool:

@@ -11,6 +11,7 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+LEFT = tomllib.loads((HERE / "golf.toml").read_text())
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
@@ -22,6 +23,17 @@ def test_there_is_a_notebook():
 def test_a_committed_notebook_is_clean(path):
     assert guards.faults(path.read_text(), path.stem) == []
     assert (ROOT / "book" / f"{path.stem}.md").exists(), "a notebook has the stem of the page that it serves"
+
+
+def test_the_card_of_a_lab_is_that_of_its_page():
+    """It needs the page of its own stem, says which chapter it serves, and shares no sentence with another lab's card."""
+    cards = {path.stem: nbformat.read(path, as_version=4).metadata for path in NOTEBOOKS}
+    said = []
+    for stem, metadata in cards.items():
+        assert metadata.card["needs"] == [f"book/{stem}"], stem
+        assert stem.split("-")[0] in metadata.description.partition(":")[0].lower(), metadata.description
+        said += [metadata.description, *metadata.card["able"]]
+    assert len(said) == len(set(said))
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -116,6 +128,29 @@ def test_a_guard_refuses(fault, good):
     SPOILS[fault](bad)
     found = guards.faults(json.dumps(bad), "ring")
     assert any(fault in line for line in found), found
+
+
+GOLF = {
+    "line 1 has 121 characters": "x = " + "1" * 117,
+    "line 1 assigns inside a call": "round(y := 2)",
+    "line 2 has a comprehension within a comprehension": "x = 1\n[[a for a in b] for b in c]",
+    "line 1 gives a lambda a name": "f = lambda: 1",
+    "two statements on a line": "if True:\n    x = 1; y = 2",
+}
+
+
+@pytest.mark.parametrize("fault", GOLF)
+def test_what_saves_a_line_and_costs_the_reader_is_seen(fault, good):
+    assert guards.golf(nbformat.writes(good)) == []
+    good.cells[3]["source"] = GOLF[fault]
+    (found,) = guards.golf(nbformat.writes(good))
+    assert found.startswith("code cell 3: ") and fault in found
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_lab_is_written_for_its_reader(path):
+    found = guards.golf(path.read_text())
+    assert len(found) <= LEFT.get(path.stem, 0), found
 
 
 def test_text_that_is_no_notebook_is_refused():

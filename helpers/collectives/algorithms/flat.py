@@ -10,15 +10,15 @@ from fractions import Fraction
 
 from ..about import algorithm
 from ..forms import P
-from ..profiles import LoadLike
+from ..profiles import Parts
 from ..schedule import Op, Schedule, Transfer, _in_range, _whole
 
 
-def _turns(nranks: int, root: int = 0) -> list[LoadLike]:
+def _turns(nranks: int, root: int = 0) -> Parts:
     return [(nranks - 1, 1, 1)]
 
 
-def _parts(nranks: int, root: int = 0) -> list[LoadLike]:
+def _parts(nranks: int, root: int = 0) -> Parts:
     return [(nranks - 1, 1, Fraction(1, nranks))]
 
 
