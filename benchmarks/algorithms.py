@@ -27,7 +27,7 @@ from functools import partial
 import torch
 import torch.distributed as dist
 
-from helpers.collectives import CATALOGUE, PROMISES, Schedule, primitive
+from helpers.collectives import CATALOGUE, PROMISES, Schedule, find_primitive
 from helpers.ranks import Ranks, Timing, bench_each, execute
 from helpers.ranks.primitives import prepared
 from helpers.ranks.timing.columns import ITEM, sizes
@@ -45,7 +45,7 @@ def schedules(collective: str, nranks: int) -> dict[str, Schedule]:
 
 def measure(collective: str, nbytes: int, reps: int) -> dict[str, Timing]:
     """Inside ranks: torch's call, under the name "torch", and every schedule's, in turns."""
-    nranks, made = dist.get_world_size(), primitive(collective)
+    nranks, made = dist.get_world_size(), find_primitive(collective)
     whole = torch.zeros(nbytes // ITEM)  # zeros stay zeros however often they are summed
     x = whole.chunk(nranks)[dist.get_rank()].clone() if made.kind == "gathers" else whole
     names, code = prepared(made, x)

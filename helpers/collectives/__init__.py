@@ -5,7 +5,7 @@ from .algorithms import CATALOGUE, double_tree
 from .lower import Message, host, lower
 from .outcomes import OPS, origins, outcome
 from .price import Price, crossover, price
-from .primitives import PRIMITIVES, Primitive, primitive
+from .primitives import PRIMITIVES, Primitive, find_primitive
 from .profiles import Load, loads, price_loads
 from .promises import PROMISES, Promise, owner, promise
 from .rendezvous import rendezvous
@@ -36,6 +36,7 @@ __all__ = [
     "contributions",
     "crossover",
     "double_tree",
+    "find_primitive",
     "host",
     "loads",
     "lower",
@@ -44,7 +45,6 @@ __all__ = [
     "owner",
     "price",
     "price_loads",
-    "primitive",
     "promise",
     "rendezvous",
     "simulate",

@@ -16,7 +16,7 @@ from typing import NamedTuple
 SUM, QUOTIENT, PRODUCT, POWER, ATOM = range(5)  # how tightly the outermost sign of a form binds
 
 
-class Shape(NamedTuple):
+class At(NamedTuple):
     """What a form is worked out for."""
 
     nranks: Fraction
@@ -32,11 +32,11 @@ class Form:
     """
 
     text: str
-    value: Callable[[Shape], Fraction]
+    value: Callable[[At], Fraction]
     binds: int = ATOM
 
     def __call__(self, nranks: int, nchunks: int = 1, gpus: int = 1) -> Fraction:
-        return self.value(Shape(Fraction(nranks), Fraction(nchunks), Fraction(gpus)))
+        return self.value(At(Fraction(nranks), Fraction(nchunks), Fraction(gpus)))
 
     def __str__(self) -> str:
         return self.text

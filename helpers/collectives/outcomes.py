@@ -10,7 +10,7 @@ from functools import cache, reduce
 
 import numpy as np
 
-from .primitives import primitive
+from .primitives import find_primitive
 
 Numbers = list[float]
 
@@ -29,8 +29,8 @@ def origins(name: str, nranks: int, root: int = 0) -> tuple[tuple[tuple[tuple[in
 
     Parts are counted as each rank has them: what torch's input and output tensors hold, in order.
     """
-    made = primitive(name).promise
-    per_rank = {"whole": 1, "gathers": nranks, "parts": nranks}[primitive(name).kind]
+    made = find_primitive(name).promise
+    per_rank = {"whole": 1, "gathers": nranks, "parts": nranks}[find_primitive(name).kind]
     shape = nranks, nranks * nranks if name == "all_to_all" else per_rank, root
     before, after = made.before(*shape), made.after(*shape)
     inputs = [np.flatnonzero(held.any(axis=1)).tolist() for held in before]
@@ -74,7 +74,7 @@ def combine(numbers: Sequence[float], op: str) -> float:
 
 def _width(name: str, inputs: Sequence[Numbers | None], root: int, op: str) -> int:
     """Numbers per part, once everything is seen to fit."""
-    nranks, kind = len(inputs), primitive(name).kind
+    nranks, kind = len(inputs), find_primitive(name).kind
     if nranks < 2:
         raise ValueError(f"{name} needs at least 2 ranks, got inputs for {nranks}")
     if not isinstance(root, int) or not 0 <= root < nranks:

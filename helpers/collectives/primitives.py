@@ -197,7 +197,7 @@ PRIMITIVES: dict[str, Primitive] = {
 }
 
 
-def primitive(name: str) -> Primitive:
+def find_primitive(name: str) -> Primitive:
     """A primitive by name. ValueError on an unknown one."""
     if name not in PRIMITIVES:
         raise ValueError(f"unknown primitive {name!r}: expected one of {', '.join(PRIMITIVES)}")

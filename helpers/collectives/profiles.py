@@ -25,11 +25,8 @@ class Load(NamedTuple):
 
 
 Profile = tuple[Load, ...]
-
-
-Part = tuple[int, int, Fraction | int]  # the fields of a Load, as a builder tells them
-Parts = list[Part]
-Tell = Callable[..., Iterable[Part]]  # (nranks, ...) -> its parts in order
+LoadLike = tuple[int, int, Fraction | int]  # the fields of a Load, as a builder tells them
+Tell = Callable[..., Iterable[LoadLike]]  # (nranks, ...) -> its loads in order
 
 
 def profile_of(build: Callable[..., Schedule], tell: Tell) -> Callable[..., Profile]:
@@ -61,7 +58,7 @@ def _busiest(s: Schedule, flow: Flow) -> tuple[int, Fraction]:
     return count, Fraction(most, pieces(s))
 
 
-def merged(found: Iterable[Part]) -> Profile:
+def merged(found: Iterable[LoadLike]) -> Profile:
     """Equal loads in a row become one."""
     rows = ((steps, messages, Fraction(share)) for steps, messages, share in found if steps)
     return tuple(

@@ -4,7 +4,7 @@ from helpers.measure.bandwidth import steps
 from helpers.measure.bandwidth.caches import Cache, caches
 from helpers.measure.bandwidth.ladder import Ladder, Rung, ladder
 from helpers.measure.bandwidth.rates import Rate, gemm_rate, machine_roof
-from helpers.measure.bandwidth.steps import Step
+from helpers.measure.bandwidth.steps import Plateau
 from helpers.measure.bandwidth.transfers import HostCopy, Pairs, pairs, transfers
 from helpers.measure.bandwidth.under_roof import Placed, Places, place
 from helpers.measure.predict.like_cuda import cuda_like
@@ -28,6 +28,7 @@ __all__ = [
     "Pairs",
     "Placed",
     "Places",
+    "Plateau",
     "Prediction",
     "Published",
     "Rate",
@@ -36,7 +37,6 @@ __all__ = [
     "Rung",
     "Sharding",
     "Stage",
-    "Step",
     "StepProfile",
     "TrackError",
     "Tracker",

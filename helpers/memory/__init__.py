@@ -2,11 +2,11 @@
 
 from helpers.memory.packed import pack, unpack
 from helpers.memory.sharding import Sharding, ShardingError
-from helpers.memory.trace import CLASSES, SOURCES, Block, Event, Peak, Trace, TraceError
+from helpers.memory.trace import CLASSES, TAKEN_FROM, Block, Event, Peak, Trace, TraceError
 
 __all__ = [
     "CLASSES",
-    "SOURCES",
+    "TAKEN_FROM",
     "Block",
     "Event",
     "Peak",

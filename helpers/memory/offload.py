@@ -23,7 +23,7 @@ OPTIMIZER = {
 
 
 @dataclass(frozen=True)
-class Price:
+class Tradeoff:
     """One way to free memory. freed: bytes; moved: bytes over the link, there and back together; flops: done once more."""
 
     name: str
@@ -56,17 +56,17 @@ def _matrices(model: Model) -> int:
 
 def move_activations(
     model: Model | str, link: Bandwidth, batch: int = 1, seq: int | None = None, precision: str = "bf16"
-) -> Price:
+) -> Tradeoff:
     """What the blocks keep goes to the host during forward and comes back during backward. UnitError unless link is one way."""
     model = known(model)
     kept = activations(model, batch, seq, precision)["blocks"].nbytes
     why = f"there and back at {link}"
-    return Price("activations moved", kept, 2 * kept, 0, 2 * link.seconds(kept), why)
+    return Tradeoff("activations moved", kept, 2 * kept, 0, 2 * link.seconds(kept), why)
 
 
 def recompute(
     model: Model | str, flops: float, batch: int = 1, seq: int | None = None, precision: str = "bf16"
-) -> Price:
+) -> Tradeoff:
     """Full checkpointing: the blocks' forward runs once more, at `flops` FLOP/s. What stays is each block's input, and one block."""
     model = known(model)
     seq = model.context if seq is None else seq
@@ -75,18 +75,18 @@ def recompute(
     inputs = activations(model, batch, seq, precision, checkpoint="full")["block inputs"].nbytes
     again = forward_flops(model, batch, seq)
     freed = blocks.nbytes - inputs - blocks.nbytes // model.layers
-    return Price(
+    return Tradeoff(
         "activations recomputed", freed, 0, again, again / flops, f"one more forward at {flops / 1e12:g} TFLOP/s"
     )
 
 
-def move_optimizer(model: Model | str, link: Bandwidth, where: str = "cpu update") -> Price:
+def move_optimizer(model: Model | str, link: Bandwidth, where: str = "cpu update") -> Tradeoff:
     """Adam's numbers on the host. "cpu update": ZeRO-Offload, which also needs the CPU's seconds (not counted here)."""
     model = known(model)
     one_of(tuple(OPTIMIZER), where=where)
     out, back, why = OPTIMIZER[where]
     seconds = link.seconds(out * model.nparams) + link.seconds(back * model.nparams)
-    return Price(
+    return Tradeoff(
         f"optimizer moved, {where}", 12 * model.nparams, (out + back) * model.nparams, 0, seconds, f"{why}, at {link}"
     )
 

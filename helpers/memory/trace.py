@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 # In the order in which a picture stacks them. "activation" is what autograd keeps for backward, and nothing else.
 CLASSES = ("parameter", "gradient", "optimizer", "input", "cache", "activation", "communication", "temporary")
 KINDS = ("alloc", "free", "class", "mark")
-SOURCES = ("measured (CUDA allocator)", "tracked (CUDA tensors)", "tracked (CPU tensors)", "predicted (meta)")
+TAKEN_FROM = ("measured (CUDA allocator)", "tracked (CUDA tensors)", "tracked (CPU tensors)", "predicted (meta)")
 
 
 class TraceError(ValueError):
@@ -67,7 +67,7 @@ class Peak:
 
 @dataclass(frozen=True)
 class Trace:
-    """Events in order, what they were taken from (one of SOURCES), and what else is known (label, device, model, versions).
+    """Events in order, what they were taken from (one of TAKEN_FROM), and what else is known (label, device, model, versions).
 
     samples: what the CUDA allocator itself said, (event index, allocated bytes, reserved bytes); empty elsewhere.
     """

@@ -17,7 +17,7 @@ import torch
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
-from helpers.collectives import PRIMITIVES, outcome, primitive
+from helpers.collectives import PRIMITIVES, find_primitive, outcome
 from helpers.collectives.primitives import SHARES, Primitive
 
 TICK = 0.01  # seconds: the unit of a barrier's arrival times
@@ -52,7 +52,7 @@ class Moved(NamedTuple):
 
 def example(name: str, nranks: int, root: int = 0) -> list[list[int] | None]:
     """Numbers that tell where they come from: rank r starts with 10r, 10r + 1, ...; a barrier's rank r arrives at tick r."""
-    made = primitive(name)
+    made = find_primitive(name)
     if name == "barrier":
         return [[rank] for rank in range(nranks)]
     length = nranks if made.kind == "parts" or made.reduces else 2
@@ -67,7 +67,7 @@ def perform(name: str, values: Values | None = None, root: int = 0, op: str = "s
     barrier takes arrival times in ticks of 10 ms, and answers the latest time that had come when the rank left.
     Raises ValueError on every rank, before anything is sent, when the values do not fit; at least 2 ranks.
     """
-    made, rank, nranks = primitive(name), dist.get_rank(), dist.get_world_size()
+    made, rank, nranks = find_primitive(name), dist.get_rank(), dist.get_world_size()
     values = example(name, nranks, root) if values is None else values
     if len(values) != nranks:
         raise ValueError(

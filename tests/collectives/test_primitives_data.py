@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from helpers.collectives import CATALOGUE, OPS, PRIMITIVES, PROMISES, origins, outcome, primitive, simulate
+from helpers.collectives import CATALOGUE, OPS, PRIMITIVES, PROMISES, find_primitive, origins, outcome, simulate
 from helpers.collectives.outcomes import givers
 from helpers.collectives.primitives import ROLES, peer
 
@@ -85,7 +85,7 @@ def test_every_part_names_where_it_comes_from():
 @pytest.mark.parametrize("name", PROMISES)
 def test_no_schedule_moves_less_than_the_least(name, nranks):
     """And the busiest port's least is nccl-tests' factor. A switch that adds and multicasts goes below it: the least is without one."""
-    made = primitive(name)
+    made = find_primitive(name)
     least = [made.least(rank, nranks) for rank in range(nranks)]
     assert float(max(max(pair) for pair in least)) == pytest.approx(made.promise.bus_factor(nranks))
     for (collective, _), build in CATALOGUE.items():
@@ -105,13 +105,13 @@ def test_volumes_name_every_rank_that_moves_something_once():
     for made in PRIMITIVES.values():
         for rank in range(4):
             assert sum(ROLES[v.who](rank, 4, 1) for v in made.volumes) <= 1
-    assert [primitive("send_recv").least(r, 4, 3) for r in range(4)] == [(0, 1), (0, 0), (0, 0), (1, 0)]
+    assert [find_primitive("send_recv").least(r, 4, 3) for r in range(4)] == [(0, 1), (0, 0), (0, 0), (1, 0)]
     assert peer(3, 4) == 0
 
 
 def test_the_line_of_torch_is_complete():
-    assert primitive("reduce").line(4, 2, "max") == "dist.reduce(x, dst=2, op=dist.ReduceOp.MAX)"
-    assert primitive("send_recv").line(4, 3) == (
+    assert find_primitive("reduce").line(4, 2, "max") == "dist.reduce(x, dst=2, op=dist.ReduceOp.MAX)"
+    assert find_primitive("send_recv").line(4, 3) == (
         "dist.send(x, dst=0) if rank == 3 else dist.recv(x, src=3) if rank == 0 else None"
     )
     for made in PRIMITIVES.values():

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from helpers.facts import FACTS, LINKS, MODELS, SOURCES, FactError, Link, Source, lookup
-from helpers.facts.fact import build_facts, build_sources, read, spread
+from helpers.facts.fact import OTHERS, build_facts, build_sources, read, spread
 from helpers.facts.link import build_links
 from helpers.units import GB, Bandwidth, UnitError
 
@@ -132,6 +132,8 @@ def test_a_memory_of_80_gb_holds_what_nvidia_smi_shows():
 def test_an_unknown_key_names_close_ones():
     with pytest.raises(KeyError, match=r"H100\.nvlinks.*H100\.nvlink\b"):
         lookup("H100.nvlinks")
+    with pytest.raises(KeyError, match=r"close: [^,]+(, [^,]+){3}.$"):  # four
+        lookup("H100.nvlin")
     with pytest.raises(KeyError, match="there are"):
         lookup("zzz")
 
@@ -182,3 +184,22 @@ def test_a_network_of_unknown_facts_or_without_a_note_is_refused():
             build_links({"n": entry | wrong}, FACTS)
     with pytest.raises(UnitError, match="one way per GPU"):
         build_links({"n": entry | {"bandwidth": "pcie-5.x16"}}, FACTS)
+
+
+WORTH = {
+    "GB": 2**30,
+    "MiB": 2**20,
+    "KiB": 2**10,
+    "minutes": 60,
+    "GT/s": 1e9,
+    "GHz": 1e9,
+    "TFLOP/s": 1e12,
+    "TOP/s": 1e12,
+}
+
+
+def test_a_unit_is_worth_its_prefix_and_what_is_counted_itself():
+    assert {unit: worth for unit, worth in OTHERS.items() if worth != 1} == {**WORTH, "µs": 1e-6}
+    for fact in FACTS.values():
+        if fact.unit in OTHERS and fact.unit != "µs":
+            assert fact.quantity == fact.value * WORTH.get(fact.unit, 1), fact.key

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from benchmarks import ladder as benchmark
-from helpers.measure import Cache, Ladder, Rung, Step, caches, ladder
+from helpers.measure import Cache, Ladder, Plateau, Rung, caches, ladder
 from helpers.measure.bandwidth.ladder import PER_CALL, _on_one_cpu, _pair, _visit, default_sizes, moved
 from helpers.measure.bandwidth.ladder_gpu import gpu_sizes, trusted
 from helpers.measure.bandwidth.steps import find_steps, named
@@ -73,7 +73,7 @@ def test_memory_is_what_lies_four_times_beyond_the_last_cache():
 
 
 def test_it_prints_a_row_a_step():
-    steps = (Step(4 * KIB, 32 * KIB, 2e11, "L1", 32 * KIB), Step(64 * MIB, 256 * MIB, 4e10, "memory"))
+    steps = (Plateau(4 * KIB, 32 * KIB, 2e11, "L1", 32 * KIB), Plateau(64 * MIB, 256 * MIB, 4e10, "memory"))
     lines = str(Ladder("cpu", (), steps, LEVELS, "one thread")).splitlines()
     assert lines[0] == "cpu; c += a, reads and writes together. one thread"
     assert lines[2].split() == ["4", "KiB", "to", "32", "KiB", "200", "32", "KiB", "L1"]
@@ -157,15 +157,15 @@ def test_one_disturbed_size_splits_no_step():
 
 
 def test_names_come_from_what_the_machine_announces():
-    steps = [Step(4 * KIB, 16 * KIB, 3e11), Step(48 * MIB, 96 * MIB, 6e10), Step(128 * MIB, 256 * MIB, 4e10)]
+    steps = [Plateau(4 * KIB, 16 * KIB, 3e11), Plateau(48 * MIB, 96 * MIB, 6e10), Plateau(128 * MIB, 256 * MIB, 4e10)]
     assert [step.level for step in named(steps, LEVELS)] == ["L1", "L3 and memory", "memory"]
     assert [step.level for step in named(steps, ())] == ["", "", ""]
 
 
 def test_near_steps_on_one_level_are_one_and_far_ones_stay_two():
-    near = named([Step(2 * MIB, 4 * MIB, 130e9), Step(6 * MIB, 24 * MIB, 120e9)], LEVELS)
+    near = named([Plateau(2 * MIB, 4 * MIB, 130e9), Plateau(6 * MIB, 24 * MIB, 120e9)], LEVELS)
     assert [(s.first, s.last) for s in near] == [(2 * MIB, 24 * MIB)] and 120e9 < near[0].bandwidth < 125e9
-    assert len(named([Step(2 * MIB, 4 * MIB, 130e9), Step(6 * MIB, 24 * MIB, 90e9)], LEVELS)) == 2
+    assert len(named([Plateau(2 * MIB, 4 * MIB, 130e9), Plateau(6 * MIB, 24 * MIB, 90e9)], LEVELS)) == 2
 
 
 @pytest.mark.parametrize("sizes, bandwidths", [([1, 2, 3], [1.0, 2.0]), ([1, 2], [1.0, 1.0])])

@@ -4,6 +4,7 @@ import pytest
 
 from helpers.memory import CLASSES, Event, Trace, TraceError
 from helpers.memory.allocator import Allocator, OutOfMemory, Rules, program, replay, segment_size
+from helpers.memory.allocator.errors import size_text
 from helpers.units import KIB, MIB
 
 
@@ -164,6 +165,8 @@ def test_max_split_size_keeps_big_blocks_whole_and_for_big_requests():
     freed = replay(program("a = 40 MiB; b = 40 MiB; c = 22 MiB; del a, b, c; d = 64 MiB"), limit=110 * MIB, **limited)
     assert [a.size for a in freed.during(6) if a.action == "segment_free"] == [40 * MIB, 40 * MIB]
     assert freed.retries == 0  # the 22 MiB stayed
+    exact = replay(program("a = 40 MiB; b = 40 MiB; c = 22 MiB; del a, b, c; d = 80 MiB"), limit=110 * MIB, **limited)
+    assert (exact.retries, exact.reserved[-1]) == (0, 102 * MIB)  # the two that went held just enough
 
 
 def test_roundup_power2_divisions_rounds_to_a_quarter_of_a_power_of_two():
@@ -263,3 +266,11 @@ def test_of_an_expandable_segment_only_what_is_outside_of_whole_free_pages_is_st
     assert (made.cached, made.largest, made.stuck) == (50 * MIB, 50 * MIB, 10 * MIB)
     fixed = replay(program("a = 12 MiB; b = 6 MiB; del b; c = 4 MiB; del c")).measure()
     assert fixed.stuck == 0 == fixed.share
+
+
+@pytest.mark.parametrize(
+    ("nbytes", "said"),
+    [(512, "512 bytes"), (KIB, "1024 bytes"), (KIB + 512, "1.50 KiB"), (20 * MIB, "20.00 MiB"), (3 << 29, "1.50 GiB")],
+)
+def test_sizes_are_spelled_as_torchs_errors_spell_them(nbytes, said):
+    assert size_text(nbytes) == said

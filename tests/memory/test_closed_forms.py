@@ -12,8 +12,9 @@ from helpers.memory import closed_form as forms
 from helpers.memory.closed_form.blocks import block
 from helpers.memory.closed_form.kept import kept, operators, sizes
 from helpers.memory.closed_form.spelled import ratios, spell
+from helpers.memory.closed_form.temporaries import optimizer_temporaries
 from helpers.memory.closed_form.terms import SAYS
-from helpers.memory.closed_form.weights import Held, block_weights
+from helpers.memory.closed_form.weights import RankWeights, block_weights
 from helpers.memory.sharding import Sharding, ShardingError
 
 MIB, GIB = 2**20, 2**30
@@ -120,7 +121,7 @@ def test_the_articles_formulas():
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=str)
 def test_the_list_of_weights_is_the_whole_model(model):
-    assert sum(Held(model).units) == model.nparams
+    assert sum(RankWeights(model).units) == model.nparams
     for dense in {False, bool(model.dense)}:
         listed = sum(weight.numel * weight.times for weight in block_weights(model, dense))
         assert listed == model.layer_nparams(dense=dense)
@@ -129,14 +130,14 @@ def test_the_list_of_weights_is_the_whole_model(model):
 def test_stages_and_experts_hold_the_model_once():
     for name, tied in (("Llama-2-7B", 0), ("GPT-2", MODELS["GPT-2"].vocab * 768), ("Mixtral-8x7B", 0)):
         model = MODELS[name]
-        stages = [Held(model, Sharding(pipeline=4, stage=i)).units for i in range(4)]
+        stages = [RankWeights(model, Sharding(pipeline=4, stage=i)).units for i in range(4)]
         assert sum(map(sum, stages)) == model.nparams + tied  # a tied table stands on the first and on the last stage
     model = MODELS["Mixtral-8x7B"]
     experts = 32 * 8 * 3 * model.hidden * model.ffn
-    assert sum(Held(model, Sharding(data=8, expert=8)).units) == model.nparams - experts + experts // 8
+    assert sum(RankWeights(model, Sharding(data=8, expert=8)).units) == model.nparams - experts + experts // 8
     model = MODELS["Llama-2-7B"]
     norms = 65 * model.hidden
-    assert sum(Held(model, Sharding(tensor=8)).units) == (model.nparams - norms) // 8 + norms
+    assert sum(RankWeights(model, Sharding(tensor=8)).units) == (model.nparams - norms) // 8 + norms
 
 
 def test_a_pipelines_stage_holds_the_micro_batches_in_flight():
@@ -237,6 +238,51 @@ def test_terms_print_as_tables():
     assert "<script" not in made._repr_html_() and "<td>momentum</td>" in made._repr_html_()
     with pytest.raises(KeyError, match="no term 'kv'; there are: parameters"):
         made["kv"]
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "precision", "outside", "inside", "copies", "numel"),
+    [
+        ("adamw-fused", "bf16", 50, 20, 0, 0),
+        ("sgd", "bf16", 50, 20, 1, 50),  # bf16's own gradient is widened first
+        ("sgd", "bf16-fp32grads", 50, 20, 0, 0),
+        ("momentum", "fp32", 50, 20, 0, 0),
+        ("adamw-foreach", "bf16", 50, 20, 2, 100),
+        ("adamw-foreach", "fp32", 50, 20, 1, 100),
+        ("adam", "bf16", 20, 50, 3, 50),
+        ("adam", "bf16-fp32grads", 20, 50, 2, 50),
+        ("adam", "fp32", 50, 20, 2, 50),  # a table stands between small parameters
+        ("adam", "fp32", 20, 50, 3, 50),  # matrices follow each other
+    ],
+)
+def test_the_copies_that_an_optimizer_makes_at_its_highest(optimizer, precision, outside, inside, copies, numel):
+    made = optimizer_temporaries(optimizer, precision, 100, outside, inside)
+    assert [operator.nbytes for operator in made] == [4 * numel] * copies
+
+
+MIXTURE = (
+    *(
+        "norm 1",
+        "norm 1",
+        "q, k, v projections",
+        "attention",
+        "attention",
+        "attention",
+        "output projection",
+        "attention",
+    ),
+    *("norm 2", "norm 2", "router", "router", "router", "router", "router", "dispatch", "dispatch"),
+    *("gate and up projections", "SiLU", "gate times up", "gate times up", "down projection"),
+    *("combine", "combine", "combine"),
+)
+
+
+def test_every_operator_of_a_mixture_keeps_its_own_tensors():
+    blocks = forms.activations("Mixtral-8x7B", 1, 16)["blocks"]
+    assert tuple(operator.name for operator in blocks.operators) == MIXTURE
+    dense = forms.activations("Llama-2-7B", 1, 16)["blocks"]
+    gated = [operator.keeps for operator in dense.operators if operator.name == "gate times up"]
+    assert gated == [operator.keeps for operator in blocks.operators if operator.name == "gate times up"]
 
 
 def test_a_list_of_ones_own_is_added_up_the_same():

@@ -202,6 +202,18 @@ def test_a_replay_that_went_another_way_is_told_segment_by_segment():
     assert str(found) == "model of the allocator against a snapshot: 3 of 5 blocks equal, 2 segments differ"
 
 
+def test_a_written_segment_has_every_field_of_torchs():
+    """Another allocator's memory would have a pool id of its own; the model has the device's, on the default stream."""
+    (segment,) = snapshot_of(replay(program("b = 1000")))["segments"]
+    addresses = [segment.pop("address"), *(block.pop("address") for block in segment["blocks"])]
+    assert [address - addresses[0] for address in addresses] == [0, 0, 1024]
+    whole = {"total_size": 2 * MIB, "allocated_size": 1024, "active_size": 1024, "requested_size": 1000}
+    kind = {"segment_type": "small", "segment_pool_id": (0, 0), "is_expandable": False, "stream": 0, "device": 0}
+    taken = {"size": 1024, "requested_size": 1000, "state": "active_allocated", "frames": []}
+    free = {"size": 2 * MIB - 1024, "requested_size": 0, "state": "inactive", "frames": []}
+    assert segment == {**whole, **kind, "frames": [], "blocks": [taken, free]}
+
+
 def test_the_moment_without_memory_is_in_the_written_history():
     made = replay(program("a = 30 MiB; b = 30 MiB"), limit=40 * MIB, raises=False)
     history = read(snapshot_of(made)).entries()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from helpers.collectives import PRIMITIVES, primitive
+from helpers.collectives import PRIMITIVES, find_primitive
 from helpers.ranks import __main__ as module
 from helpers.ranks import primitives, recorded
 from helpers.ranks.timing import columns
@@ -69,7 +69,7 @@ def test_torchs_collectives_are_right_and_counted_as_nccl_tests_counts(pools, co
     sides = [side for side in (line.out_of_place, line.in_place) if side]
     both = 2 if collective in ("all_gather", "reduce_scatter") else 1
     assert len(sides) == both and line.wrong == 0 and line.nbytes == nbytes
-    kind = primitive(collective).kind
+    kind = find_primitive(collective).kind
     assert line.count == nbytes // ITEM // (1 if kind == "whole" else n)
     assert line.root == (n - 1 if collective in ("reduce", "broadcast", "scatter", "gather") else None)
 
@@ -80,7 +80,7 @@ PLAYABLE = [key for key, build in module.columns.CATALOGUE.items() if not build(
 @pytest.mark.parametrize("key", PLAYABLE, ids=" ".join)
 def test_the_catalogue_has_columns_too(two, key):
     line = two.run(measure, key[0], 400, key[1], 1, 0, 1)[0]
-    assert line.wrong == 0 and line.out_of_place and bool(line.in_place) == (primitive(key[0]).kind == "whole")
+    assert line.wrong == 0 and line.out_of_place and bool(line.in_place) == (find_primitive(key[0]).kind == "whole")
 
 
 @pytest.mark.parametrize("collective", TESTED)

@@ -8,7 +8,7 @@ import warnings
 import pytest
 import torch.distributed as dist
 
-from helpers.collectives import OPS, PRIMITIVES, outcome, primitive
+from helpers.collectives import OPS, PRIMITIVES, find_primitive, outcome
 from helpers.ranks import RankError, primitives
 from helpers.ranks.primitives import TICK, example, perform, perform_all, show_all, text
 
@@ -50,12 +50,12 @@ def test_the_line_that_is_shown_is_the_line_that_runs(two):
 
     def with_another_root():
         made = primitives.PRIMITIVES["broadcast"]
-        primitives.primitive = lambda name: dataclasses.replace(made, call=made.call.replace("{root}", "{peer}"))
+        primitives.find_primitive = lambda name: dataclasses.replace(made, call=made.call.replace("{root}", "{peer}"))
         try:
             moved = perform("broadcast")
             return moved.line, moved.after, moved.right
         finally:
-            primitives.primitive = primitive
+            primitives.find_primitive = find_primitive
 
     assert two.run(with_another_root) == [("dist.broadcast(x, src=1)", [10, 11], False)] * 2
     assert [m.right for m in two.run(perform, "broadcast")] == [True, True]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import cache
 from pathlib import Path
 
 from tools.mutation.points import Place, Point, places
 
 SEED = 11
+ALIKE = 0.6  # less shared text than that, and a statement is another one
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ PARTS = (
         "floors 1 and 2",
         ("units.py", "facts", "collectives", "memory"),
         120,
-        ("units", "facts", "collectives", "memory", "exercises", "view", "measure"),
+        ("units", "facts", "collectives", "memory", "exercises"),
     ),
     Part("floor 3", ("ranks", "measure"), 80, ("ranks", "measure", "exercises")),
 )
@@ -89,9 +91,30 @@ class Tree:
         last = [place for place in same if place.point.function.split(".")[-1] == point.function.split(".")[-1]]
         for found in (named, last, same):
             near = [place for place in found if place.point.nth == point.nth] or found
+            near = [place for place in near if Path(place.point.path).name == Path(point.path).name] or near
             if len({place.point.path for place in near}) == 1:
                 return near[0]
-        return None
+        return self._alike(point)
+
+    def _alike(self, point: Point) -> Place | None:
+        """The fault most like it in the function of its name, where the statement was changed but not beyond knowing it again."""
+        every = (place for places in self._by_statement().values() for place in places)
+        name = point.function.split(".")[-1]
+        same = [
+            each
+            for each in every
+            if each.point.operator == point.operator and each.point.function.split(".")[-1] == name
+        ]
+        if point.operator == "constant":
+            same = [each for each in same if each.point.becomes == point.becomes]
+        best = max(same, key=lambda each: (_likeness(each.point, point), each.point.which == point.which), default=None)
+        return best if best and _likeness(best.point, point) > ALIKE else None
+
+
+def _likeness(one: Point, other: Point) -> float:
+    """0 to 1: how much of the fault's and the statement's text two points share."""
+    pairs = ((one.expression, other.expression), (one.becomes, other.becomes), (one.statement, other.statement))
+    return min(SequenceMatcher(None, *pair, autojunk=False).ratio() for pair in pairs)
 
 
 def _fault(point: Point) -> tuple:

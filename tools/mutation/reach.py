@@ -55,7 +55,8 @@ class Reach:
 
     def _direct(self, point: Point, tree: Path) -> set[str]:
         """The tests that run the function; of what runs at import those that run anything of its file, or of one that imports it."""
-        if found := self.by.get((point.path, point.function)):
+        at_import = not point.function.split(".")[-1].lstrip("_")[:1].islower()  # of the module, or of a class
+        if not at_import and (found := self.by.get((point.path, point.function))):
             return found
         users = {point.path, *importers(tree, point.path)}
         return {test for (path, name), tests in self.by.items() if path in users and name for test in tests}

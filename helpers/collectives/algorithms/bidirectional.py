@@ -11,12 +11,12 @@ from fractions import Fraction
 
 from ..about import algorithm
 from ..forms import P, S, ceil
-from ..profiles import Part, Parts
+from ..profiles import LoadLike
 from ..schedule import Schedule, _in_range, _whole, beside
 from . import ring
 
 
-def _half(nranks: int) -> Parts:
+def _half(nranks: int) -> list[LoadLike]:
     return [(nranks - 1, min(2, nranks - 1), Fraction(1, nranks))]
 
 
@@ -65,7 +65,7 @@ def all_reduce(nranks: int) -> Schedule:
     return _both_ways(ring.all_reduce(nranks)).named("all_reduce", "bidirectional")
 
 
-def _lines(nranks: int, root: int = 0, nchunks: int | None = None) -> Iterator[Part]:
+def _lines(nranks: int, root: int = 0, nchunks: int | None = None) -> Iterator[LoadLike]:
     """Both ways at once at the root at first, and at the ranks opposite to it at last; with few chunks there is a lull between."""
     nchunks = 2 * nranks if nchunks is None else nchunks
     there, back = (nchunks + 1) // 2, nchunks // 2

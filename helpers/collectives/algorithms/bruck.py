@@ -13,7 +13,7 @@ from itertools import product
 
 from ..about import algorithm
 from ..forms import P, ceil, function, log2
-from ..profiles import Part, Parts
+from ..profiles import LoadLike
 from ..schedule import Schedule, ScheduleError, Transfer, _whole, by_sender
 
 SOURCE = (
@@ -35,7 +35,7 @@ def _distances(nranks: int) -> list[int]:
     return [1 << k for k in range((nranks - 1).bit_length())]
 
 
-def _near_first(nranks: int) -> Parts:
+def _near_first(nranks: int) -> list[LoadLike]:
     return [(1, 1, Fraction(min(d, nranks - d), nranks)) for d in _distances(nranks)]
 
 
@@ -77,7 +77,7 @@ def _gathered(nranks: int) -> Schedule:
     return Schedule(None, None, nranks, nranks, steps)
 
 
-def _in_bits(nranks: int) -> Parts:
+def _in_bits(nranks: int) -> list[LoadLike]:
     return [(1, 1, Fraction(sum(i & d > 0 for i in range(nranks)), nranks)) for d in _distances(nranks)]
 
 
@@ -104,7 +104,7 @@ def all_to_all(nranks: int) -> Schedule:
     return Schedule("all_to_all", "bruck", nranks, nranks * nranks, tuple(map(tuple, steps)))
 
 
-def _far_first(nranks: int, aggregate: int | None = None) -> Iterator[Part]:
+def _far_first(nranks: int, aggregate: int | None = None) -> Iterator[LoadLike]:
     most = aggregate or nranks
     for d in reversed(_distances(nranks)):
         full, rest = divmod(len(range(0, nranks - d, 2 * d)), most)

@@ -10,15 +10,15 @@ from fractions import Fraction
 
 from ..about import algorithm
 from ..forms import P
-from ..profiles import Parts
+from ..profiles import LoadLike
 from ..schedule import Op, Schedule, Transfer, _in_range, _whole
 
 
-def _turns(nranks: int, root: int = 0) -> Parts:
+def _turns(nranks: int, root: int = 0) -> list[LoadLike]:
     return [(nranks - 1, 1, 1)]
 
 
-def _parts(nranks: int, root: int = 0) -> Parts:
+def _parts(nranks: int, root: int = 0) -> list[LoadLike]:
     return [(nranks - 1, 1, Fraction(1, nranks))]
 
 

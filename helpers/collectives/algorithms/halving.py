@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from ..about import algorithm
 from ..forms import P, floor, function, log2, minimum
-from ..profiles import Part, Parts
+from ..profiles import LoadLike
 from ..schedule import Schedule, Step, Transfer, _whole
 
 SOURCE = 'Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH", 2005'
@@ -40,17 +40,17 @@ def _distances(core: int) -> list[int]:
     return [1 << k for k in range(core.bit_length() - 1)]
 
 
-def _folds(nranks: int, share: Fraction | int) -> Part:
+def _folds(nranks: int, share: Fraction | int) -> LoadLike:
     return (int(nranks > _core(nranks)), 1, share)
 
 
-def _halves(nranks: int) -> Parts:
+def _halves(nranks: int) -> list[LoadLike]:
     """Core rank 0 is in charge of as many chunks as any."""
     core = _core(nranks)
     return [(1, 1, Fraction(min(2 * d, d + nranks - core), nranks)) for d in _distances(core)]
 
 
-def _all_reduce_loads(nranks: int) -> Parts:
+def _all_reduce_loads(nranks: int) -> list[LoadLike]:
     core = _core(nranks)
     halves = [(1, 1, Fraction(d, core)) for d in _distances(core)]
     return [_folds(nranks, 1), *reversed(halves), *halves, _folds(nranks, 1)]

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from ..about import algorithm
 from ..forms import G, P
-from ..profiles import Parts
+from ..profiles import LoadLike
 from ..schedule import Schedule, ScheduleError, _whole, beside
 from . import ring
 
@@ -34,16 +34,16 @@ def _nodes(nranks: int, gpus: int | None) -> int:
     return nranks // gpus
 
 
-def _inside_loads(nranks: int, gpus: int | None) -> Parts:
+def _inside_loads(nranks: int, gpus: int | None) -> list[LoadLike]:
     gpus = nranks // _nodes(nranks, gpus)
     return [(gpus - 1, 1, Fraction(1, gpus))]
 
 
-def _across_loads(nranks: int, gpus: int | None) -> Parts:
+def _across_loads(nranks: int, gpus: int | None) -> list[LoadLike]:
     return [(_nodes(nranks, gpus) - 1, 1, Fraction(1, nranks))]
 
 
-def _up_loads(nranks: int, gpus: int | None = None) -> Parts:
+def _up_loads(nranks: int, gpus: int | None = None) -> list[LoadLike]:
     return [*_inside_loads(nranks, gpus), *_across_loads(nranks, gpus)]
 
 

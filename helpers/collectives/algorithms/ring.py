@@ -12,17 +12,17 @@ from fractions import Fraction
 
 from ..about import algorithm
 from ..forms import P, S
-from ..profiles import Parts
+from ..profiles import LoadLike
 from ..schedule import Op, Schedule, Transfer, _in_range, _whole, by_sender
 
 SOURCE = 'Patarasuk, Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009'
 
 
-def _half(nranks: int) -> Parts:
+def _half(nranks: int) -> list[LoadLike]:
     return [(nranks - 1, 1, Fraction(1, nranks))]
 
 
-def _line(nranks: int, root: int = 0, nchunks: int | None = None) -> Parts:
+def _line(nranks: int, root: int = 0, nchunks: int | None = None) -> list[LoadLike]:
     return [((nchunks or nranks) + nranks - 2, 1, Fraction(1, nchunks or nranks))]
 
 

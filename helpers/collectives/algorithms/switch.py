@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from ..about import algorithm
 from ..forms import P, S, ceil, minimum
-from ..profiles import Parts, Tell
+from ..profiles import LoadLike, Tell
 from ..schedule import Op, Schedule, Step, Transfer, _whole
 
 NVLS = "NVIDIA/nccl src/device/all_reduce.h (NCCL_ALGO_NVLS), since 2.17"
@@ -127,7 +127,7 @@ def _pipelined(nranks: int, hops: list[Hop], slices: int) -> tuple[Step, ...]:
     )
 
 
-def _climbs(nranks: int, nchunks: int = SLICES, radix: int = 8) -> Parts:
+def _climbs(nranks: int, nchunks: int = SLICES, radix: int = 8) -> list[LoadLike]:
     levels = 1 if nranks <= radix else 2
     return [(2 * levels + nchunks - 1, 1, Fraction(1, nchunks))]
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from ..about import algorithm
 from ..forms import P, ceil, log2
-from ..profiles import Parts
+from ..profiles import LoadLike
 from ..schedule import Schedule, Transfer, _in_range, _whole
 
 SOURCE = 'Chan, Heimlich, Purkayastha, van de Geijn, "Collective communication: theory, practice, and experience", 2007'
@@ -20,11 +20,11 @@ def _distances(nranks: int) -> list[int]:
     return [1 << k for k in reversed(range((nranks - 1).bit_length()))]
 
 
-def _rises(nranks: int, root: int = 0) -> Parts:
+def _rises(nranks: int, root: int = 0) -> list[LoadLike]:
     return [((nranks - 1).bit_length(), 1, 1)]
 
 
-def _halves(nranks: int) -> Parts:
+def _halves(nranks: int) -> list[LoadLike]:
     return [(1, 1, Fraction(min(d, nranks - d), nranks)) for d in _distances(nranks)]
 
 

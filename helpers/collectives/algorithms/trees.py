@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from ..about import algorithm
 from ..forms import P, S, ceil, floor, function, log2, minimum
-from ..profiles import Parts
+from ..profiles import LoadLike
 from ..schedule import Schedule, _in_range, _whole
 from .shapes import double_tree, heap, two_trees
 from .stream import stream, stream_steps, stream_up, up_and_down
@@ -28,12 +28,12 @@ def early(nranks: int) -> int:
     return int(nranks % 4 == 1 and nranks.bit_count() % 2)
 
 
-def _one(nranks: int, root: int = 0, nchunks: int = NCHUNKS) -> Parts:
+def _one(nranks: int, root: int = 0, nchunks: int = NCHUNKS) -> list[LoadLike]:
     """No port ever passes more than one chunk in a step, so all there is to count is steps."""
     return [(stream_steps([heap(nranks)], nchunks), 1, Fraction(1, nchunks))]
 
 
-def _two(nranks: int, root: int = 0, nchunks: int = NCHUNKS) -> Parts:
+def _two(nranks: int, root: int = 0, nchunks: int = NCHUNKS) -> list[LoadLike]:
     return [(stream_steps(two_trees(nranks), nchunks), 1, Fraction(1, nchunks))]
 
 

@@ -25,7 +25,7 @@ from helpers.units import KIB, MIB, nbytes_text
 
 from .caches import Cache, caches, cpus
 from .ladder_gpu import climb_gpu, gpu_levels, gpu_sizes
-from .steps import Step, find_steps, named
+from .steps import Plateau, find_steps, named
 from .stopwatch import at
 
 ITEM = 4  # float32
@@ -51,7 +51,7 @@ class Ladder(NamedTuple):
 
     device: str
     rungs: tuple[Rung, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[Plateau, ...]
     levels: tuple[tuple[str, int], ...]
     note: str = ""
 
@@ -64,7 +64,9 @@ class Ladder(NamedTuple):
     @classmethod
     def of(cls, data: dict) -> Ladder:
         """A ladder from its data, e.g. of a recorded run."""
-        rungs, steps = (tuple(kind(**row) for row in data[name]) for name, kind in (("rungs", Rung), ("steps", Step)))
+        rungs, steps = (
+            tuple(kind(**row) for row in data[name]) for name, kind in (("rungs", Rung), ("steps", Plateau))
+        )
         levels = tuple((name, size) for name, size in data["levels"])
         return cls(data["device"], rungs, steps, levels, data["note"])
 

@@ -18,7 +18,7 @@ PARTLY = 3  # times the last cache: up to there it still holds a good part
 ALIKE = 0.1  # octaves: neighbouring steps closer than 7 % are one
 
 
-class Step(NamedTuple):
+class Plateau(NamedTuple):
     """A flat part. first, last: working sets in bytes; bandwidth: median there, bytes per second, reads and writes together.
 
     level: "L1", "L2", ..., "memory", or "L3 and memory" where the last cache holds a good part; "" where the machine does not say what
@@ -32,7 +32,7 @@ class Step(NamedTuple):
     capacity: int | None = None
 
 
-def find_steps(nbytes: Sequence[int], bandwidth: Sequence[float]) -> tuple[Step, ...]:
+def find_steps(nbytes: Sequence[int], bandwidth: Sequence[float]) -> tuple[Plateau, ...]:
     """The flat parts of a curve, smallest working set first. ValueError for curves that are no curves.
 
     nbytes: working sets, rising; bandwidth: bytes per second at each.
@@ -45,7 +45,7 @@ def find_steps(nbytes: Sequence[int], bandwidth: Sequence[float]) -> tuple[Step,
         raise ValueError("working sets must rise, and bandwidths be positive")
     y = np.log2(np.asarray(bandwidth, dtype=float))
     flat = [(a, b) for a, b in _pieces(y) if b - a >= SHORTEST]
-    return tuple(Step(nbytes[a], nbytes[b - 1], float(2 ** np.median(y[a:b]))) for a, b in _joined(flat, y))
+    return tuple(Plateau(nbytes[a], nbytes[b - 1], float(2 ** np.median(y[a:b]))) for a, b in _joined(flat, y))
 
 
 def _pieces(y: np.ndarray) -> list[tuple[int, int]]:
@@ -73,13 +73,13 @@ def _joined(flat: list[tuple[int, int]], y: np.ndarray) -> list[tuple[int, int]]
     return joined
 
 
-def named(steps: Sequence[Step], levels: Sequence[tuple[str, int]]) -> tuple[Step, ...]:
+def named(steps: Sequence[Plateau], levels: Sequence[tuple[str, int]]) -> tuple[Plateau, ...]:
     """The steps with the name of the smallest level that holds the middle of each; "" if no level is known.
 
     levels: (name, bytes), nearest first. The middle is the geometric mean of the first and last working set. Up to three times the last
     level, part of a working set still stays there. Neighbours on one level that differ by less than a quarter are one step.
     """
-    joined: list[Step] = []
+    joined: list[Plateau] = []
     for step in (step._replace(**_level(step, levels)) for step in steps):
         if joined and step.level and joined[-1].level == step.level and _near(joined[-1], step):
             step = _both(joined.pop(), step)
@@ -87,7 +87,7 @@ def named(steps: Sequence[Step], levels: Sequence[tuple[str, int]]) -> tuple[Ste
     return tuple(joined)
 
 
-def _level(step: Step, levels: Sequence[tuple[str, int]]) -> dict:
+def _level(step: Plateau, levels: Sequence[tuple[str, int]]) -> dict:
     if not levels:
         return {}
     middle = (step.first * step.last) ** 0.5
@@ -97,11 +97,11 @@ def _level(step: Step, levels: Sequence[tuple[str, int]]) -> dict:
     return {"level": "memory" if middle > PARTLY * size else f"{last} and memory"}
 
 
-def _near(one: Step, other: Step) -> bool:
+def _near(one: Plateau, other: Plateau) -> bool:
     return max(one.bandwidth, other.bandwidth) < 1.25 * min(one.bandwidth, other.bandwidth)
 
 
-def _both(one: Step, other: Step) -> Step:
+def _both(one: Plateau, other: Plateau) -> Plateau:
     """Two steps as one; each bandwidth counts by the octaves that it spans."""
     spans = [np.log2(step.last / step.first) for step in (one, other)]
     mean = np.average(np.log2([one.bandwidth, other.bandwidth]), weights=spans)

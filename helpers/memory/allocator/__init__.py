@@ -6,9 +6,9 @@ MemPool and CUDA graphs' private pools, a roundup per size interval, and all mem
 Chapters: allocator, too-big.
 """
 
+from helpers.memory.allocator.books import Action
 from helpers.memory.allocator.caching import Allocator
 from helpers.memory.allocator.errors import OutOfMemory
-from helpers.memory.allocator.ledger import Action
 from helpers.memory.allocator.programs import program
 from helpers.memory.allocator.replay import Fragmentation, Replay, replay
 from helpers.memory.allocator.rules import Rules, pool_of, segment_size

@@ -8,9 +8,9 @@ addresses as the driver would choose them: new segments stand one behind the oth
 from __future__ import annotations
 
 from helpers.memory.allocator.blocks import Chunk, Pool
+from helpers.memory.allocator.books import Action
 from helpers.memory.allocator.errors import OutOfMemory
 from helpers.memory.allocator.expandable import Expandable
-from helpers.memory.allocator.ledger import Action
 from helpers.memory.allocator.rules import pool_of, segment_size
 
 

@@ -6,7 +6,7 @@ Follows find_expandable_block, map_block, try_allocate_expandable_block and unma
 from __future__ import annotations
 
 from helpers.memory.allocator.blocks import Chunk, Pool, Space
-from helpers.memory.allocator.ledger import Ledger
+from helpers.memory.allocator.books import Books
 from helpers.memory.allocator.rules import page_of
 from helpers.units import TIB
 
@@ -19,7 +19,7 @@ def space_size(pool: str, limit: int | None) -> int:
     return -(-(total + total // 8) // page) * page
 
 
-class Expandable(Ledger):
+class Expandable(Books):
     """The half of the allocator that grows and shrinks expandable segments; mixed into `Allocator`."""
 
     def _expand(self, pool: Pool, size: int) -> Chunk | None:

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from helpers.memory.allocator.books import Action
 from helpers.memory.allocator.caching import Allocator
 from helpers.memory.allocator.errors import OutOfMemory
-from helpers.memory.allocator.ledger import Action
 from helpers.memory.allocator.rules import Rules, page_of
 from helpers.memory.allocator.state import Segment, segments
 from helpers.memory.trace import Trace, TraceError

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from helpers.memory.allocator.ledger import Action
+from helpers.memory.allocator.books import Action
 from helpers.memory.allocator.rules import page_of
 
 

@@ -23,7 +23,7 @@ from helpers.memory.closed_form.temporaries import (
     optimizer_temporaries,
 )
 from helpers.memory.closed_form.terms import Operator, Term, Terms
-from helpers.memory.closed_form.weights import Held
+from helpers.memory.closed_form.weights import RankWeights
 from helpers.memory.sharding import Sharding
 
 MOMENTS = ("forward", "loss", "last block", "reduction", "first block", "last reduction", "optimizer")
@@ -46,9 +46,9 @@ class Choice:
     again: Term | None
 
     @cached_property
-    def held(self) -> Held:
+    def held(self) -> RankWeights:
         """The weights that stand here."""
-        return Held(self.model, self.sharding)
+        return RankWeights(self.model, self.sharding)
 
     def operators(self, items: tuple[Kept, ...]) -> tuple[Operator, ...]:
         values = sizes(self.model, self.batch, self.seq)

@@ -82,7 +82,7 @@ def last_weights(model: Model) -> tuple[Weight, ...]:
 
 
 @dataclass(frozen=True)
-class Held:
+class RankWeights:
     """The weights of a model that stand on one rank. FormError for a split that is not listed here."""
 
     model: Model

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import torch
 import torch.distributed as dist
 
-from helpers.collectives import CATALOGUE, PROMISES, Schedule, primitive
+from helpers.collectives import CATALOGUE, PROMISES, Schedule, find_primitive
 from helpers.collectives.outcomes import origins
 from helpers.ranks.network.nic import aside
 from helpers.ranks.play.play import execute
@@ -50,12 +50,12 @@ class Line(NamedTuple):
     @property
     def count(self) -> int:
         """Elements, as nccl-tests counts them: per rank where every rank has a part of its own."""
-        return self.nbytes // ITEM // (1 if primitive(self.collective).kind == "whole" else self.nranks)
+        return self.nbytes // ITEM // (1 if find_primitive(self.collective).kind == "whole" else self.nranks)
 
     def bandwidths(self, seconds: float) -> tuple[float, float]:
         """(algbw, busbw) in bytes per second."""
         algbw = self.nbytes / seconds
-        return algbw, algbw * primitive(self.collective).promise.bus_factor(self.nranks)
+        return algbw, algbw * find_primitive(self.collective).promise.bus_factor(self.nranks)
 
     @property
     def wrong(self) -> int:
@@ -100,7 +100,7 @@ def measure(
     reps: by default 20 up to 1 MiB and 5 beyond. Raises ValueError for a collective, an algorithm or a root that is not there.
     """
     known(collective, algorithm)
-    nranks, made = dist.get_world_size(), primitive(collective)
+    nranks, made = dist.get_world_size(), find_primitive(collective)
     if not 0 <= root < nranks:
         raise ValueError(f"the root is a rank in 0..{nranks - 1}, got {root}")
     if algorithm:
@@ -124,7 +124,7 @@ class _Side:
     def wrong(self, collective: str, root: int) -> int:
         """Fill, call, count the wrong elements of all ranks, and leave zeros for the clock."""
         rank, nranks = dist.get_rank(), dist.get_world_size()
-        parts = self.x.chunk(nranks if primitive(collective).kind == "parts" else 1)
+        parts = self.x.chunk(nranks if find_primitive(collective).kind == "parts" else 1)
         for i, part in enumerate(parts):
             part.copy_(_pattern(rank, i, len(part)))
         self.run()
@@ -152,12 +152,12 @@ def _sources(collective: str, root: int) -> tuple:
 
 
 def _input(collective: str, nbytes: int) -> torch.Tensor:
-    return torch.zeros(nbytes // ITEM // (dist.get_world_size() if primitive(collective).kind == "gathers" else 1))
+    return torch.zeros(nbytes // ITEM // (dist.get_world_size() if find_primitive(collective).kind == "gathers" else 1))
 
 
 def _torchs(collective: str, nbytes: int, root: int) -> dict[str, _Side]:
     """The page's own line, out of place where it has an output, in place where it has none or its buffers may overlap."""
-    made, rank, nranks = primitive(collective), dist.get_rank(), dist.get_world_size()
+    made, rank, nranks = find_primitive(collective), dist.get_rank(), dist.get_world_size()
     x = _input(collective, nbytes)
     if collective == "send_recv":
         out = torch.zeros_like(x)
@@ -186,7 +186,7 @@ def _held(kind: str, names: dict) -> torch.Tensor | None:
 def _schedules(s: Schedule, nbytes: int) -> dict[str, _Side]:
     """The schedule, played over sends and receives: out of place, and in place where input and output are one buffer."""
     sides = {}
-    for side in ("out", "in") if primitive(s.collective).kind == "whole" else ("out",):
+    for side in ("out", "in") if find_primitive(s.collective).kind == "whole" else ("out",):
         x = _input(s.collective, nbytes)
         given = x
         if s.collective == "scatter" and dist.get_rank() != s.root:
@@ -214,7 +214,7 @@ def header(label: str, what: str) -> str:
 
 def row(line: Line) -> str:
     """One line of the table."""
-    made = primitive(line.collective)
+    made = find_primitive(line.collective)
     head = f"{line.nbytes:>13}{line.count:>14}{'float':>10}{'sum' if made.reduces else 'none':>9}"
     root = -1 if line.root is None else line.root
     sides = line.out_of_place, line.in_place

@@ -28,7 +28,7 @@ from helpers.memory.closed_form.temporaries import (
     mlp_backward,
 )
 from helpers.memory.closed_form.terms import SAYS
-from helpers.memory.closed_form.weights import Held
+from helpers.memory.closed_form.weights import RankWeights
 from helpers.memory.sharding import Sharding
 
 PREDICTED = Path(__file__).parents[3] / "recorded" / "memory-predictions.json"
@@ -80,7 +80,7 @@ def _odd(model: Model, tensor: int) -> bool:
 
 def _rank(model: Model, tensor: int) -> dict:
     """Parameters of one of `tensor` ranks: of a block, of the rest, the largest outside and inside, those with a gradient, those cast."""
-    held = Held(model, Sharding(tensor=tensor))
+    held = RankWeights(model, Sharding(tensor=tensor))
     block_, rest = held.units[-2:]
     made = [held.made(name) for name in ("last block", "first block", "reduction", "last reduction")]
     return {"block": block_, "rest": rest, "largest": held.largest(), "made": made, "cast": held.multiplied()}

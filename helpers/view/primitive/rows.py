@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
-from helpers.collectives import primitive
+from helpers.collectives import find_primitive
 from helpers.collectives.outcomes import givers
 
 Rows = list[list[float]]
@@ -26,7 +26,7 @@ def usual_length(name: str, nranks: int) -> int:
     """How many numbers a rank gives unless the reader says otherwise."""
     if name == "barrier":
         return 1
-    return {"gathers": 1, "parts": nranks, "whole": min(nranks, 4)}[primitive(name).kind]
+    return {"gathers": 1, "parts": nranks, "whole": min(nranks, 4)}[find_primitive(name).kind]
 
 
 def read_values(name: str, nranks: int, values: Values, root: int = 0) -> Rows:
@@ -72,7 +72,7 @@ def _spread(name: str, nranks: int, rows: Rows, root: int) -> Rows:
     if len(rows) == 1 and givers(name, nranks, root) == (root,):
         own = [[usual(rank, slot) for slot in range(len(rows[0]))] for rank in range(nranks)]
         return [rows[0] if rank == root else own[rank] for rank in range(nranks)]
-    if len(rows) == 1 and len(rows[0]) == nranks and primitive(name).kind != "parts":
+    if len(rows) == 1 and len(rows[0]) == nranks and find_primitive(name).kind != "parts":
         return [[value] for value in rows[0]]
     if len(rows) != nranks:
         raise ValueError(f"values: expected a row of numbers for each of {nranks} ranks, got {len(rows)}")

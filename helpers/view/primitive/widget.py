@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import traitlets
 
-from helpers.collectives import PRIMITIVES, origins, outcome
-from helpers.collectives import primitive as look_up
+from helpers.collectives import PRIMITIVES, find_primitive, origins, outcome
 from helpers.collectives.outcomes import givers
 from helpers.view.primitive.rows import Values, list_text, read_values, whole
 from helpers.view.shared.mount import fallback, mount
@@ -47,7 +46,7 @@ def primitive_spec(name: str, nranks: int = 4, values: Values = None, root: int 
     ValueError on an unknown primitive or op, 1 or more than 16 ranks, a root or an op where the primitive takes none, or values
     that do not fit it.
     """
-    made = look_up(name)
+    made = find_primitive(name)
     if not isinstance(nranks, int) or nranks not in NRANKS:
         raise ValueError(f"the widget draws {NRANKS[0]} to {NRANKS[-1]} ranks, got nranks={nranks!r}")
     if root and not made.rooted:
@@ -86,7 +85,7 @@ def after(spec: dict) -> list[list[float] | None]:
 
 def primitive_sentence(spec: dict) -> str:
     """all_reduce (sum) on 4 ranks: rank 0 gives [1, 2, 3, 4] and ends with [64, 68, 72, 76]."""
-    made, starts, ends = look_up(spec["primitive"]), before(spec), after(spec)
+    made, starts, ends = find_primitive(spec["primitive"]), before(spec), after(spec)
     giving, getting = ([rank for rank, row in enumerate(rows) if row] for rows in (starts, ends))
     giver = giving[0]
     others = [rank for rank in getting if rank != giver]
@@ -100,7 +99,7 @@ def primitive_sentence(spec: dict) -> str:
 
 def primitive_html(spec: dict) -> str:
     """The mount element: the spec, and for readers without JavaScript one sentence and every rank's numbers as a table."""
-    made = look_up(spec["primitive"])
+    made = find_primitive(spec["primitive"])
     pairs = zip(before(spec), after(spec), strict=True)
     rows = [(f"rank {rank}", list_text(given), list_text(held)) for rank, (given, held) in enumerate(pairs)]
     call = made.line(spec["nranks"], spec["root"], spec["op"])

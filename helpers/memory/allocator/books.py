@@ -25,7 +25,7 @@ class Action(NamedTuple):
     owner: int = -1
 
 
-class Ledger:
+class Books:
     """Pools, totals in bytes, and `actions`; `event` is what the next note refers to."""
 
     def __init__(self, rules: Rules | None = None, addresses: Sequence[int] = ()):
