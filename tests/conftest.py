@@ -47,6 +47,14 @@ def browser(chromium):
         launched.close()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def warm_ended():
+    """The process with torch in it that a test may have started (warm.py) ends with the session."""
+    yield
+    if warm := sys.modules.get("warm"):
+        warm.end()
+
+
 def gpu_count() -> int:
     """CUDA GPUs that torch can use here; asked only when a test wants one."""
     import torch
