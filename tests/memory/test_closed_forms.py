@@ -240,6 +240,26 @@ def test_terms_print_as_tables():
         made["kv"]
 
 
+def test_gradients_are_made_as_backward_reaches_them():
+    """A buffer in fp32 is there from the start; gradients in the weights' type come block by block."""
+
+    def made(precision):
+        moments = forms.step("GPT-2", batch=1, seq=16, precision=precision).moments
+        return [sum(term.nbytes for term in terms if term.cls == "gradient") for terms in moments.values()]
+
+    nparams, by_block = MODELS["GPT-2"].nparams, made("bf16")
+    assert by_block[:2] == [0, 0] and 0 < by_block[2] < by_block[3] < by_block[4] == 2 * nparams
+    assert made("bf16-fp32grads") == [4 * nparams] * 5
+
+
+@pytest.mark.parametrize(
+    ("precision", "stream", "compute"), [("fp32", 4, 4), ("bf16", 2, 2), ("bf16-true", 2, 2), ("autocast", 4, 2)]
+)
+def test_a_precision_has_a_width_for_the_stream_and_one_to_compute_in(precision, stream, compute):
+    items = [kept("mine", "a tensor", "b s h", role) for role in ("stream", "compute", "fp32")]
+    assert [each.width for each in operators(items, sizes(MODELS["GPT-2"], 1, 1), precision)] == [stream, compute, 4]
+
+
 @pytest.mark.parametrize(
     ("optimizer", "precision", "outside", "inside", "copies", "numel"),
     [

@@ -202,6 +202,15 @@ def test_a_replay_that_went_another_way_is_told_segment_by_segment():
     assert str(found) == "model of the allocator against a snapshot: 3 of 5 blocks equal, 2 segments differ"
 
 
+@pytest.mark.parametrize("blocks", [12, 13])
+def test_of_a_segment_that_differs_twelve_blocks_are_told(blocks):
+    """Each tensor is a block, and the free rest of the 20 MiB another one."""
+    text = "; ".join(f"t{number} = {MIB + MIB // 4}" for number in range(blocks - 1))
+    (line,) = compare(replay(program(text)), read(snapshot_of(replay(program("a = 0"))))).differences
+    told = line.rpartition(": ")[2].split()
+    assert len(told) == 12 + (blocks > 12) and (told[-1] == "...") == (blocks > 12)
+
+
 def test_a_written_segment_has_every_field_of_torchs():
     """Another allocator's memory would have a pool id of its own; the model has the device's, on the default stream."""
     (segment,) = snapshot_of(replay(program("b = 1000")))["segments"]
