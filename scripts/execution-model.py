@@ -47,7 +47,7 @@ def main():
             f"{device} stride {stride:>2}: {t * 1e9:7.3f} ns a number, x{t / times[1]:.1f}; by whole lines x{model:.1f}"
         )
     a, b, c = (torch.randn(n, n, device=device) for _ in range(3))
-    for width in (w for w in (1, 4, 16, 64, 256, 1024) if w <= n):
+    for width in [width for width in (1, 4, 16, 64, 256, 1024) if width <= n]:
         t = seconds(lambda width=width: panels(n, width, a, b, c))
         print(
             f"{device} panels {width:>4} wide: {width / 4:6.2f} FLOP/B of the result, {2 * n**3 / t / 1e9:8.1f} GFLOP/s"

@@ -2,7 +2,8 @@
 
     torchrun --nproc-per-node 4 scripts/halving-doubling.py
 
-Any number of ranks: those beyond the largest power of two fold. The result is compared with dist.all_reduce, bit by bit."""
+Any number of ranks: those beyond the largest power of two fold. The result is compared with dist.all_reduce, bit by bit.
+"""
 
 import os
 
@@ -12,15 +13,21 @@ import torch.distributed as dist
 
 def exchange(peer, out, landing):
     """Sends out to peer while landing arrives from it. Both ends know when there is nothing to send."""
-    ops = [dist.P2POp(op, x, peer) for op, x in ((dist.isend, out), (dist.irecv, landing)) if x.numel()]
-    for work in dist.batch_isend_irecv(ops) if ops else []:
-        work.wait()
+    calls = []
+    if out.numel():
+        calls.append(dist.P2POp(dist.isend, out, peer))
+    if landing.numel():
+        calls.append(dist.P2POp(dist.irecv, landing, peer))
+    if calls:
+        for work in dist.batch_isend_irecv(calls):
+            work.wait()
 
 
 def halving_doubling_all_reduce(buffer):
     """Sums a flat buffer over all ranks, in place."""
     rank, size = dist.get_rank(), dist.get_world_size()
-    core, nothing, incoming = 1 << size.bit_length() - 1, buffer[:0], torch.empty_like(buffer)
+    core = 2 ** (size.bit_length() - 1)  # the largest power of two that the ranks fill
+    nothing, incoming = buffer[:0], torch.empty_like(buffer)
     if rank >= core:  # fold: hand everything to a partner, and get it back when all is done
         exchange(rank - core, buffer, nothing)
         exchange(rank - core, nothing, buffer)
@@ -30,24 +37,36 @@ def halving_doubling_all_reduce(buffer):
         buffer += incoming
     mine, way = buffer, []
     for bit in reversed(range(core.bit_length() - 1)):  # halving: give one half away, add to the other
+        peer = rank ^ 2**bit
         low, high = mine.tensor_split(2)  # views: adding into a half changes the buffer
-        mine, theirs = (high, low) if rank >> bit & 1 else (low, high)
-        exchange(rank ^ 1 << bit, theirs, incoming[: mine.numel()])
+        mine, theirs = (low, high) if rank < peer else (high, low)
+        exchange(peer, theirs, incoming[: mine.numel()])
         mine += incoming[: mine.numel()]
-        way.append((rank ^ 1 << bit, mine, theirs))
+        way.append((peer, mine, theirs))
     for peer, mine, theirs in reversed(way):  # doubling: the same way back, and nothing is added any more
         exchange(peer, mine, theirs)
     if rank + core < size:
         exchange(rank + core, buffer, nothing)
 
 
+def set_up(**options):
+    """Joins the group, with more options if there are any; the device of this rank: a GPU of its own, or the CPU for all."""
+    local = int(os.environ["LOCAL_RANK"])
+    on_gpus = torch.cuda.is_available() and torch.cuda.device_count() >= int(os.environ["LOCAL_WORLD_SIZE"])
+    device = torch.device("cuda", local) if on_gpus else torch.device("cpu")
+    if on_gpus:
+        torch.cuda.set_device(device)  # before the group: NCCL takes one GPU per rank
+        options["device_id"] = device  # a wrong address shows now, not at the first collective
+    dist.init_process_group("nccl" if on_gpus else "gloo", **options)
+    return device
+
+
 def main():
-    on_gpus = torch.cuda.device_count() >= int(os.environ["LOCAL_WORLD_SIZE"])
-    device = torch.device("cuda", int(os.environ["LOCAL_RANK"])) if on_gpus else torch.device("cpu")
-    dist.init_process_group("nccl" if on_gpus else "gloo", device_id=device if on_gpus else None)
+    device = set_up()
     for numel in (1, 10, 1_000_003):
         buffer = (torch.arange(numel, device=device) % 1000 + dist.get_rank()).float()  # whole numbers: sums are exact
-        dist.all_reduce(expected := buffer.clone())
+        expected = buffer.clone()
+        dist.all_reduce(expected)
         halving_doubling_all_reduce(buffer)
         assert torch.equal(buffer, expected), f"rank {dist.get_rank()}: halving-doubling differs at {numel} elements"
         if dist.get_rank() == 0:

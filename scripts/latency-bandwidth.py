@@ -16,13 +16,16 @@ SIZES = [4**k for k in range(1, 13)]  # 4 B to 16 MiB
 
 def one_way(nbytes, device, tries=5):
     """Seconds of one message: half a round trip, the least of several tries of several round trips each."""
-    ball, rounds, seconds = torch.zeros(nbytes, dtype=torch.uint8, device=device), 20 if nbytes < 2**20 else 4, []
-    first, second = (dist.send, dist.recv) if dist.get_rank() == 0 else (dist.recv, dist.send)
+    ball = torch.zeros(nbytes, dtype=torch.uint8, device=device)
+    peer = 1 - dist.get_rank()
+    first, second = (dist.send, dist.recv) if peer == 1 else (dist.recv, dist.send)
+    rounds = 20 if nbytes < 2**20 else 4
+    seconds = []
     for _ in range(tries + 1):  # the first try connects, and does not count
         start = time.perf_counter()
         for _ in range(rounds):
-            first(ball, 1 - dist.get_rank())
-            second(ball, 1 - dist.get_rank())
+            first(ball, peer)
+            second(ball, peer)
         if device.type == "cuda":
             torch.cuda.synchronize()  # on a GPU, send and recv return before anything has moved
         seconds.append((time.perf_counter() - start) / rounds / 2)
@@ -32,16 +35,25 @@ def one_way(nbytes, device, tries=5):
 def fit(sizes, seconds):
     """alpha, beta with the least sum of squared relative errors: solve (1/t, n/t) (alpha, beta) = 1."""
     rows = torch.tensor([[1 / t, n / t] for n, t in zip(sizes, seconds, strict=True)], dtype=torch.float64)
-    return torch.linalg.lstsq(rows, torch.ones(len(rows), 1, dtype=torch.float64)).solution.flatten().tolist()
+    ones = torch.ones(len(rows), 1, dtype=torch.float64)
+    return torch.linalg.lstsq(rows, ones).solution.flatten().tolist()
 
 
-def main():
-    local, rank = int(os.environ["LOCAL_RANK"]), int(os.environ["RANK"])
+def set_up(**options):
+    """Joins the group, with more options if there are any; the device of this rank: a GPU of its own, or the CPU for all."""
+    local = int(os.environ["LOCAL_RANK"])
     on_gpus = torch.cuda.is_available() and torch.cuda.device_count() >= int(os.environ["LOCAL_WORLD_SIZE"])
     device = torch.device("cuda", local) if on_gpus else torch.device("cpu")
     if on_gpus:
-        torch.cuda.set_device(device)
-    dist.init_process_group("nccl" if on_gpus else "gloo")
+        torch.cuda.set_device(device)  # before the group: NCCL takes one GPU per rank
+        options["device_id"] = device  # a wrong address shows now, not at the first collective
+    dist.init_process_group("nccl" if on_gpus else "gloo", **options)
+    return device
+
+
+def main():
+    device = set_up()
+    rank = dist.get_rank()
     assert dist.get_world_size() > 1, "a message needs two ranks"
     seconds = [one_way(nbytes, device) for nbytes in SIZES] if rank < 2 else []
     if rank == 0:

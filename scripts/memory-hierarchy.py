@@ -44,7 +44,7 @@ def on_gpu(nbytes, seconds):
     return 3 * a.nbytes * passes / least
 
 
-if __name__ == "__main__":
+def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--largest", type=int, default=256, help="the largest working set, in MiB")
     parser.add_argument("--seconds", type=float, default=3.0, help="to spend in all")
@@ -57,3 +57,7 @@ if __name__ == "__main__":
         )
     for n in sizes:
         print(f"{n >> 10:>8} KiB {measure(n, args.seconds / len(sizes)) / 1e9:9.1f} GB/s, reads and writes together")
+
+
+if __name__ == "__main__":
+    main()

@@ -25,25 +25,33 @@ def seconds_of_all_reduce(device, meet_first):
     return time.perf_counter() - start
 
 
-def main():
+def set_up(**options):
+    """Joins the group, with more options if there are any; the device of this rank: a GPU of its own, or the CPU for all."""
     local = int(os.environ["LOCAL_RANK"])
     on_gpus = torch.cuda.is_available() and torch.cuda.device_count() >= int(os.environ["LOCAL_WORLD_SIZE"])
     device = torch.device("cuda", local) if on_gpus else torch.device("cpu")
     if on_gpus:
         torch.cuda.set_device(device)  # before the group: NCCL takes one GPU per rank
-    dist.init_process_group("nccl" if on_gpus else "gloo", device_id=device if on_gpus else None)
+        options["device_id"] = device  # a wrong address shows now, not at the first collective
+    dist.init_process_group("nccl" if on_gpus else "gloo", **options)
+    return device
+
+
+def main():
+    device = set_up()
     rank, size = dist.get_rank(), dist.get_world_size()
     halves = [list(range(0, size, 2)), list(range(1, size, 2)) or [0]]
     groups = [dist.new_group(half) for half in halves]  # every rank makes every group, also those it is not in
     total = torch.tensor([float(rank)], device=device)
     dist.all_reduce(total, group=groups[rank % 2])
     seconds_of_all_reduce(device, True)  # the first call pays for connections
-    alone, met = (seconds_of_all_reduce(device, meet) for meet in (False, True))
+    alone = seconds_of_all_reduce(device, False)
+    met = seconds_of_all_reduce(device, True)
     handle = dist.all_reduce(torch.ones(2**20, device=device), async_op=True)
     torch.ones(500, 500, device=device).pow(2).sum()  # something else to do meanwhile
     handle.wait()
     found = [None] * size
-    line = f"rank {rank} of {size}, local rank {local}, {device}: its half sums to {total.item():g}"
+    line = f"rank {rank} of {size}, local rank {os.environ['LOCAL_RANK']}, {device}: its half sums to {total.item():g}"
     dist.all_gather_object(found, f"{line}; all_reduce {alone * 1e3:.1f} ms, after a barrier {met * 1e3:.1f} ms")
     if rank == 0:
         print("\n".join([f"backend {dist.get_backend()}", *found]))

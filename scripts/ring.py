@@ -21,23 +21,34 @@ def ring_all_reduce(buffer):
         out = chunks[(rank - 1 - step) % size]
         mine = chunks[(rank - 2 - step) % size]
         landing = incoming[: mine.numel()]
-        sends = [dist.P2POp(dist.isend, out, (rank + 1) % size)] if out.numel() else []
-        recvs = [dist.P2POp(dist.irecv, landing, (rank - 1) % size)] if mine.numel() else []
-        for work in dist.batch_isend_irecv(sends + recvs) if sends + recvs else []:
-            work.wait()
+        calls = []
+        if out.numel():
+            calls.append(dist.P2POp(dist.isend, out, (rank + 1) % size))
+        if mine.numel():
+            calls.append(dist.P2POp(dist.irecv, landing, (rank - 1) % size))
+        if calls:
+            for work in dist.batch_isend_irecv(calls):
+                work.wait()
         if step < size - 1:
             mine += landing  # reduce-scatter: a partial sum grows by one rank
         else:
             mine.copy_(landing)  # all-gather: a finished sum is passed on
 
 
-def main():
+def set_up(**options):
+    """Joins the group, with more options if there are any; the device of this rank: a GPU of its own, or the CPU for all."""
     local = int(os.environ["LOCAL_RANK"])
     on_gpus = torch.cuda.is_available() and torch.cuda.device_count() >= int(os.environ["LOCAL_WORLD_SIZE"])
     device = torch.device("cuda", local) if on_gpus else torch.device("cpu")
     if on_gpus:
-        torch.cuda.set_device(device)
-    dist.init_process_group("nccl" if on_gpus else "gloo")
+        torch.cuda.set_device(device)  # before the group: NCCL takes one GPU per rank
+        options["device_id"] = device  # a wrong address shows now, not at the first collective
+    dist.init_process_group("nccl" if on_gpus else "gloo", **options)
+    return device
+
+
+def main():
+    device = set_up()
     for numel in (1, 10, 1_000_003, 2**22):
         buffer = (torch.arange(numel, device=device) % 1000 + dist.get_rank()).float()  # whole numbers: sums are exact
         expected = buffer.clone()
@@ -45,7 +56,7 @@ def main():
         dist.barrier()
         start = time.perf_counter()
         ring_all_reduce(buffer)
-        if on_gpus:
+        if device.type == "cuda":
             torch.cuda.synchronize()
         seconds = time.perf_counter() - start
         assert torch.equal(buffer, expected), f"rank {dist.get_rank()}: the ring differs at {numel} elements"

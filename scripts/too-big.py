@@ -41,13 +41,17 @@ class Count(TorchDispatchMode):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    for size in ("layers=32", "hidden=4096", "heads=32", "ffn=11008", "tokens=512", "steps=2"):
-        parser.add_argument("--" + size.split("=")[0], type=int, default=size.split("=")[1])
-    a = parser.parse_args()
+    sizes = {"layers": 32, "hidden": 4096, "heads": 32, "ffn": 11008, "tokens": 512, "steps": 2}
+    for name, default in sizes.items():
+        parser.add_argument(f"--{name}", type=int, default=default)
+    args = parser.parse_args()
     with Count() as count, torch.device("meta"):
-        model = nn.Sequential(*(nn.TransformerEncoderLayer(a.hidden, a.heads, a.ffn, 0.0) for _ in range(a.layers)))
-        adam, x = torch.optim.AdamW(model.parameters(), foreach=False), torch.empty(a.tokens, 1, a.hidden)
-        for step in range(1, a.steps + 1):
+        layers = [nn.TransformerEncoderLayer(args.hidden, args.heads, args.ffn, 0.0) for _ in range(args.layers)]
+        model = nn.Sequential(*layers)
+        del layers
+        adam = torch.optim.AdamW(model.parameters(), foreach=False)
+        x = torch.empty(args.tokens, 1, args.hidden)
+        for step in range(1, args.steps + 1):
             count.peak = count.alive
             model(x).sum().backward()
             adam.step()

@@ -21,7 +21,8 @@ def step(device, layers, width, batch, seq):
     yield "model"
     x = torch.rand(batch, seq, width, device=device)
     yield "input"
-    loss = (y := model(x)).square().mean()  # noqa: F841
+    output = model(x)  # alive until the end, as in a training loop
+    loss = output.square().mean()
     yield "after forward"
     loss.backward()
     yield "after backward"
@@ -31,7 +32,7 @@ def step(device, layers, width, batch, seq):
     yield "after zero_grad"
 
 
-def measured(args, alive=0, peak=0):
+def measured(args):
     """[(stage, bytes)]. On CPU every allocation is an event with its bytes; a free has negative ones."""
     if torch.cuda.is_available():
         stages = [(name, torch.cuda.memory_allocated()) for name in step("cuda", **vars(args))]
@@ -41,19 +42,29 @@ def measured(args, alive=0, peak=0):
             record_function(f"stage: {name}").__enter__().__exit__(None, None, None)
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         watched.export_chrome_trace(file.name)
-        events, stages = json.loads(Path(file.name).read_text())["traceEvents"], []
+        events = json.loads(Path(file.name).read_text())["traceEvents"]
+    stages, alive, peak = [], 0, 0
     for event in sorted(events, key=lambda event: event.get("ts", 0)):
-        peak = max(peak, alive := alive + (event["args"]["Bytes"] if event["name"] == "[memory]" else 0))
+        if event["name"] == "[memory]":
+            alive += event["args"]["Bytes"]
+            peak = max(peak, alive)
         if event["name"].startswith("stage: ") and event.get("cat") == "user_annotation":
             stages.append((event["name"].removeprefix("stage: "), alive))
     return [*stages, ("the peak", peak)]
 
 
-if __name__ == "__main__":
+def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     for name, default in (("layers", 6), ("width", 512), ("batch", 32), ("seq", 128)):
         parser.add_argument(f"--{name}", type=int, default=default)
-    if min(vars(args := parser.parse_args()).values()) < 1 or args.width % 8:
+    args = parser.parse_args()
+    if min(vars(args).values()) < 1 or args.width % 8:
         parser.error(f"all are positive, and --width is a multiple of the 8 heads; got {vars(args)}")
-    for name, nbytes in (stages := measured(args)):
-        print(f"{name:<16}{nbytes / 2**20:10.2f} MiB {nbytes / dict(stages)['model']:8.2f} x the parameters")
+    stages = measured(args)
+    parameters = dict(stages)["model"]
+    for name, nbytes in stages:
+        print(f"{name:<16}{nbytes / 2**20:10.2f} MiB {nbytes / parameters:8.2f} x the parameters")
+
+
+if __name__ == "__main__":
+    main()

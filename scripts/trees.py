@@ -15,8 +15,10 @@ def double_tree(size):
     """The parents in both trees, -1 at a root. The second is the first mirrored, or for an odd size shifted by one rank."""
     first, second = [-1], [-1] * size
     for rank in range(1, size):  # clear the lowest set bit and set the next; beyond the last rank, only clear
-        up = (rank ^ (bit := rank & -rank)) | 2 * bit
-        first.append(up if up < size else rank ^ bit)
+        bit = rank & -rank
+        cleared = rank - bit
+        up = cleared | 2 * bit
+        first.append(up if up < size else cleared)
     turned = [(rank + 1) % size if size % 2 else size - 1 - rank for rank in range(size)]
     for rank, up in enumerate(first):
         second[turned[rank]] = turned[up] if up >= 0 else -1
@@ -30,28 +32,46 @@ def tree_all_reduce(buffer, nchunks=8):
     sends = []  # nobody waits for a send before the end of a phase: so the chunks follow each other through the tree
     for chunk, parents in work:
         for child in (r for r, up in enumerate(parents) if up == rank):
-            dist.recv(landing := torch.empty_like(chunk), child)
+            landing = torch.empty_like(chunk)
+            dist.recv(landing, child)
             chunk += landing
-        sends += [dist.isend(chunk, parents[rank])] if parents[rank] >= 0 else []
-    while sends:
-        sends.pop().wait()
+        if parents[rank] >= 0:
+            sends.append(dist.isend(chunk, parents[rank]))
+    for send in sends:
+        send.wait()
+    sends = []
     for chunk, parents in work:
         if parents[rank] >= 0:
             dist.recv(chunk, parents[rank])
         sends += [dist.isend(chunk, child) for child, up in enumerate(parents) if up == rank]
-    while sends:
-        sends.pop().wait()
+    for send in sends:
+        send.wait()
 
 
-if __name__ == "__main__":
+def set_up(**options):
+    """Joins the group, with more options if there are any; the device of this rank: a GPU of its own, or the CPU for all."""
+    local = int(os.environ["LOCAL_RANK"])
     on_gpus = torch.cuda.is_available() and torch.cuda.device_count() >= int(os.environ["LOCAL_WORLD_SIZE"])
-    torch.set_default_device(torch.device("cuda", int(os.environ["LOCAL_RANK"])) if on_gpus else "cpu")
-    dist.init_process_group("nccl" if on_gpus else "gloo")
+    device = torch.device("cuda", local) if on_gpus else torch.device("cpu")
+    if on_gpus:
+        torch.cuda.set_device(device)  # before the group: NCCL takes one GPU per rank
+        options["device_id"] = device  # a wrong address shows now, not at the first collective
+    dist.init_process_group("nccl" if on_gpus else "gloo", **options)
+    return device
+
+
+def main():
+    device = set_up()
     for numel in (1, 10, 1_000_003, 2**22):
-        buffer = (torch.arange(numel) % 1000 + dist.get_rank()).float()  # whole numbers: sums are exact
-        dist.all_reduce(expected := buffer.clone())
+        buffer = (torch.arange(numel, device=device) % 1000 + dist.get_rank()).float()  # whole numbers: sums are exact
+        expected = buffer.clone()
+        dist.all_reduce(expected)
         tree_all_reduce(buffer)
         assert torch.equal(buffer, expected), f"rank {dist.get_rank()}: the trees differ at {numel} elements"
         if dist.get_rank() == 0:
             print(f"{dist.get_backend()}: {buffer.nbytes:>10} B  equal bit by bit")
     dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

@@ -11,6 +11,7 @@ import warm
 
 ROOT = Path(__file__).parents[2]
 ALONE = {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "CUDA_VISIBLE_DEVICES": ""}
+STRICT = {"PYTHONWARNINGS": "error::FutureWarning,error::DeprecationWarning"}  # a script makes no call that is to go
 
 
 def torchrun(script: str | Path, nranks: int, *options: str) -> subprocess.CompletedProcess[str]:
@@ -29,7 +30,7 @@ def real_torchrun(script: str, nranks: int, *options: str) -> subprocess.Complet
     return subprocess.run(
         [*command, str(ROOT / "scripts" / script), *options],
         cwd=ROOT,
-        env={**os.environ, **ALONE},
+        env={**os.environ, **ALONE, **STRICT},
         capture_output=True,
         text=True,
         timeout=120,
