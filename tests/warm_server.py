@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import traceback
+import warnings
 from pathlib import Path
 
 import numpy  # noqa: F401
@@ -38,6 +39,7 @@ def become(argv: list[str]) -> int:
     """The exit status of the program, its traceback printed and its exit functions run."""
     module = argv[0] == "-m"
     sys.argv = argv[1:] if module else argv
+    warnings._processoptions(filter(None, os.environ.get("PYTHONWARNINGS", "").split(",")))  # as a new python does
     sys.path[0] = str(Path.cwd() if module else Path(argv[0]).absolute().parent)
     try:
         if module:

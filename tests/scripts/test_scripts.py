@@ -56,3 +56,17 @@ def test_ring_is_bit_equal_on_real_ranks(start, nranks):
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.count("equal bit by bit") == 4
     assert "16777216 B" in done.stdout
+
+
+@pytest.mark.parametrize("start", [torchrun, real_torchrun])
+def test_a_call_that_is_to_go_fails_here(start, tmp_path):
+    """What keeps the scripts' tests honest: under them, a warning of a deprecation ends the job."""
+    old = tmp_path / "old.py"
+    text = (ROOT / "scripts/ranks.py").read_text()
+    old.write_text(
+        text.replace("    device = set_up()\n", '    warnings.warn("old", FutureWarning)\n').replace(
+            "import os", "import os, warnings"
+        )
+    )
+    done = start(old, 1)
+    assert done.returncode != 0 and "FutureWarning: old" in done.stderr

@@ -16,7 +16,7 @@ STRICT = {"PYTHONWARNINGS": "error::FutureWarning,error::DeprecationWarning"}  #
 
 def torchrun(script: str | Path, nranks: int, *options: str) -> subprocess.CompletedProcess[str]:
     """`torchrun --nproc-per-node nranks scripts/SCRIPT options`; script: a name in scripts/, or a path."""
-    return warm.run(str(ROOT / "scripts" / script), *options, nranks=nranks, **ALONE)
+    return warm.run(str(ROOT / "scripts" / script), *options, nranks=nranks, **ALONE, **STRICT)
 
 
 def python(script: str, *options: str) -> subprocess.CompletedProcess[str]:
