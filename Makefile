@@ -54,7 +54,7 @@ notebooks: python ## run every notebook again and rewrite it with its outputs
 	@$(INSTALL)
 	$(RUN) -m tools.notebooks notebooks
 
-# On a machine with GPUs the .venv may be missing: then the python3 there, with torch, cloudpickle, psutil and nvidia-ml-py.
+# On a machine with GPUs the .venv may be missing: then the python3 there, with torch, numpy, cloudpickle, psutil, nvidia-ml-py.
 gpu-check: ## on a machine with NVIDIA GPUs: check what CI cannot (under ten minutes), write recorded/gpu-*.json
 	$(if $(wildcard $(RUN)),$(RUN),$(ASK)) -m tools.gpu_check
 

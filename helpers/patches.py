@@ -64,6 +64,11 @@ JOINING = Patch(
     "`python -m helpers.ranks.hangs SCRIPT` watches a script that it does not change",
     "helpers.ranks.hangs.watching",
 )
+GENERATORS = Patch(
+    "torch.utils._device.DeviceContext.__torch_function__",
+    "where a rank's GPU is the default device, torch.randperm refuses a CPU's generator: no DataLoader could shuffle",
+    "helpers.ranks.worker.joining",
+)
 MAIN = Patch(
     "multiprocessing.spawn.get_preparation_data",
     "a child would run the caller's script again; ours gets its functions by value",
@@ -104,5 +109,5 @@ FORBIDDEN = Patch(
     "an exercise asks for it from its halves: the finished one is refused meanwhile",
     "helpers.exercises.primitives",
 )
-PATCHES = (NOTED, FUNCTIONAL, REDUCER, CAPTURES, NETWORK, JOINING, MAIN)
+PATCHES = (NOTED, FUNCTIONAL, REDUCER, CAPTURES, NETWORK, JOINING, GENERATORS, MAIN)
 PATCHES += (RESIZES, SAVED, AUTOCAST, CUDA_LIKE, OPTIMIZERS, ZEROING, FORBIDDEN)

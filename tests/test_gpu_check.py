@@ -1,76 +1,171 @@
-"""make gpu-check: run for real over Gloo, so that its lines have run; and what it does with checks that fail, hang or end."""
+"""make gpu-check: on the fake machine, where every line of it runs, and on the CPU; and what it does with checks that fail, hang or end."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
 import planted_checks
 import psutil
 import pytest
+from fake_cuda import environment
 
-from helpers.collectives import CATALOGUE
 from helpers.memory import unpack
-from helpers.ranks.machine.gpus import Gpus
 from tools import gpu_check
-from tools.gpu.checks import CHECKS
+from tools.gpu import desk, figures, results
+from tools.gpu.checks import CHECKS, Check
 from tools.gpu.place import Place
+
+PLAYED = "NVIDIA Fake"
+# On the fake machine with 1 and 8 GPUs: what starts ranks, what counts GPUs, what is shared; the rest is as with two.
+COUNTED = [
+    "ranks start",
+    "what is here",
+    "ten primitives",
+    "skipped, and",
+    "host and GPU",
+    "GPU to GPU",
+    "some ranks",
+    "left",
+]
+
+
+class Checked:
+    """A finished gpu-check: its exit code, its table and its records by name."""
+
+    def __init__(self, root, out, env, *arguments: str):
+        command = [sys.executable, "-m", "tools.gpu_check", "--out", str(out), *arguments]
+        done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, timeout=560)
+        self.code, self.rows, self.said = done.returncode, done.stdout.splitlines(), done.stdout + done.stderr
+        self.records = {path.stem: json.loads(path.read_text()) for path in out.rglob("*.json")}
+
+    @property
+    def answers(self) -> dict[str, dict]:
+        return self.records["gpu-check"]["data"]
+
+    def outcomes(self, kind: str) -> set[str]:
+        return {name for name, answer in self.answers.items() if answer["outcome"] == kind}
 
 
 @pytest.fixture(scope="module")
-def checked(root, tmp_path_factory):
-    """(the finished process, its records by name)."""
-    out = tmp_path_factory.mktemp("recorded")
-    command = [sys.executable, "-m", "tools.gpu_check", "--backend", "gloo", "--ranks", "2", "--out", str(out)]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=500)
-    return done, {path.stem: json.loads(path.read_text()) for path in out.rglob("*.json")}
+def played(root, tmp_path_factory):
+    """gpu-check on a machine with so many GPUs: (gpus, words of --only) -> Checked."""
+
+    def run(gpus: int, *only: str) -> Checked:
+        folder, out = tmp_path_factory.mktemp("processes"), tmp_path_factory.mktemp("recorded")
+        return Checked(root, out, environment(gpus, folder), *(["--only", *only] if only else []))
+
+    return run
 
 
-def test_every_check_passes_on_the_cpu_or_says_what_it_needs(checked):
-    done, records = checked
-    assert done.returncode == 0, done.stdout + done.stderr
-    outcomes = {name: answer["outcome"] for name, answer in records["gpu-check"]["data"].items()}
-    assert list(outcomes) == [check.name for check in CHECKS]
-    assert {name for name, outcome in outcomes.items() if outcome == "skipped"} == {
-        c.name for c in CHECKS if c.nccl or c.cuda
-    }
-    assert set(outcomes.values()) == {"passed", "skipped"}
+@pytest.fixture(scope="module")
+def on_two(played) -> Checked:
+    return played(2)
 
 
-def test_it_prints_a_row_for_every_check_and_the_counts(checked):
-    rows = checked[0].stdout.splitlines()
-    assert rows[0] == "2 ranks, gloo, CPU" and len(rows) == len(CHECKS) + 2
-    for check, row in zip(CHECKS, rows[1:], strict=False):
-        assert row.startswith(check.name)
-    skipped = sum(check.nccl or check.cuda for check in CHECKS)
-    assert rows[-1] == f"{len(CHECKS) - skipped} passed, 0 failed, {skipped} skipped"
+@pytest.fixture(scope="module")
+def on_cpu(root, tmp_path_factory) -> Checked:
+    only = [
+        "ranks start",
+        "stages",
+        "optimizers",
+        "bandwidth",
+        "roofline",
+        "a rank is killed",
+        "group of",
+        "CUDA graph",
+    ]
+    arguments = ["--backend", "gloo", "--ranks", "2", "--only", *only]
+    return Checked(root, tmp_path_factory.mktemp("recorded"), dict(os.environ), *arguments)
 
 
-def test_it_records_figures_with_machine_versions_and_command(checked):
-    records = checked[1]
-    runs = {"gpu-check", "gpu-bandwidth", "gpu-trace-ring", "gpu-trace-binomial", "gpu-ladder", "gpu-roofline"}
-    assert set(records) == {*runs, "gpu-memory-stages", "gpu-memory-optimizers", "gpu-article"}
-    assert unpack(records.pop("gpu-article")["data"]["ranks"][0]).source == "tracked (CPU tensors)"
+def test_every_check_passes_on_two_gpus(on_two):
+    assert on_two.code == 0, on_two.said
+    assert list(on_two.answers) == [check.name for check in CHECKS] and on_two.outcomes("passed") == set(on_two.answers)
+    assert on_two.rows[0] == f"2 ranks, nccl, 2 x {PLAYED}" and on_two.rows[1].startswith("about ")
+    assert [row.startswith(c.name) for row, c in zip(on_two.rows[2:], CHECKS, strict=False)] == [True] * len(CHECKS)
+    assert on_two.rows[-1] == f"{len(CHECKS)} passed, 0 failed, 0 skipped, 0 not run"
+    assert "unbatched P2P" not in on_two.said, "torch's warning at a first send comes out in nobody's ping-pong"
+
+
+def test_the_first_start_is_measured_before_anything_has_warmed_the_server(on_two):
+    found = on_two.answers["ranks start"]["figures"]
+    assert {"first start", "later start", "next call"} <= set(found)
+
+
+def test_what_was_found_on_two_gpus(on_two):
+    figures = {name: answer["figures"] for name, answer in on_two.answers.items()}
+    assert figures["what is here"]["peers"] == [[True, True], [True, True]]
+    assert figures["ten primitives"]["runs"] == 40 and figures["a group of some ranks"] == {"members": 1}
+    by_op = figures["memory, operator by operator"]
+    assert by_op["ops"] == by_op["equal"] > 500
+    assert {"kill", "seconds"} <= set(figures["a rank is killed"])
+    assert figures["GPU to GPU"]["pairs"] == 2
+    assert figures["two ranks on one GPU"].keys() == {"NCCL_HOSTID"}, "the played NCCL is 2.28"
+
+
+def test_it_records_with_machine_versions_and_command(on_two):
+    records = dict(on_two.records)
+    runs = ("check", "bandwidth", "trace-ring", "trace-binomial", "ladder", "roofline", "transfers", "pairs")
+    memory = ("memory-stages", "memory-optimizers", "article", "tiny")
+    assert set(records) == {f"gpu-{name}" for name in (*runs, *memory)}
+    assert unpack(records.pop("gpu-article")["data"]["ranks"][0]).source == "tracked (CUDA tensors)"
+    records.pop("gpu-tiny")
     for record in records.values():
-        assert record["label"] == "2 ranks, gloo, CPU" and record["machine"]["cores"] and record["versions"]["torch"]
-        assert record["command"] == "python -m tools.gpu_check --backend gloo --ranks 2"
+        assert record["label"] == f"2 ranks, nccl, 2 x {PLAYED}" and record["versions"]["nccl"] == "2.28.9"
+        assert record["command"] == "python -m tools.gpu_check --backend nccl --ranks 2"
     for lines in records["gpu-bandwidth"]["data"].values():
         assert [line["nbytes"] for line in lines] == sorted({line["nbytes"] for line in lines}) and len(lines) > 3
         assert all(0 < line["min"] <= line["median"] and line["busbw"] > 0 for line in lines)
-    assert len(records["gpu-trace-ring"]["data"]["messages"]) == 4 and records["gpu-trace-ring"]["data"]["seconds"] > 0
-    figures = records["gpu-check"]["data"]
-    assert figures["every schedule equals torch"]["figures"]["schedules"] > len(CATALOGUE)
-    assert figures["ten primitives"]["figures"]["runs"] == 40
-    assert figures["memory, the article's stages"]["figures"]["share"] == 0
-    assert figures["optimizers' peaks"]["figures"]["peaks"]["adamw-foreach"]["tracked"] == pytest.approx(5, abs=0.01)
-    assert figures["a rank is killed"]["figures"]["seconds"] < 5
+    assert records["gpu-roofline"]["data"]["float32 matmul precision"] == "highest"
+
+
+@pytest.mark.parametrize("gpus, ranks", [(1, 2), (8, 8)])
+def test_one_gpu_and_eight(played, gpus, ranks):
+    checked = played(gpus, *COUNTED)
+    assert checked.code == 0, checked.said
+    shares = ", shares a GPU: not timed" if gpus < ranks else ""
+    assert checked.rows[0] == f"{ranks} ranks, nccl, {gpus} x {PLAYED}{shares}"
+    assert checked.outcomes("skipped") == ({"GPU to GPU"} if gpus == 1 else set())
+    assert len(checked.answers["what is here"]["figures"]["peers"]) == gpus
+    assert checked.answers["ten primitives"]["figures"]["runs"] == 2 * 10 * ranks
+
+
+def test_without_a_gpu_it_says_so(root, tmp_path):
+    env = environment(0, tmp_path)
+    done = subprocess.run([sys.executable, "-m", "tools.gpu_check"], cwd=root, env=env, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "no usable GPU here. (--backend gloo runs the checks on the CPU)" in done.stderr
+
+
+def test_a_bare_machine_is_told_of_all_packages_at_once(root):
+    """Without site-packages: a Python of the standard library only."""
+    command = [sys.executable, "-S", "-m", "tools.gpu_check"]
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True)
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert done.stderr.startswith("gpu-check needs torch, numpy, cloudpickle, psutil, nvidia-ml-py: ")
+    listed = next(
+        line for line in (root / "Makefile").read_text().splitlines() if line.startswith("# On a machine with GPUs")
+    )
+    assert all(package in listed for package in gpu_check.NEEDED.values())
+
+
+def test_on_the_cpu_what_needs_a_gpu_says_so(on_cpu):
+    assert on_cpu.code == 0, on_cpu.said
+    assert on_cpu.rows[0] == "2 ranks, gloo, CPU" and on_cpu.outcomes("skipped") == {"a collective in a CUDA graph"}
+    found = {name: answer["figures"] for name, answer in on_cpu.answers.items() if "figures" in answer}
+    assert found["memory, the article's stages"]["share"] == 0
+    assert found["optimizers' peaks"]["peaks"]["adamw-foreach"]["tracked"] == pytest.approx(5, abs=0.01)
+    assert found["a rank is killed"]["seconds"] < 5
 
 
 def test_a_check_that_fails_hangs_or_ends_stops_no_other(monkeypatch, root, capsys):
     monkeypatch.setenv("PYTHONPATH", str(root / "tests"))
     place = Place("gloo", 2, 0)
-    answers = gpu_check.run(place, planted_checks.CHECKS, "planted_checks")
+    answers = desk.run(place, planted_checks.CHECKS, "planted_checks")
     said = {name: (answer["outcome"], answer.get("why")) for name, answer in answers.items()}
     assert said == {
         "first": ("passed", None),
@@ -89,16 +184,64 @@ def test_a_check_that_fails_hangs_or_ends_stops_no_other(monkeypatch, root, caps
     assert len(capsys.readouterr().out.splitlines()) == len(planted_checks.CHECKS)
 
 
-def test_a_failure_is_the_exit_code(monkeypatch, root, tmp_path):
+@pytest.fixture
+def planted(monkeypatch, root):
+    """gpu-check with planted checks: (checks) -> how main ends."""
     monkeypatch.setenv("PYTHONPATH", str(root / "tests"))
-    monkeypatch.setattr(gpu_check, "CHECKS", planted_checks.CHECKS[:2])
-    real = gpu_check.run
-    monkeypatch.setattr(gpu_check, "run", lambda place, checks: real(place, checks, "planted_checks"))
-    monkeypatch.setattr(gpu_check.recorded, "FOLDER", tmp_path)
-    assert gpu_check.main(["--backend", "gloo", "--ranks", "2", "--out", str(tmp_path)]) == 1
+    real = desk.run
+    monkeypatch.setattr(desk, "run", lambda place, checks, note: real(place, checks, "planted_checks", note))
+
+    def run(checks, out, *more: str) -> int:
+        monkeypatch.setattr(desk, "CHECKS", checks)
+        return desk.main(["--backend", "gloo", "--ranks", "2", "--out", str(out), *more])
+
+    return run
+
+
+def test_a_failure_is_the_exit_code(planted, tmp_path):
+    assert planted(planted_checks.CHECKS[:2], tmp_path) == 1
     record = json.loads((tmp_path / "gpu-check.json").read_text())
     assert record["data"]["raises"]["outcome"] == "failed"
-    assert gpu_check.main(["--backend", "gloo", "--ranks", "2", "--out", str(tmp_path), "--only", "first"]) == 0
+    assert planted(planted_checks.CHECKS[:2], tmp_path, "--only", "first") == 0
+
+
+def test_whoever_ends_it_leaves_what_was_found_until_then(planted, tmp_path, monkeypatch):
+    """As at the end of a session's time: the second check ends everything, and the first is in the file, the others by name."""
+    asked = desk.Server.ask
+
+    def ask(server, check, limit):
+        if check.name == "raises":
+            raise KeyboardInterrupt
+        return asked(server, check, limit)
+
+    monkeypatch.setattr(desk.Server, "ask", ask)
+    with pytest.raises(KeyboardInterrupt):
+        planted(planted_checks.CHECKS[:3], tmp_path)
+    data = json.loads((tmp_path / "gpu-check.json").read_text())["data"]
+    assert {name: answer["outcome"] for name, answer in data.items()} == {
+        "first": "passed",
+        "raises": "not run",
+        "hangs": "not run",
+    }
+
+
+def test_what_no_longer_fits_is_named_as_not_run(planted, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(desk, "BUDGET", 60.0)
+    monkeypatch.setattr(Check, "takes", lambda check, place: 1000.0 if check.name == "raises" else 1.0)
+    checks = [planted_checks.CHECKS[0], planted_checks.CHECKS[1], planted_checks.CHECKS[-1]]
+    assert planted(checks, tmp_path) == 1
+    out = capsys.readouterr().out.splitlines()
+    assert out[1] == "about 2 s of 60 on the CPU; no time is left for: raises"
+    assert "it takes about 1000" in next(row for row in out if row.startswith("raises") and "not run" in row)
+    assert out[-1] == "2 passed, 0 failed, 0 skipped, 1 not run"
+
+
+@pytest.mark.parametrize("gpus", [1, 2, 4, 8])
+def test_everything_fits_into_its_time_by_its_own_estimate(gpus):
+    place = Place("nccl", max(2, gpus), gpus)
+    seconds = sum(check.takes(place) for check in CHECKS if not check.skipped(place))
+    assert 200 < seconds < desk.BUDGET and "no time" not in desk.estimate(place, CHECKS)
+    assert all(check.takes(place) < check.deadline for check in CHECKS)
 
 
 def test_on_one_gpu_what_needs_two_is_skipped_by_name():
@@ -110,14 +253,16 @@ def test_on_one_gpu_what_needs_two_is_skipped_by_name():
     assert not any(check.skipped(Place("nccl", 8, 8)) for check in CHECKS)
 
 
-def test_when_time_is_over_the_rest_is_reported_as_not_run(monkeypatch, root):
-    monkeypatch.setenv("PYTHONPATH", str(root / "tests"))
-    monkeypatch.setattr(gpu_check, "BUDGET", 0.0)
-    answers = gpu_check.run(
-        Place("gloo", 2, 0), [planted_checks.CHECKS[0], planted_checks.CHECKS[-1]], "planted_checks"
-    )
-    assert [a["outcome"] for a in answers.values()] == ["passed", "failed"]
-    assert answers["last"]["why"] == "not run: no time was left"
+def test_bandwidth_goes_up_to_the_size_that_it_says():
+    sizes = figures.sizes_up_to(memory=140 * 2**30, nranks=2)
+    assert (sizes[0], sizes[-1]) == (2**10, 2**30)
+
+
+def test_files_that_others_left_in_shared_memory_are_not_ours(monkeypatch):
+    monkeypatch.setattr(results, "nccl_files", lambda: {"nccl-old"})
+    assert results.nothing_left(Place("gloo", 2, 0, ("nccl-old",)))
+    with pytest.raises(AssertionError, match="nccl-old"):
+        results.nothing_left(Place("gloo", 2, 0))
 
 
 @pytest.mark.parametrize(
@@ -130,9 +275,3 @@ def test_when_time_is_over_the_rest_is_reported_as_not_run(monkeypatch, root):
 def test_bad_options_are_refused_before_anything_starts(arguments, said, capsys):
     assert gpu_check.main(arguments) == 2
     assert said in capsys.readouterr().err
-
-
-def test_without_a_gpu_it_says_so(monkeypatch, capsys):
-    monkeypatch.setattr(gpu_check, "find_gpus", Gpus)
-    assert gpu_check.main([]) == 2
-    assert "no usable GPU here. (--backend gloo runs the checks on the CPU)" in capsys.readouterr().err

@@ -35,7 +35,7 @@ class Driver:
         for name, answer in answers.items():
             monkeypatch.setattr(pynvml, name, answer)
         monkeypatch.setattr(gpus.torch.version, "cuda", torch_cuda)
-        monkeypatch.setattr(gpus.torch.cuda, "get_arch_list", lambda: odd.get("archs", []))
+        monkeypatch.setattr(gpus, "built_for", lambda: odd.get("archs", []))
         monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
 
     def _handle(self, index: int) -> int:

@@ -35,15 +35,20 @@ class Beside(TorchDispatchMode):
     """Compares at every operator's entry, when all that came before is settled. Enter it inside the tracker, after `start`.
 
     counters: on_cuda, or another source of Held. ops: how many were compared; equal: at how many both sides agreed to the byte.
+    behind: at how many in a row, at most, the counters held less: a block that CUDA gets back a moment before Python hears of it is one.
     changes: where the difference moved; least, most: the difference in bytes, counters less tracker.
     """
 
     def __init__(self, counters: Callable[[], Held] = on_cuda):
         super().__init__()
         self.counters, self.total, self.base = counters, 0, 0
-        self.ops = self.equal = self.least = self.most = self.now = 0
+        self.ops = self.equal = self.least = self.most = self.now = self.behind = self._behind = 0
         self.changes: list[Change] = []
         self._before = "the start"
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # else torch imports its compiler at the first operator, whose frames keep tensors alive
 
     def event(self, event: Event) -> None:
         """For track(on_event=)."""
@@ -63,6 +68,8 @@ class Beside(TorchDispatchMode):
         self.ops += 1
         self.equal += difference == 0
         self.least, self.most = min(self.least, difference), max(self.most, difference)
+        self._behind = self._behind + 1 if difference < 0 else 0
+        self.behind = max(self.behind, self._behind)
         if difference != self.now:
             self.changes.append(Change(self._before, difference - self.now))
             self.now = difference

@@ -13,7 +13,7 @@ import torch.distributed as dist
 
 from .place import TIMEOUT, Place, frees_gpus, gone, healthy_again
 
-SOON = 5.0  # seconds: five times what a report may take after its cause, a guard against hangs; the figure itself is printed
+SOON = 5.0  # seconds: five times what a report may take after its cause, a guard against hangs; ending the ranks is not in it
 
 
 def healthy() -> float:
@@ -100,9 +100,9 @@ def exception(place: Place) -> dict:
 
 def exception_everywhere(place: Place) -> dict:
     """The ranks are sound after it: they stay, and NCCL's start is not paid again."""
-    with place.ranks() as ranks:
+    with place.pair() as ranks:
         pids = ranks.run(_pid)
-        error, seconds = place.fails(ranks, all_raise)
+        error, seconds, _ = place.fails(ranks, all_raise)
         assert error.sound, "all ranks raised after the same collective: they are sound"
         assert ranks.run(_pid) == pids, "sound ranks were replaced"
         return {"seconds": seconds, "next call": healthy_again(ranks, healthy)}
@@ -137,10 +137,10 @@ def _fault(place: Place, fn: Callable, kind: str, said: str, after: float = 0.0)
 
     Nothing of the ranks is left then, and the next call works.
     """
-    with place.ranks() as ranks:
+    with place.pair() as ranks:
         ranks.run(healthy)
         pids = ranks.run(_pid)
-        error, seconds = place.fails(ranks, fn)
+        error, seconds, kill = place.fails(ranks, fn)
         assert error.root.kind == kind, f"{error.root.kind} instead of {kind}:\n{error}"
         assert said in str(error), f"{said!r} is not in:\n{error}"
         if kind in ("died", "raised"):
@@ -149,7 +149,8 @@ def _fault(place: Place, fn: Callable, kind: str, said: str, after: float = 0.0)
         if not error.sound:
             gone(pids)
             frees_gpus(pids)
-        return {"seconds": max(0.0, seconds - after), "next call": healthy_again(ranks, healthy)}
+        found = {"seconds": max(0.0, seconds - after), "kill": kill}
+        return found | {"next call": healthy_again(ranks, healthy)}
 
 
 def interrupt(place: Place) -> dict:
@@ -163,7 +164,7 @@ def interrupt(place: Place) -> dict:
         gone(pids, SOON * 2)
         seconds = time.monotonic() - began
         frees_gpus(pids)
-        assert json.loads(parent.stdout.readline()) == {"total": 4.0 * place.nranks}
+        assert json.loads(parent.stdout.readline()) == {"total": 8.0}
         return {"seconds": seconds, "next call": time.monotonic() - began - seconds}
     finally:
         _end(parent)
@@ -187,7 +188,7 @@ def used_before(place: Place) -> dict:
     parent = place.python("used")
     try:
         said = json.loads(parent.stdout.readline())
-        assert said["total"] == 4.0 * place.nranks and said["before"] == said["after"] > 0, said
+        assert said["total"] == 8.0 and said["before"] == said["after"] > 0, said
         assert parent.wait(30) == 0
         return {}
     finally:

@@ -8,17 +8,19 @@ import torch
 import torch.distributed as dist
 
 from helpers.ranks.timing import columns
-from helpers.units import KIB, MIB
+from helpers.units import GIB, KIB
 
+from . import scale
 from .place import Place
 
 NBYTES = 64 * KIB
-LARGEST = {"nccl": 1024 * MIB, "gloo": 4 * MIB}
+LARGEST = GIB  # of a GPU with room; a sixteenth of its memory where that is less
+FACTOR = 4  # from one size to the next: 1 GiB is KIB * 4**10
 
 
 def notes_cost(place: Place) -> dict:
     """A 64 KB all_reduce with its note and without, in turns; medians, and by how much the first is longer."""
-    with place.ranks(timeout=60.0) as ranks:
+    with place.ranks() as ranks:
         noted, plain = map(max, zip(*ranks.run(noted_and_plain), strict=True))
     return {"noted": noted, "plain": plain, "share": noted / plain - 1}
 
@@ -48,9 +50,9 @@ def _settle() -> None:
 
 def bandwidth(place: Place) -> dict:
     """all_reduce, all_gather and reduce_scatter as nccl-tests tables: nbytes, seconds (minimum and median), algbw, busbw, wrong."""
-    sizes = columns.sizes(KIB, LARGEST[place.backend], 8, place.nranks)
     found: dict = {}
-    with place.ranks(timeout=60.0) as ranks:
+    with place.ranks() as ranks:
+        sizes = sizes_up_to(min(ranks.run(scale.mine)), place.nranks)
         for collective in ("all_reduce", "all_gather", "reduce_scatter"):
             lines = [ranks.run(columns.measure, collective, nbytes)[0] for nbytes in sizes]
             wrong = sum(line.wrong for line in lines)
@@ -58,6 +60,11 @@ def bandwidth(place: Place) -> dict:
             found[collective] = [_plain(line) for line in lines]
             print(columns.header(ranks.label, collective), *map(columns.row, lines), sep="\n", flush=True)
     return found
+
+
+def sizes_up_to(memory: int, nranks: int) -> list[int]:
+    """From 1 KiB to 1 GiB, whole elements for every rank, where a rank's device has so many bytes of memory."""
+    return columns.sizes(KIB, min(LARGEST, memory // 16), FACTOR, nranks)
 
 
 def _plain(line: columns.Line) -> dict:

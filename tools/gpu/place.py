@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import psutil
 import pynvml
 
 from helpers.ranks import RankError, Ranks
+from helpers.ranks.pool.launch import Team
+
+from . import kept
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT = 5.0  # seconds that a rank may be inside one collective, in the checks that hang on purpose
@@ -25,24 +31,74 @@ class Place:
     backend: str
     nranks: int
     gpus: int
+    before: tuple[
+        str, ...
+    ] = ()  # NCCL's files in shared memory that were there before us: others' leftovers, or their ranks'
 
-    def ranks(self, n: int | None = None, timeout: float = TIMEOUT, env: dict[str, str] | None = None) -> Ranks:
-        """Ranks of this place; the caller closes them."""
-        return Ranks(n or self.nranks, backend=self.backend, timeout=timeout, env=env)
+    def new(self, n: int | None = None, timeout: float = TIMEOUT) -> Ranks:
+        """Ranks that nobody has used; the caller closes them."""
+        return Ranks(n or self.nranks, backend=self.backend, timeout=timeout)
 
-    def fails(self, ranks: Ranks, fn: Callable, *args: object) -> tuple[RankError, float]:
-        """The RankError that fn must end with, and the seconds until it came."""
-        began = time.monotonic()
-        try:
-            ranks.run(fn, *args)
-        except RankError as error:
-            return error, time.monotonic() - began
+    def ranks(self, timeout: float = 60.0) -> AbstractContextManager[Ranks]:
+        """One rank for each GPU, kept for the next check."""
+        return kept.ranks(self.nranks, self.backend, timeout)
+
+    def pair(self) -> AbstractContextManager[Ranks]:
+        """Two ranks, kept, for checks that come to harm and whose answer is no other with eight."""
+        return kept.ranks(2, self.backend, TIMEOUT)
+
+    def words(self) -> list[str]:
+        """For a command line; `of` reads them again."""
+        return [self.backend, str(self.nranks), str(self.gpus), *self.before]
+
+    @classmethod
+    def of(cls, backend: str, nranks: str, gpus: str, *before: str) -> Place:
+        return cls(backend, int(nranks), int(gpus), before)
+
+    @property
+    def shared(self) -> bool:
+        """Ranks share a GPU here."""
+        return self.backend == "nccl" and self.gpus < self.nranks
+
+    def fails(self, ranks: Ranks, fn: Callable, *args: object) -> Failed:
+        """How fn ends, which must not end well."""
+        with _kills() as kills:
+            began = time.monotonic()
+            try:
+                ranks.run(fn, *args)
+            except RankError as error:
+                return Failed(error, time.monotonic() - began - sum(kills), sum(kills))
         raise AssertionError(f"{fn.__name__} ended well, and must not")
 
     def python(self, what: str) -> subprocess.Popen:
-        """A process of its own with ranks in it (tools.gpu.parents); speaks in lines."""
-        command = [sys.executable, "-m", "tools.gpu.parents", what, self.backend, str(self.nranks)]
+        """A process of its own with two ranks in it (tools.gpu.parents); speaks in lines."""
+        command = [sys.executable, "-m", "tools.gpu.parents", what, self.backend, "2"]
         return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+
+
+class Failed(NamedTuple):
+    """error; seconds until it was known who did what; seconds that ending the ranks took then, spinning kernels and all."""
+
+    error: RankError
+    seconds: float
+    kill: float
+
+
+@contextlib.contextmanager
+def _kills() -> Iterator[list[float]]:
+    """Seconds that every team takes to end meanwhile."""
+    found, real = [], Team.kill
+
+    def kill(team: Team) -> None:
+        began = time.monotonic()
+        real(team)
+        found.append(time.monotonic() - began)
+
+    Team.kill = kill
+    try:
+        yield found
+    finally:
+        Team.kill = real
 
 
 def healthy_again(ranks: Ranks, fn: Callable[[], object]) -> float:

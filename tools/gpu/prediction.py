@@ -15,18 +15,23 @@ from helpers.memory import Trace, pack
 
 from .counters import on_cuda
 from .memory import near, settle
+from .scale import roomy
 
 LLAMA = replace(
     MODELS["Llama-2-7B"], name="a small Llama", layers=4, hidden=1024, heads=8, kv_heads=8, ffn=2816, context=2048
 )
+TINY = replace(
+    MODELS["GPT-2"], name="tiny", layers=2, hidden=64, heads=2, kv_heads=2, head_dim=32, ffn=256, vocab=96, context=32
+)
 CASES = {"gpt-2": (MODELS["GPT-2"], 4, 1024), "llama": (LLAMA, 2, 2048)}  # shape, sequences, tokens of each
+SMALL = {"tiny": (TINY, 2, 32)}
 
 
 def predictions(device: str) -> dict:
     """bf16, AdamW a parameter at a time, two steps: the peak, what forward keeps, and who keeps it."""
     assert device == "cuda", "the prediction is of CUDA's operators"
     found, traces = {}, {}
-    for name, case in CASES.items():
+    for name, case in (CASES if roomy(device) else SMALL).items():
         real, allocated = step(*case, device)
         shape, batch, seq = case
         predicted = predict_step(shape, batch=batch, seq=seq).trace

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import torch
+
 from helpers.measure import ladder, machine_roof, pairs, place, transfers
+from helpers.measure.bandwidth.transfers import SIZES
 from helpers.measure.bandwidth.under_roof import DTYPE
 from helpers.units import MIB
 
+from .scale import memory, roomy
+
 CACHED = 3  # times the roof: more than a cache explains whose bytes the count charges to memory
-SMALL = 512  # side of the matrices on a CPU
+SMALL = 128  # side of the matrices where there is little room
 
 
 def steps(device: str) -> dict:
     """Bandwidth at each working set, both ways together; on a GPU L2 and memory."""
-    found = ladder(device)
+    found = ladder(device, seconds=3.0 if roomy(device) else 0.5)
     print(found)
-    assert found.steps, "the curve has no flat part"
+    assert found.steps or not roomy(device), "the curve has no flat part"
     flat = [f"{step.level or '?'} {step.bandwidth / 1e9:.0f} GB/s both ways" for step in found.steps]
     return {"steps": ", ".join(flat), "record": {"ladder": found.data()}}
 
@@ -22,11 +27,11 @@ def steps(device: str) -> dict:
 def roof(device: str) -> dict:
     """The roof of this machine, and real operations under it."""
     dtype = DTYPE[device]
-    top = machine_roof(device, dtype)
-    rows = place(device=device, dtype=dtype, roof=top, **({} if device == "cuda" else {"n": SMALL, "seconds": 0.02}))
+    top = machine_roof(device, dtype, **({} if roomy(device) else {"seconds": 0.4}))
+    rows = place(device=device, dtype=dtype, roof=top, **({} if roomy(device) else {"n": SMALL, "seconds": 0.01}))
     print(top, rows, sep="\n")
     assert top.flops > 0 and all(row.attained > 0 for row in rows)
-    if device == "cuda":
+    if roomy(device):
         fast = [row.op for row in rows if row.share > CACHED]
         assert not fast, f"above the roof: {', '.join(fast)}"
     data = {
@@ -35,6 +40,7 @@ def roof(device: str) -> dict:
         "flops": top.flops,
         "bandwidth": top.rate,
         "ridge": top.ridge,
+        "float32 matmul precision": torch.get_float32_matmul_precision(),  # TORCH_ALLOW_TF32_CUBLAS_OVERRIDE makes it "high"
         "places": [row._asdict() for row in rows],
     }
     said = f"{top.flops / 1e12:.3g} TFLOP/s, {top.rate / 1e9:.0f} GB/s both ways, ridge {top.ridge:.3g} FLOP/B"
@@ -43,7 +49,7 @@ def roof(device: str) -> dict:
 
 def links(device: str) -> dict:
     """Host to GPU and back, pinned and pageable."""
-    rows = transfers(device)
+    rows = transfers(device, [nbytes for nbytes in SIZES if nbytes <= memory(device) // 16])
     print(*rows, sep="\n")
     largest = max(row.nbytes for row in rows)
     best = {(row.way, row.host): row.bandwidth for row in rows if row.nbytes == largest}
@@ -54,7 +60,7 @@ def links(device: str) -> dict:
 
 def between(device: str) -> dict:
     """From every GPU to every other, one way."""
-    found = pairs(256 * MIB)
+    found = pairs(min(256 * MIB, memory(device) // 16))
     print(found)
     rates = [rate for row in found.bandwidth for rate in row if rate is not None]
     assert len(rates) == len(found.names) * (len(found.names) - 1) and min(rates) > 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from multiprocessing import forkserver
 
 import torch
 import torch.distributed as dist
@@ -13,15 +14,18 @@ from helpers.ranks.machine.devices import plan
 from helpers.ranks.primitives import perform_all
 from helpers.ranks.recorded import machine, versions
 
+from . import kept
 from .faults import healthy
 from .place import TIMEOUT, Place, nccl_files, on_gpus
+
+WAKE = 50_000_000  # cycles: 25 ms at 2 GHz
 
 
 def here(place: Place) -> dict:
     """Machine, versions, and which GPU can read which other's memory."""
     found = {"machine": machine(), "versions": versions(), "gpus usable": place.gpus}
     if place.backend == "nccl":
-        with place.ranks(1) as one:
+        with place.new(1) as one:
             (found["peers"],) = one.run(peers)
     return found
 
@@ -33,11 +37,14 @@ def peers() -> list[list[bool]]:
 
 
 def start(place: Place) -> dict:
-    """Seconds until the first call of new ranks has ended: the first time, and again; and of a second call, which starts nothing."""
+    """Seconds until the first call of new ranks has ended: the first time, and again; and of a second call, which starts nothing.
+
+    The first time is one only where this process has not started any: the server of the later ones has imported torch by then.
+    """
     found: dict = {}
-    for which in ("first start", "later start"):
+    for which in ("later start",) if warm() else ("first start", "later start"):
         began = time.monotonic()
-        with place.ranks() as ranks:
+        with place.new() as ranks:
             assert ranks.run(healthy) == [4.0 * place.nranks] * place.nranks
             found[which] = time.monotonic() - began
             found["label"] = ranks.label
@@ -45,6 +52,11 @@ def start(place: Place) -> dict:
             ranks.run(healthy)
             found["next call"] = time.monotonic() - began
     return found
+
+
+def warm() -> bool:
+    """Has this process a server from which ranks are forked?"""
+    return forkserver._forkserver._forkserver_pid is not None
 
 
 def primitives(place: Place) -> dict:
@@ -70,7 +82,7 @@ def shared(place: Place) -> dict:
             began = time.monotonic()
             sharing.nccl_version, real = (lambda pretended=pretended: pretended), sharing.nccl_version
             try:
-                with place.ranks(2, timeout=60.0) as ranks:
+                with place.new(2, timeout=60.0) as ranks:
                     assert ranks.label.endswith("shares a GPU: not timed"), ranks.label
                     wrong = [m.name for each in ranks.run(perform_all) for m in each if not m.right]
             finally:
@@ -89,7 +101,7 @@ def busy(place: Place) -> dict:
 
     The collectives are enqueued at once, behind the computing, on all ranks alike; so is a barrier, which blocks in C++.
     """
-    with place.ranks(timeout=1.0) as ranks:
+    with place.new(timeout=1.0) as ranks:
         assert ranks.run(computes, 2.5) == [4.0 * place.nranks] * place.nranks
     return {}
 
@@ -98,8 +110,7 @@ def computes(seconds: float) -> float:
     """Inside ranks: keeps the GPU (on a CPU: this thread) busy that long, then reduces."""
     x = torch.ones(4)
     if x.is_cuda:
-        per_second = torch.cuda.get_device_properties(0).clock_rate * 1000 if _clocked() else 1.5e9
-        torch.cuda._sleep(int(seconds * per_second))
+        torch.cuda._sleep(int(seconds * cycles_a_second()))
     else:
         time.sleep(seconds)
     dist.all_reduce(x)
@@ -107,8 +118,15 @@ def computes(seconds: float) -> float:
     return x.sum().item()
 
 
-def _clocked() -> bool:
-    return hasattr(torch.cuda.get_device_properties(0), "clock_rate")
+def cycles_a_second() -> float:
+    """Of this rank's GPU, measured: CUDA 13 does not tell, and an idle GPU runs at a fifth of its clock."""
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    torch.cuda._sleep(WAKE)
+    begin.record()
+    torch.cuda._sleep(WAKE)
+    end.record()
+    end.synchronize()
+    return WAKE / (begin.elapsed_time(end) / 1e3)
 
 
 def handles(place: Place) -> dict:
@@ -136,9 +154,26 @@ def several() -> list[float]:
     return [x.sum().item() for x in xs]
 
 
+def groups(place: Place) -> dict:
+    """A group of all ranks but the last, made where `device_id` has bound the default group: torch splits the communicator for it."""
+    with place.ranks() as ranks:
+        members = max(1, place.nranks - 1)
+        assert ranks.run(in_a_group) == [4.0 * members] * members + [4.0] * (place.nranks - members)
+    return {"members": members}
+
+
+def in_a_group() -> float:
+    """Inside ranks: members add ones up; the last rank only takes part in making the group."""
+    nranks = dist.get_world_size()
+    group, x = dist.new_group(range(max(1, nranks - 1))), torch.ones(4)
+    if dist.get_rank() < max(1, nranks - 1):
+        dist.all_reduce(x, group=group)
+    return x.sum().item()
+
+
 def graphs(place: Place) -> dict:
     """A collective captured into a CUDA graph, and replayed: nobody's look at a stream spoils the capture."""
-    with place.ranks(timeout=60.0) as ranks:
+    with place.ranks() as ranks:
         assert ranks.run(captured) == [[place.nranks, place.nranks**2, place.nranks**3]] * place.nranks
     return {}
 
@@ -159,6 +194,8 @@ def captured() -> list[float]:
 
 def nothing_left(place: Place) -> dict:
     """After all that: no file of NCCL's in shared memory, and no GPU memory held by this process."""
-    assert not nccl_files(), f"left in /dev/shm: {sorted(nccl_files())}"
+    kept.close()
+    left = nccl_files() - set(place.before)
+    assert not left, f"left in /dev/shm: {sorted(left)}"
     assert os.getpid() not in on_gpus() and not torch.cuda.is_initialized(), "the parent itself started CUDA"
     return {"deadline": TIMEOUT}

@@ -11,10 +11,11 @@ from helpers.collectives import CATALOGUE, Schedule
 from helpers.ranks import execute, traced
 from helpers.units import MIB
 
+from . import scale
 from .place import Place
 
 SIZES = (1, 97, 4096)  # elements of one part
-NBYTES = {"nccl": 64 * MIB, "gloo": MIB}  # of a trace
+NBYTES = 64 * MIB  # of a trace, on a GPU with room
 DTYPES = (
     *(torch.float32, torch.float64, torch.float16, torch.bfloat16),
     *(torch.int8, torch.uint8, torch.int32, torch.int64),
@@ -32,7 +33,9 @@ REDUCED = (("all_reduce", "ring"), ("all_reduce", "nvls"), ("reduce_scatter", "p
 def schedules(place: Place) -> dict:
     """All of the catalogue, switches played by ranks: equal to torch's own collective bit for bit, where sums are exact."""
     texts = [str(s) for s in _catalogue(place.nranks)]
-    return _equal(place, texts, SIZES, (torch.float32, torch.int64), ("sum",)) | {"schedules": len(texts)}
+    return _equal(place, texts, SIZES[1:2] if place.shared else SIZES, (torch.float32, torch.int64), ("sum",)) | {
+        "schedules": len(texts)
+    }
 
 
 def reductions(place: Place) -> dict:
@@ -42,7 +45,7 @@ def reductions(place: Place) -> dict:
 
 
 def _equal(place: Place, *cases: object) -> dict:
-    with place.ranks(timeout=60.0) as ranks:
+    with place.ranks() as ranks:
         wrong = sorted({text for found in ranks.run(differences, *cases) for text in found})
     assert not wrong, "; ".join(wrong)
     return {}
@@ -134,10 +137,11 @@ def _torchs(s: Schedule, x: torch.Tensor, op: dist.ReduceOp) -> torch.Tensor | N
 def traces(place: Place) -> dict:
     """A ring and a binomial tree, every message of them stamped: the schedule's own, and on one clock."""
     found = {}
-    with place.ranks(timeout=60.0) as ranks:
+    with place.ranks() as ranks:
+        nbytes = min(NBYTES, min(ranks.run(scale.mine)) // 64)
         for algorithm in ("ring", "binomial"):
             s = CATALOGUE["all_reduce", algorithm](nranks=place.nranks)
-            run = found[f"trace-{algorithm}"] = traced(ranks, s, NBYTES[place.backend])
+            run = found[f"trace-{algorithm}"] = traced(ranks, s, nbytes)
             want = sorted({(number, t.src, t.dst) for number, step in enumerate(s.steps, 1) for t in step})
             assert [(m["step"], m["src"], m["dst"]) for m in run["messages"]] == want, f"{algorithm}: other messages"
             late = [m for m in run["messages"] if m["recv"][1] < m["send"][0] - 2 * run["clock"]["error"]]

@@ -1,7 +1,7 @@
 """The process in which checks run, one after the other, until one hangs and it is replaced.
 
-python -m tools.gpu.serve MODULE BACKEND NRANKS GPUS; MODULE has CHECKS; a check's name on each line of stdin, a JSON object on
-each line of stdout.
+python -m tools.gpu.serve MODULE BACKEND NRANKS GPUS [NCCL'S OLD FILES ...]; MODULE has CHECKS; a check's name on each line of
+stdin, a JSON object on each line of stdout.
 """
 
 from __future__ import annotations
@@ -13,19 +13,20 @@ import time
 import traceback
 from importlib import import_module
 
+from . import kept
 from .place import Place
 
 
-def main(module: str, backend: str, nranks: str, gpus: str) -> None:
+def main(module: str, *place_words: str) -> None:
     """Serve until stdin ends."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what checks print is not an answer
-    place, checks = (
-        Place(backend, int(nranks), int(gpus)),
-        {check.name: check for check in import_module(module).CHECKS},
-    )
-    for line in sys.stdin:
-        answers.write(json.dumps(answer(checks[line.strip()], place)) + "\n")
+    place, checks = Place.of(*place_words), {check.name: check for check in import_module(module).CHECKS}
+    try:
+        for line in sys.stdin:
+            answers.write(json.dumps(answer(checks[line.strip()], place)) + "\n")
+    finally:
+        kept.close()
 
 
 def answer(check, place: Place) -> dict:

@@ -135,7 +135,11 @@ def _note(levels: Sequence[tuple[str, int]]) -> str:
 
 def _checked(sizes: Sequence[int] | None, device: torch.device, levels: Sequence[tuple[str, int]]) -> list[int]:
     if sizes is None:
-        return gpu_sizes(levels) if device.type == "cuda" else default_sizes(levels)
+        return (
+            gpu_sizes(levels, torch.cuda.get_device_properties(device).total_memory)
+            if device.type == "cuda"
+            else default_sizes(levels)
+        )
     sizes = list(sizes)
     wrong = [n for n in sizes if isinstance(n, bool) or not isinstance(n, int) or n < KIB]
     if wrong or not sizes or sizes != sorted(set(sizes)):

@@ -13,30 +13,35 @@ import torch
 
 from helpers.units import MIB, seconds_text
 
-from .stopwatch import best
+from .stopwatch import best, wake
 
 ITEM = 4  # float32
 LAUNCHES = 3  # empty kernels that a pass must outlast to count
 
 
 def gpu_levels(device: torch.device) -> tuple[tuple[str, int], ...]:
-    """The L2 cache as CUDA reports it; () where torch does not hand it on."""
+    """The L2 cache as CUDA reports it (60 MB for an H200, whose data sheet says 50); () where torch does not hand it on."""
     size = getattr(torch.cuda.get_device_properties(device), "L2_cache_size", 0)
     return (("L2", int(size)),) if size else ()
 
 
-def gpu_sizes(levels: Sequence[tuple[str, int]]) -> list[int]:
-    """Half octaves from 1 MiB to 1 GiB, or to eight times the L2 if that is more."""
-    largest = max([1024 * MIB, *(8 * size for _, size in levels)])
+def gpu_sizes(levels: Sequence[tuple[str, int]], memory: int = 1 << 40) -> list[int]:
+    """Half octaves from 1 MiB to 1 GiB, or to eight times the L2 if that is more; never above an eighth of the GPU's `memory`."""
+    largest = min(max([1024 * MIB, *(8 * size for _, size in levels)]), memory // 8)
     return [n for k in range(20, largest.bit_length()) for n in (2**k, 3 * 2 ** (k - 1)) if n <= largest]
 
 
 def climb_gpu(sizes: Sequence[int], device: torch.device, seconds: float) -> tuple[list[float], str]:
-    """Seconds of one pass at each working set, infinite where a bare kernel takes a good part of them, and a sentence on that."""
+    """Seconds of one pass at each working set, infinite where a bare kernel takes a good part of them, and a sentence on that.
+
+    The bare kernel is timed before and after: the clock may have risen meanwhile, and the less is its time.
+    """
+    wake(device, min(0.5, seconds / 6))
     whole = torch.ones(sizes[-1] // ITEM, device=device)
     tiny = whole[:1]
     bare = best(lambda: tiny.add_(1), device, 0.02)
     least = [best(_pass(whole, nbytes), device, seconds / len(sizes)) for nbytes in sizes]
+    bare = min(bare, best(lambda: tiny.add_(1), device, 0.02))
     return trusted(least, bare), f"CUDA graph; a bare kernel takes {seconds_text(bare)}"
 
 

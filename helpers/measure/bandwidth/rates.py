@@ -13,8 +13,9 @@ from .ladder import ladder
 from .stopwatch import at, best, threads
 
 DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
-SIZES = {"cpu": (128, 256, 512, 1024), "cuda": (1024, 2048, 4096, 8192)}
+SIZES = {"cpu": (128, 256, 512, 1024), "cuda": (1024, 2048, 4096, 8192)}  # sides of GEMMs
 FAR = {"cpu": 192 << 20, "cuda": 1 << 30}  # bytes: a buffer that no cache holds
+SHARE = 8  # what is asked of a GPU fits into this part of its memory: 8 GiB hold all of it
 
 
 class Rate(NamedTuple):
@@ -67,7 +68,7 @@ def machine_roof(
     """
     device = at(device)
     floating(dtype)
-    sizes, each = SIZES[device.type], seconds / 2
+    sizes, each = _sides(device), seconds / 2
     rates = [gemm_rate(n, dtype, device, each / len(sizes), nthreads) for n in sizes]
     fastest = max(rates, key=lambda rate: rate.flops)
     bandwidth = Bandwidth(
@@ -81,15 +82,27 @@ def machine_roof(
     return Roof(f"this {device.type.upper()}, {cores}, {fastest.dtype}", fastest.flops, bandwidth)
 
 
+def _room(device: torch.device) -> int:
+    """Bytes that a measurement may take."""
+    return 1 << 40 if device.type == "cpu" else torch.cuda.get_device_properties(device).total_memory // SHARE
+
+
+def _sides(device: torch.device) -> tuple[int, ...]:
+    """Those of SIZES whose three matrices of 8 bytes an element there is room for; on a GPU with none for any, a smaller one."""
+    room = _room(device)
+    return tuple(n for n in SIZES[device.type] if 24 * n * n <= room) or (256,)
+
+
 def stream(device: str | torch.device = "cpu", seconds: float = 0.5, nthreads: int = 1) -> float:
     """Bytes per second to and from memory, both ways together: the best of adding in place, reading only, and scaling in place."""
     device = at(device)
+    far = min(FAR[device.type], _room(device))
     with threads(nthreads):
-        a, c = (torch.ones(FAR[device.type] // 8, device=device) for _ in range(2))
+        a, c = (torch.ones(far // 8, device=device) for _ in range(2))
         total = torch.empty((), device=device)
         loops = {12: lambda: c.add_(a), 4: lambda: torch.sum(c, dim=0, out=total), 8: lambda: c.mul_(0.5)}
         rates = [nbytes * c.numel() / best(loop, device, seconds / len(loops)) for nbytes, loop in loops.items()]
-    return max([*rates, ladder(device, [FAR[device.type]], seconds / 3).rungs[0].bandwidth])
+    return max([*rates, ladder(device, [far], seconds / 3).rungs[0].bandwidth])
 
 
 def floating(dtype: torch.dtype) -> None:

@@ -139,7 +139,7 @@ def _examine(index: int) -> Gpu | str:
         return f"{name} is split by MIG, and NCCL wants it whole; an administrator can undo that (nvidia-smi -i {index} -mig 0)"
     if mode == pynvml.NVML_COMPUTEMODE_PROHIBITED:
         return f"{name} is closed to computing; an administrator can open it (nvidia-smi -i {index} -c 0)"
-    if capability and not runs_on(torch.cuda.get_arch_list(), capability):
+    if capability and not runs_on(built_for(), capability):
         return _no_code(name, capability)
     if memory and memory.free < NBYTES_PER_RANK:
         free = f"{memory.free / 1e9:.1f} of {memory.total / 1e9:.1f} GB are free"
@@ -169,6 +169,12 @@ def runs_on(archs: list[str], capability: tuple[int, int]) -> bool:
     return not archs or any(_covers(arch, capability) for arch in archs)
 
 
+def built_for() -> list[str]:
+    """What torch.cuda.get_arch_list says, which before torch 2.13 asks CUDA first whether it is there, and so starts its driver here."""
+    flags = getattr(torch._C, "_cuda_getArchFlags", lambda: None)()
+    return flags.split() if flags else []
+
+
 def _covers(arch: str, capability: tuple[int, int]) -> bool:
     found = re.fullmatch(r"(sm|compute)_(\d+)(\d)([af]?)", arch)
     if not found:
@@ -180,7 +186,7 @@ def _covers(arch: str, capability: tuple[int, int]) -> bool:
 
 
 def _no_code(name: str, capability: tuple[int, int]) -> str:
-    archs = ", ".join(torch.cuda.get_arch_list())
+    archs = ", ".join(built_for())
     return (
         f"{name} has compute capability {capability[0]}.{capability[1]}, for which this torch has no code (only {archs});"
         " install another build of torch (make lab TORCH=cu126 has the oldest GPUs)"

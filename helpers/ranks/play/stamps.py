@@ -164,5 +164,6 @@ def _ping(peer: int, now: Callable[[], float]) -> tuple[float, float]:
 def _pong(now: Callable[[], float]) -> None:
     ball = torch.zeros(1, dtype=torch.float64)
     dist.recv(ball, 0)
-    ball.fill_(now() + 0 * ball.item())  # on a GPU, not before it has come
+    ball.item()  # on a GPU a receive returns before anything has come
+    ball.fill_(now())
     dist.send(ball, 0)

@@ -139,8 +139,12 @@ class _Side:
 
 
 def _pattern(rank: int, part: int, length: int) -> torch.Tensor:
-    """Whole numbers from -8 to 8, other ones for every rank and part: sums over 64 ranks stay exact in float32."""
-    return ((torch.arange(length) * 7 + rank * 13 + part * 5) % _SPREAD - 8).float()
+    """Whole numbers from -8 to 8, other ones for every rank and part: sums over 64 ranks stay exact in float32.
+
+    They repeat after _SPREAD elements, so a gibibyte of them needs no int64 of eight.
+    """
+    period = ((torch.arange(_SPREAD) * 7 + rank * 13 + part * 5) % _SPREAD - 8).float()
+    return period.repeat(-(-length // _SPREAD))[:length]
 
 
 def _sources(collective: str, root: int) -> tuple:

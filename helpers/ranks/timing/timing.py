@@ -26,6 +26,7 @@ from helpers.units import KIB, MIB, Bandwidth, nbytes_text, seconds_text
 
 PING_PONG_SIZES = tuple(KIB * 4**k for k in range(8))  # 1 KiB to 16 MiB
 TRIES = 3
+AHEAD = 400_000  # cycles, 200 us at 2 GHz: what the host needs to enqueue a call
 
 
 class Timing(NamedTuple):
@@ -74,9 +75,13 @@ def _wall_seconds(fn: Callable[[], object]) -> float:
 
 
 def _stream_seconds(fn: Callable[[], object]) -> float:
-    """NCCL's calls return once enqueued: the GPU's own clock says when they begin and end."""
+    """NCCL's calls return once enqueued: the GPU's own clock says when they begin and end.
+
+    The GPU sleeps before the first event: else it would pass it at once and wait for Python, whose microseconds would count.
+    """
     dist.barrier()
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    torch.cuda._sleep(AHEAD)
     begin.record()
     fn()
     end.record()

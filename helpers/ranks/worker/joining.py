@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import datetime
 import warnings
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 
 import torch
 import torch.distributed as dist
+from torch.utils._device import DeviceContext, _device_constructors
 
+from helpers.patches import GENERATORS
 from helpers.ranks.machine import gpus
 from helpers.ranks.network.nic import aside
 
@@ -28,6 +32,20 @@ def settle_in(device: torch.device) -> None:
     except RuntimeError as error:
         raise RuntimeError(gpus.with_remedy(f"{device} cannot be used: {error}")) from error
     torch.set_default_device(device)  # torch.ones(4) in a cell lands on the rank's GPU
+    GENERATORS.put(DeviceContext, "__torch_function__", _where_its_generator_is(DeviceContext.__torch_function__))
+
+
+def _where_its_generator_is(original: Callable) -> Callable:
+    """The default device, but for random numbers of a generator: those come where the generator is."""
+
+    @wraps(original)
+    def chosen(context, func, types, args=(), kwargs=None):
+        generator = (kwargs or {}).get("generator")
+        if generator is not None and kwargs.get("device") is None and func in _device_constructors():
+            kwargs = kwargs | {"device": generator.device}
+        return original(context, func, types, args, kwargs)
+
+    return chosen
 
 
 def join(backend: str, device: torch.device, timeout: float, **rendezvous: object) -> None:
@@ -56,9 +74,11 @@ def nccl_settings(timeout: float, scratch: str) -> dict[str, str]:
     """What torch's NCCL watchdog is told in the environment: whoever sets one of these themselves is obeyed.
 
     Its monitor ends a process whose watchdog is blocked, after 480 s by default: never before our own deadline. Its dump of the
-    latest operations goes into the team's folder.
+    latest operations goes into the team's folder. And at a group's first send or receive outside a batch it need not say that such
+    messages follow one another: a reader's ping-pong is one.
     """
     return {
+        "TORCH_NCCL_SHOW_EAGER_INIT_P2P_SERIALIZATION_WARNING": "0",
         "TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC": f"{max(480, torch_timeout(timeout) + 60):.0f}",
         "TORCH_FR_DUMP_TEMP_FILE": str(Path(scratch, "nccl-trace-")),
     }

@@ -33,7 +33,7 @@ from . import inside, joining, mortal
 STACK_SIGNAL = signal.SIGUSR1
 FIT_WITHIN = 0.2  # seconds in which a rank that raised must have completed what it enqueued
 SHOWN = 24  # frames of the reader's own code in a message
-SHIPPED = ("NCCL_", "GLOO_", "OMP_", "TORCH_", "CUDA_VISIBLE_DEVICES")  # a forkserver froze these when it started
+SHIPPED = ("NCCL_", "GLOO_", "OMP_", "TORCH_", "CUDA_", "PYTORCH_")  # a forkserver froze these when it started
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 A pipe whose other end closes is heard by the kernel itself, which kills: no GIL is needed, no thread, no cooperation. A rank
 that closes descriptors it does not own may lose that pipe; it then ends with the fork server, which ends with the notebook.
+A sandbox that takes F_SETSIG and sends nothing (gVisor was not tried) has the fork server's end, too: prctl's signal needs no pipe.
 A program that a rank starts (subprocess) is neither: it is that program's own, and lives on.
 """
 

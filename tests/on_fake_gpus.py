@@ -1,0 +1,117 @@
+"""What a machine with GPUs does, for test_fake_cuda: run in a process that has two fake ones; prints everything as one JSON object."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import sys
+import time
+
+import torch
+import torch.distributed as dist
+
+from helpers.measure.bandwidth.ladder_gpu import climb_gpu
+from helpers.measure.bandwidth.stopwatch import _replayed
+from helpers.ranks import Ranks, bench
+from helpers.ranks.machine.devices import plan
+from helpers.ranks.play import stamps
+from helpers.ranks.timing import timing
+
+
+def planned() -> dict:
+    """World by world; the fake asks for its number every time."""
+    found, before = {}, os.environ["FAKE_CUDA_GPUS"]
+    for gpus in (0, 1, 2, 8):
+        os.environ["FAKE_CUDA_GPUS"] = str(gpus)
+        worlds = {n: plan(n) for n in (None, 1, 2, 8)}
+        found[gpus] = {str(n): [world.label, world.devices[-1]] for n, world in worlds.items()}
+        with contextlib.suppress(ValueError):
+            found[gpus]["two by nccl"] = plan(2, "nccl").label
+    os.environ["FAKE_CUDA_GPUS"] = before
+    return found
+
+
+def mixed() -> str:
+    try:
+        torch.ones(4, device="cuda:0") + torch.ones(4)
+    except RuntimeError as error:
+        return str(error)
+    return ""
+
+
+def graphed() -> list[int]:
+    """How often a call on each of two GPUs is done when its graph is played three times."""
+    found = []
+    for device in (0, 1):
+        with torch.cuda.device(device):
+            x = torch.zeros(1, device=f"cuda:{device}")
+            play = _replayed(lambda x=x: x.add_(1), 1)
+            before = x.item()
+            found.append(int([play(), play(), play(), x.item()][-1] - before))
+    return found
+
+
+def woken() -> list[int]:
+    """Sides of the matrices that were multiplied before the ladder's first rung, and bare kernels that were timed."""
+    sides, real = set(), torch.mm
+    torch.mm = lambda a, b: (sides.add(len(a)), real(a, b))[1]
+    climb_gpu([1 << 20, 2 << 20], torch.device("cuda:0"), 0.01)
+    torch.mm = real
+    return sorted(sides)
+
+
+def ping() -> None:
+    """One message there and back, outside a batch."""
+    ball, rank = torch.zeros(4), dist.get_rank()
+    for src in (0, 1):
+        (dist.send if rank == src else dist.recv)(ball, 1 - rank)
+
+
+def pong() -> float:
+    """1.0 when the other rank read its clock after the ball had come, which is late."""
+    ball = torch.zeros(1, dtype=torch.float64)
+    if dist.get_rank():
+        stamps._pong(lambda: float(torch.cuda.current_stream().query()))
+        return 1.0
+    time.sleep(0.3)
+    dist.send(ball, 1)
+    dist.recv(ball, 1)
+    return ball.item()
+
+
+def ahead() -> list[bool]:
+    """Was the GPU still busy with what came before, when a timed call began?"""
+    timing.AHEAD, found = 75_000_000, []
+    bench(lambda: found.append(not torch.cuda.current_stream().query()), warmup=0, reps=3)
+    return found
+
+
+def shuffled() -> list[int]:
+    """A DataLoader's order, which a CPU's generator makes; and a tensor beside it, where nobody asked."""
+    assert torch.ones(1).device.type == "cuda" and torch.rand(1, generator=torch.Generator()).device.type == "cpu"
+    return sorted(x.item() for x in torch.utils.data.DataLoader(range(4), shuffle=True))
+
+
+def settings() -> list[str | None]:
+    return [os.environ.get(name) for name in ("CUDA_DEVICE_ORDER", "PYTORCH_ALLOC_CONF")]
+
+
+def in_ranks() -> dict:
+    """On two GPUs. The fork server is started before the settings are made."""
+    with Ranks(2, backend="nccl") as ranks:
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            ranks.run(ping)
+        found = {fn.__name__: ranks.run(fn)[0] for fn in (pong, ahead, shuffled)}
+    os.environ |= {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "PYTORCH_ALLOC_CONF": "expandable_segments:True"}
+    with Ranks(2, backend="nccl") as ranks:
+        return found | {"said": said.getvalue(), "settings": ranks.run(settings)[0]}
+
+
+ASKED = (planned, in_ranks, mixed, graphed, woken)
+
+if __name__ == "__main__":
+    found = {fn.__name__: fn() for fn in ASKED if fn.__name__ in (sys.argv[1:] or [fn.__name__])}
+    print(json.dumps(found))

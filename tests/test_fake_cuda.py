@@ -1,0 +1,75 @@
+"""The fake machine, and what our Python does on it: plans, devices, streams, graphs. What only a GPU can tell, its package says."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from fake_cuda import environment
+
+NAME = "NVIDIA Fake"
+
+
+@pytest.fixture(scope="module")
+def found(root, tmp_path_factory):
+    """What a process on a machine with two GPUs found, and the ranks that it started."""
+    env = environment(2, tmp_path_factory.mktemp("processes"))
+    command = [sys.executable, str(root / "tests" / "on_fake_gpus.py")]
+    done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize(
+    "gpus, labels",
+    [
+        ("0", ["4 ranks, gloo, CPU", "1 rank, gloo, CPU", "2 ranks, gloo, CPU", "8 ranks, gloo, CPU"]),
+        ("1", ["4 ranks, gloo, CPU", f"1 rank, nccl, 1 x {NAME}", "2 ranks, gloo, CPU", "8 ranks, gloo, CPU"]),
+        ("2", [f"2 ranks, nccl, 2 x {NAME}", f"1 rank, nccl, 1 x {NAME}", f"2 ranks, nccl, 2 x {NAME}"]),
+        ("8", [f"8 ranks, nccl, 8 x {NAME}", f"1 rank, nccl, 1 x {NAME}", f"2 ranks, nccl, 2 x {NAME}"]),
+    ],
+)
+def test_what_is_planned_on_so_many_gpus(found, gpus, labels):
+    worlds = found["planned"][gpus]
+    assert [worlds[n][0] for n in ("None", "1", "2", "8")[: len(labels)]] == labels
+    assert worlds["8"] == ([f"8 ranks, nccl, 8 x {NAME}", "cuda:7"] if gpus == "8" else ["8 ranks, gloo, CPU", "cpu"])
+    shares = ", shares a GPU: not timed" if gpus == "1" else ""
+    assert worlds.get("two by nccl") == (
+        f"2 ranks, nccl, {min(2, int(gpus))} x {NAME}{shares}" if gpus != "0" else None
+    )
+
+
+def test_a_graph_holds_what_was_captured_on_the_second_gpu_too(found):
+    assert found["graphed"] == [3, 3], "once at every replay"
+
+
+def test_a_gpu_is_woken_before_it_is_timed(found):
+    assert found["woken"] == [1024]
+
+
+def test_a_clock_is_read_when_the_ball_has_come(found):
+    assert found["in_ranks"]["pong"] == 1.0
+
+
+def test_a_call_is_timed_behind_something_that_runs(found):
+    assert found["in_ranks"]["ahead"] == [True, True, True]
+
+
+def test_a_reader_s_ping_pong_warns_of_nothing(found):
+    assert found["in_ranks"]["said"] == ""
+
+
+def test_a_data_loader_shuffles_where_the_gpu_is_the_default_device(found):
+    assert found["in_ranks"]["shuffled"] == [0, 1, 2, 3]
+
+
+def test_settings_of_cuda_and_of_its_allocator_reach_the_ranks(found):
+    assert found["in_ranks"]["settings"] == ["PCI_BUS_ID", "expandable_segments:True"]
+
+
+def test_the_fake_refuses_tensors_of_two_devices(found):
+    assert found["mixed"] == (
+        "Expected all tensors to be on the same device, but found at least two devices, cpu and cuda:0!"
+    )

@@ -1,0 +1,60 @@
+"""What was found, on paper: a row of the table for each check, and the JSON files, written again after each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from helpers.measure.profiling.record import write_traces
+from helpers.memory import unpack
+from helpers.ranks import recorded
+from helpers.units import seconds_text
+
+from .checks import CHECKS
+
+BULK = ("record", "traces")  # figures that go into files of their own: by name, data, and packed traces of memory
+WIDTH = max(len(check.name) for check in CHECKS) + 2
+
+
+class Report:
+    """The files of one run, in the folder `out`. Whoever ends us leaves what was found until then."""
+
+    def __init__(self, label: str, command: str, out: Path):
+        self.label, self.command, self.out = label, command, out
+
+    def write(self, answers: dict[str, dict], latest: str) -> None:
+        """gpu-check.json anew, and what the check `latest` has for files of its own: that leaves `answers`."""
+        self.out.mkdir(parents=True, exist_ok=True)
+        recorded.FOLDER = self.out
+        figures = answers[latest].get("figures", {})
+        for name, data in figures.pop("record", {}).items():
+            self._record(f"gpu-{name}", data)
+        for name, packed in figures.pop("traces", {}).items():
+            write_traces(f"gpu-{name}", [unpack(packed)], self.command, self.out / "memory")
+        if latest == "traces of real runs":
+            for name in list(figures):
+                self._record(f"gpu-{name}", figures.pop(name))
+        if latest == "bandwidth" and figures:
+            self._record("gpu-bandwidth", figures)
+        self._record("gpu-check", answers)
+
+    def _record(self, name: str, data: object) -> None:
+        recorded.record(name, data, self.command, self.label)
+
+
+def row(name: str, answer: dict) -> str:
+    """One line of the table: the check, its outcome, its figures or the reason."""
+    said = answer.get("why") or ", ".join(_figure(k, v) for k, v in answer.get("figures", {}).items() if k not in BULK)
+    return f"{name.ljust(WIDTH)}{answer['outcome'].ljust(9)}{' '.join(said.split())}".rstrip()
+
+
+def _figure(name: str, value: object) -> str:
+    if isinstance(value, float):
+        return f"{name} {value:+.1%}" if name == "share" else f"{name} {seconds_text(value)}"
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return f"{name} {max(line['busbw'] for line in value) / 1e9:.1f} GB/s busbw"
+    if isinstance(value, dict) and "messages" in value:
+        return f"{name} {seconds_text(value['seconds'])}"
+    if isinstance(value, (dict, list)):
+        return f"{name} {json.dumps(value)}"
+    return f"{name} {value}"
