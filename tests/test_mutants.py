@@ -139,7 +139,7 @@ def test_a_strong_test_kills_a_weak_one_lets_live_and_a_run_goes_on_where_it_was
     assert (found["2-001"].by, found["2-001"].how) == ("tests/units/test_two.py::test_strong", "failed")
     assert len((folder / "before.jsonl").read_text().splitlines()) == 3, "the first was not judged again"
     assert "| floors 1 and 2 | before | 3 | 1 | 1 | 0 | 1 | 0 | 50.0% |" in record.table(folder)
-    (folder / "equivalent.toml").write_text('[equivalent]\n2-002 = "b is 0"\n')
+    (folder / "survivors.toml").write_text('[equivalent]\n2-002 = "b is 0"\n\n[mended]\n')
     assert "| floors 1 and 2 | before | 3 | 1 | 0 | 1 | 1 | 0 | 100.0% |" in record.table(folder)
     assert "equivalent: b is 0" in record.table(folder)
 

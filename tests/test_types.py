@@ -2,6 +2,8 @@
 
 import re
 import tomllib
+from dataclasses import is_dataclass
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -53,3 +55,11 @@ def test_few_lines_are_overlooked_and_each_says_why():
 def test_a_line_without_a_code_or_a_reason_is_found(line, reasoned):
     (found,) = ignores(line)
     assert bool(REASONED.fullmatch(found)) == reasoned
+
+
+def test_plain_data_stays_as_it_was_made():
+    """Every dataclass of the floors is frozen: a schedule, a price or a fact that two readers share is the same for both."""
+    names = [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in checked()]
+    found = {each for name in names for each in vars(import_module(name)).values() if is_dataclass(each)}
+    assert len(found) > 40
+    assert [each.__qualname__ for each in found if not each.__dataclass_params__.frozen] == []

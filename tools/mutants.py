@@ -67,6 +67,7 @@ def judge(
     """Judge in drawn order; the test that found a fault before goes first. An equivalent one is judged only by its name."""
     drawn, done = record.read_draw(folder), {*record.judged(run, folder), *record.equivalent(folder)}
     killers = {name: verdict.by for other in record.RUNS for name, verdict in record.judged(other, folder).items()}
+    killers |= record.mended(folder)
     found, where, tests = Reach(), draw.Tree(tree), {part.name: part.tests for part in draw.PARTS}
     for noted in sorted(path.parent for path in notes(tree).glob("*/reached")):
         found.read(noted)

@@ -19,6 +19,14 @@ def test_there_are_ten_and_every_promise_is_one_of_them():
     assert all(PRIMITIVES[name].promise is promise for name, promise in PROMISES.items())
 
 
+def test_every_primitive_has_nccl_tests_factor():
+    """Source: NVIDIA/nccl-tests doc/PERFORMANCE.md; a barrier moves nothing."""
+    all_but_one = ("all_gather", "reduce_scatter", "all_to_all", "gather", "scatter")
+    factors = {"all_reduce": 1.75, **dict.fromkeys(all_but_one, 0.875)} | dict.fromkeys(("broadcast", "reduce"), 1.0)
+    wanted = factors | {"send_recv": 1.0, "barrier": 0.0}
+    assert {name: primitive.promise.bus_factor(8) for name, primitive in PRIMITIVES.items()} == wanted
+
+
 @pytest.mark.parametrize(
     ("name", "root", "op", "inputs", "wanted"),
     [

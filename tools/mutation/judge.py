@@ -63,7 +63,7 @@ class Judge:
                 ran += session.ran
                 if not session.how:
                     break
-                if self._certain(session) or not self.session([session.test], None).how:
+                if self._certain(session) or self._by_the_fault(session.test, place):
                     return Verdict("killed", session.test, session.how, ran, round(time.monotonic() - began, 1))
                 lost |= {session.test}
                 stage = tests[tests.index(session.test) :]
@@ -71,6 +71,10 @@ class Judge:
 
     def _certain(self, session: Session) -> bool:
         return session.how == "failed" and session.test.startswith(tuple(f"tests/{name}/" for name in CERTAIN))
+
+    def _by_the_fault(self, test: str, place: Place) -> bool:
+        """Whether alone it fails with the fault, and passes without: neither a busy machine's doing nor a neighbour's."""
+        return bool(self.session([test], place).how) and not self.session([test], None).how
 
     def session(self, tests: list[str], place: Place | None) -> Session:
         """Run these tests in this order up to the first that fails; with the fault, or on the tree as it is."""
@@ -119,6 +123,5 @@ class Judge:
 
 
 def order(stages: list[list[str]], first: str) -> list[list[str]]:
-    """The stages with one test before all others: the one that found the fault in an earlier run."""
-    known = {test for stage in stages for test in stage}
-    return [[first], *([test for test in stage if test != first] for stage in stages)] if first in known else stages
+    """The stages with one test before all others: the one that found the fault in an earlier run, or was written for it."""
+    return [[first], *([test for test in stage if test != first] for stage in stages)] if first else stages

@@ -48,8 +48,17 @@ def add(run: str, name: str, verdict: Verdict, folder: Path = FOLDER) -> None:
 
 def equivalent(folder: Path = FOLDER) -> dict[str, str]:
     """Why no test can tell a mutant from the program, by id."""
-    file = folder / "equivalent.toml"
-    return tomllib.loads(file.read_text())["equivalent"] if file.is_file() else {}
+    return _said("equivalent", folder)
+
+
+def mended(folder: Path = FOLDER) -> dict[str, str]:
+    """The test that was written for a survivor, by id; it is tried first."""
+    return _said("mended", folder)
+
+
+def _said(what: str, folder: Path) -> dict[str, str]:
+    file = folder / "survivors.toml"
+    return tomllib.loads(file.read_text())[what] if file.is_file() else {}
 
 
 def counts(part: str, run: str, folder: Path = FOLDER) -> Counter:
@@ -91,14 +100,14 @@ def table(folder: Path = FOLDER) -> str:
 
 def _survivors(folder: Path) -> list[str]:
     """Each mutant that outlived a run, with its place and what became of it."""
-    same, runs = equivalent(folder), {run: judged(run, folder) for run in RUNS}
+    same, tests, runs = equivalent(folder), mended(folder), {run: judged(run, folder) for run in RUNS}
     rows = ["", "| id | place | fault | before | after | why |", "|---|---|---|---|---|---|"]
     for name, (_, point) in read_draw(folder).items():
         verdicts = [runs[run][name].verdict if name in runs[run] else "" for run in RUNS]
         if {"survived", "gone"} & set(verdicts) or name in same:
             place = f"{point.path.removeprefix('helpers/')} {point.function}".strip()
             fault = f"`{_short(point.expression)}` → `{_short(point.becomes)}`"
-            why = f"equivalent: {same[name]}" if name in same else ""
+            why = f"equivalent: {same[name]}" if name in same else f"mended: {tests[name]}" if name in tests else ""
             rows.append(f"| {name} | {place} | {fault} | {' | '.join(verdicts)} | {why} |".replace("  ", " "))
     return rows
 
