@@ -55,5 +55,10 @@ BytesInMotion.charts = (() => {
     new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   }
 
-  return { draw, theme: (value) => { theme = value; } };
+  return {
+    draw,
+    theme: (value) => {
+      theme = value;
+    },
+  };
 })();

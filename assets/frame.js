@@ -6,7 +6,11 @@
     const show = () => button.setAttribute("aria-pressed", String(root.dataset.theme === "dark"));
     button.addEventListener("click", () => {
       root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
-      try { localStorage.setItem("bim-theme", root.dataset.theme); } catch { /* storage may be forbidden */ }
+      try {
+        localStorage.setItem("bim-theme", root.dataset.theme);
+      } catch {
+        /* storage may be forbidden */
+      }
     });
     new MutationObserver(show).observe(root, { attributeFilter: ["data-theme"] });
     show();
@@ -20,7 +24,9 @@
     button.addEventListener("click", async () => {
       await navigator.clipboard.writeText(pre.textContent.trimEnd());
       button.textContent = "Copied";
-      setTimeout(() => { button.textContent = "Copy"; }, 1500);
+      setTimeout(() => {
+        button.textContent = "Copy";
+      }, 1500);
     });
     pre.parentElement.append(button);
   }
@@ -34,14 +40,17 @@
   function followReading(links) {
     const byId = new Map(links.map((link) => [decodeURIComponent(link.hash.slice(1)), link]));
     const seen = new Set();
-    const watcher = new IntersectionObserver((entries) => {
-      for (const { target, isIntersecting } of entries) seen[isIntersecting ? "add" : "delete"](target.id);
-      const current = [...byId.keys()].findLast((id) => seen.has(id));
-      for (const [id, link] of byId) {
-        if (id === current) link.setAttribute("aria-current", "true");
-        else if (current) link.removeAttribute("aria-current");
-      }
-    }, { rootMargin: "-80px 0px -60% 0px" });
+    const watcher = new IntersectionObserver(
+      (entries) => {
+        for (const { target, isIntersecting } of entries) seen[isIntersecting ? "add" : "delete"](target.id);
+        const current = [...byId.keys()].findLast((id) => seen.has(id));
+        for (const [id, link] of byId) {
+          if (id === current) link.setAttribute("aria-current", "true");
+          else if (current) link.removeAttribute("aria-current");
+        }
+      },
+      { rootMargin: "-80px 0px -60% 0px" },
+    );
     for (const id of byId.keys()) {
       const section = document.getElementById(id);
       if (section) watcher.observe(section);
@@ -57,5 +66,6 @@
   followReading([...document.querySelectorAll(".bim-contents a")]);
   themeSwitch(document.getElementById("bim-theme"));
   // The search page shows excerpts by fetching pages, which a page opened from a folder may not do.
-  if (location.protocol === "file:" && window.DOCUMENTATION_OPTIONS) window.DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+  if (location.protocol === "file:" && window.DOCUMENTATION_OPTIONS)
+    window.DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 })();

@@ -2,7 +2,11 @@
 (() => {
   const system = matchMedia("(prefers-color-scheme: dark)");
   const chosen = () => {
-    try { return localStorage.getItem("bim-theme"); } catch { return null; } // storage may be forbidden
+    try {
+      return localStorage.getItem("bim-theme");
+    } catch {
+      return null;
+    } // storage may be forbidden
   };
   const apply = () => {
     document.documentElement.dataset.theme = chosen() ?? (system.matches ? "dark" : "light");

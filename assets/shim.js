@@ -14,13 +14,17 @@ const BytesInMotion = (() => {
   }
 
   function load(path) {
-    if (!scripts.has(path)) scripts.set(path, new Promise((resolve, reject) => {
-      const script = document.createElement("script");
-      script.src = base + path;
-      script.onload = resolve;
-      script.onerror = () => reject(new Error(`${path} could not be loaded`));
-      document.head.append(script);
-    }));
+    if (!scripts.has(path))
+      scripts.set(
+        path,
+        new Promise((resolve, reject) => {
+          const script = document.createElement("script");
+          script.src = base + path;
+          script.onload = resolve;
+          script.onerror = () => reject(new Error(`${path} could not be loaded`));
+          document.head.append(script);
+        }),
+      );
     return scripts.get(path);
   }
 
@@ -33,10 +37,17 @@ const BytesInMotion = (() => {
       set(key, value) {
         if (state[key] === value) return;
         state[key] = value;
-        for (const hear of [...(hearers.get(`change:${key}`) ?? [])]) hear(model, value);
+        for (const hear of hearers.get(`change:${key}`) ?? []) hear(model, value);
       },
-      on(event, hear) { hearers.set(event, [...(hearers.get(event) ?? []), hear]); },
-      off(event, hear) { hearers.set(event, (hearers.get(event) ?? []).filter((other) => other !== hear)); },
+      on(event, hear) {
+        hearers.set(event, [...(hearers.get(event) ?? []), hear]);
+      },
+      off(event, hear) {
+        hearers.set(
+          event,
+          (hearers.get(event) ?? []).filter((other) => other !== hear),
+        );
+      },
       async save_changes() {
         if (state.spec === asked) return;
         asked = state.spec;
@@ -53,7 +64,10 @@ const BytesInMotion = (() => {
     if (spec.show) return remembered(spec.show);
     if (!spec.schedule && !spec.collective) return undefined;
     const { schedule: text, before, after, factor, promise } = spec; // not in the catalogue: it travels inside its spec
-    const [own, versus] = await Promise.all([text ? { text, before, after, factor, promise } : lookUp(spec), spec.rival && lookUp(spec.rival)]);
+    const [own, versus] = await Promise.all([
+      text ? { text, before, after, factor, promise } : lookUp(spec),
+      spec.rival && lookUp(spec.rival),
+    ]);
     return own.error || !versus ? own : versus.error ? versus : { ...own, versus };
   }
 
@@ -99,13 +113,16 @@ const BytesInMotion = (() => {
     }
   }
 
-  const watcher = new IntersectionObserver((entries) => {
-    for (const { target, isIntersecting } of entries) {
-      if (!isIntersecting) continue;
-      watcher.unobserve(target);
-      mount(target);
-    }
-  }, { rootMargin: `${NEAR} 0px` });
+  const watcher = new IntersectionObserver(
+    (entries) => {
+      for (const { target, isIntersecting } of entries) {
+        if (!isIntersecting) continue;
+        watcher.unobserve(target);
+        mount(target);
+      }
+    },
+    { rootMargin: `${NEAR} 0px` },
+  );
   document.querySelectorAll(".bim-mount").forEach((el) => watcher.observe(el));
 
   // A permalink names the n-th widget of its kind: the reader is taken there, which mounts it.
@@ -121,6 +138,8 @@ const BytesInMotion = (() => {
     define: (kind, widget, ...needs) => widgets.set(kind, { widget, needs }),
     schedules: (collective, algorithm, traces) => tables.set(`${collective}/${algorithm}`, traces),
     memory: (name, traces) => memories.set(name, traces),
-    know: (name, value) => { known[name] = value; },
+    know: (name, value) => {
+      known[name] = value;
+    },
   };
 })();

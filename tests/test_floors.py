@@ -19,7 +19,7 @@ REFUSED = {
     2: [*SHIPPING, *FRONT_ENDS],
     3: FRONT_ENDS,
     4: FRONT_ENDS,
-    5: ["torch"],
+    5: ["torch", "sphinx", "docutils", "myst_nb"],
 }
 # Imported once before the modules of that floor are forked off: allowed there, and slow to import every time.
 WARM = {1: [], 2: ["numpy"], 3: ["torch"], 4: ["torch"], 5: ["plotly.graph_objects", "anywidget"]}

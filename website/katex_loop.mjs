@@ -9,7 +9,12 @@ for await (const line of createInterface({ input: process.stdin })) {
 
 function typeset(tex, displayMode) {
   try {
-    const html = katex.renderToString(tex, { displayMode, output: "htmlAndMathml", strict: "error", throwOnError: true });
+    const html = katex.renderToString(tex, {
+      displayMode,
+      output: "htmlAndMathml",
+      strict: "error",
+      throwOnError: true,
+    });
     return { html };
   } catch (error) {
     return { error: error.message };

@@ -1,6 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { STEP_MS, eased, go, moving, seek, shown, start, tick, toggle, uneased } from "../../helpers/view/shared/page/motion.mjs";
+import {
+  STEP_MS,
+  eased,
+  go,
+  moving,
+  seek,
+  shown,
+  start,
+  tick,
+  toggle,
+  uneased,
+} from "../../helpers/view/shared/page/motion.mjs";
 
 test("nothing moves before something is pressed", () => {
   assert.equal(moving(start(6)), false);

@@ -20,15 +20,25 @@ test("the picture's shape is told from the links", () => {
 });
 
 test("a link is drawn once for each direction", () => {
-  assert.deepEqual(links(of(3, "0:0⇒1\n0:1→0\n0:0→1")), [[0, 1], [1, 0]]);
+  assert.deepEqual(links(of(3, "0:0⇒1\n0:1→0\n0:0→1")), [
+    [0, 1],
+    [1, 0],
+  ]);
 });
 
 test("every rank stands inside the picture, and no two overlap", () => {
-  for (const nranks of [2, 3, 8, 16]) for (const [width, height] of [[280, 250], [340, 300]]) {
-    const { nodes, size } = layout(ring(nranks), width, height);
-    for (const { x, y } of nodes) assert.ok(x >= size / 2 && x <= width - size / 2 && y >= size / 2 && y <= height - size / 2);
-    nodes.forEach((a, i) => nodes.slice(i + 1).forEach((b) => assert.ok(Math.hypot(a.x - b.x, a.y - b.y) >= size, `${nranks} ranks`)));
-  }
+  for (const nranks of [2, 3, 8, 16])
+    for (const [width, height] of [
+      [280, 250],
+      [340, 300],
+    ]) {
+      const { nodes, size } = layout(ring(nranks), width, height);
+      for (const { x, y } of nodes)
+        assert.ok(x >= size / 2 && x <= width - size / 2 && y >= size / 2 && y <= height - size / 2);
+      nodes.forEach((a, i) =>
+        nodes.slice(i + 1).forEach((b) => assert.ok(Math.hypot(a.x - b.x, a.y - b.y) >= size, `${nranks} ranks`)),
+      );
+    }
 });
 
 test("a chunk travels from sender to receiver, clear of both squares", () => {
@@ -47,7 +57,13 @@ test("the two directions of a pair do not lie on each other", () => {
 
 test("one message per pair of ranks, whatever the chunks", () => {
   const s = parse("all_gather x nranks=2 nchunks=4 root=-\n0:0→1 1:0→1 2:1→0");
-  assert.deepEqual(messages(s.steps[0]).map((m) => [m.src, m.dst, m.chunks]), [[0, 1, [0, 1]], [1, 0, [2]]]);
+  assert.deepEqual(
+    messages(s.steps[0]).map((m) => [m.src, m.dst, m.chunks]),
+    [
+      [0, 1, [0, 1]],
+      [1, 0, [2]],
+    ],
+  );
 });
 
 test("slots say empty, full, double, missing", () => {
@@ -61,12 +77,50 @@ test("slots say empty, full, double, missing", () => {
 
 test("all_to_all shows senders as columns, everything else chunks; strays get a slot", () => {
   const gather = parse("all_gather x nranks=2 nchunks=2 root=-\n0:0⇒1");
-  const run = replay(gather, [[1, 0], [0, 2]]);
-  assert.deepEqual(columns(gather, [[1, 2], [1, 2]], run).map((c) => c.slots.map((s) => s.origin)), [[0], [1]]);
+  const run = replay(gather, [
+    [1, 0],
+    [0, 2],
+  ]);
+  assert.deepEqual(
+    columns(
+      gather,
+      [
+        [1, 2],
+        [1, 2],
+      ],
+      run,
+    ).map((c) => c.slots.map((s) => s.origin)),
+    [[0], [1]],
+  );
   const stray = parse("all_gather x nranks=2 nchunks=2 root=-\n1:1⇒0");
-  assert.deepEqual(columns(stray, [[1, 2], [1, 2]], replay(stray, [[1, 1], [0, 2]])).map((c) => c.slots.map((s) => s.origin)), [[0], [0, 1]]);
+  assert.deepEqual(
+    columns(
+      stray,
+      [
+        [1, 2],
+        [1, 2],
+      ],
+      replay(stray, [
+        [1, 1],
+        [0, 2],
+      ]),
+    ).map((c) => c.slots.map((s) => s.origin)),
+    [[0], [0, 1]],
+  );
   const direct = columns({ collective: "all_to_all", nranks: 2 }, [], null);
-  assert.deepEqual(direct.map((c) => c.slots.map((s) => [s.chunk, s.origin, s.mark])), [[[0, 0, 0], [1, 0, 1]], [[2, 1, 0], [3, 1, 1]]]);
+  assert.deepEqual(
+    direct.map((c) => c.slots.map((s) => [s.chunk, s.origin, s.mark])),
+    [
+      [
+        [0, 0, 0],
+        [1, 0, 1],
+      ],
+      [
+        [2, 1, 0],
+        [3, 1, 1],
+      ],
+    ],
+  );
 });
 
 test("words for a table say who is inside and how often", () => {
@@ -87,8 +141,20 @@ test("numbers are the sums of the inputs", () => {
 });
 
 test("a time and a position in steps are two ways to say one thing", () => {
-  const cost = { steps: [{ start: 0, seconds: 2 }, { start: 2, seconds: 6 }], seconds: 8 };
-  for (const [seconds, position] of [[0, 0], [1, 0.5], [2, 1], [5, 1.5], [8, 2]]) {
+  const cost = {
+    steps: [
+      { start: 0, seconds: 2 },
+      { start: 2, seconds: 6 },
+    ],
+    seconds: 8,
+  };
+  for (const [seconds, position] of [
+    [0, 0],
+    [1, 0.5],
+    [2, 1],
+    [5, 1.5],
+    [8, 2],
+  ]) {
     assert.equal(positionAt(cost, seconds), position);
     assert.equal(timeAt(cost, position), seconds);
   }
@@ -110,7 +176,15 @@ test("a choice keeps what the new schedule can take", () => {
     { collective: "broadcast", algorithm: "flat", rooted: true, nranks: [2, 4, 8], nchunks: null },
     { collective: "broadcast", algorithm: "ring", rooted: true, nranks: [2, 4, 8], nchunks: [1, 2, 4] },
   ];
-  const spec = { collective: "all_reduce", algorithm: "ring", nranks: 8, root: null, nchunks: null, nbytes: 5, link: "x" };
+  const spec = {
+    collective: "all_reduce",
+    algorithm: "ring",
+    nranks: 8,
+    root: null,
+    nchunks: null,
+    nbytes: 5,
+    link: "x",
+  };
   const next = choose(catalogue, spec, { collective: "broadcast" });
   assert.deepEqual(next, { ...spec, collective: "broadcast", root: 0, nchunks: 4 });
   assert.equal(choose(catalogue, next, { algorithm: "flat" }).nchunks, null);

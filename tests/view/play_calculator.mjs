@@ -1,14 +1,21 @@
 // Computes the cases of a JSON file with the widget's own modules; prints what it found as JSON. Driven by test_calculator_equal.py.
 import { readFileSync } from "node:fs";
-import { changed, fits } from "../../helpers/view/calculator/choosing.mjs";
+import { changed, fits } from "../../helpers/view/calculator/panel/choosing.mjs";
 import { decode, encode, python } from "../../helpers/view/calculator/link.mjs";
 import { computed, highest } from "../../helpers/view/calculator/moments.mjs";
 import { nearest, runOf } from "../../helpers/view/calculator/runs.mjs";
 
 const { forms, specs } = JSON.parse(readFileSync(process.argv[2], "utf8"));
 
-const brief = ({ name, cls, formula, times, source, nbytes, operators }) =>
-  ({ name, cls, formula, times, source, nbytes, operators: operators.map((one) => [one.name, one.keeps, one.formula, one.nbytes, one.source]) });
+const brief = ({ name, cls, formula, times, source, nbytes, operators }) => ({
+  name,
+  cls,
+  formula,
+  times,
+  source,
+  nbytes,
+  operators: operators.map((one) => [one.name, one.keeps, one.formula, one.nbytes, one.source]),
+});
 
 function play(spec) {
   const moments = computed(spec, forms);
@@ -27,7 +34,17 @@ function play(spec) {
   };
 }
 
-const wrong = [undefined, {}, { ...specs[0], model: "Llama-9" }, { ...specs[0], batch: 0 }, { ...specs[0], device: "TPU" }, { ...specs[0], zero: 4 },
-  { ...specs[0], seq: 1.5 }, { ...specs[0], mode: "rent" }, { ...specs[0], tensor: 3 }, { ...specs[0], data: 3 }];
+const wrong = [
+  undefined,
+  {},
+  { ...specs[0], model: "Llama-9" },
+  { ...specs[0], batch: 0 },
+  { ...specs[0], device: "TPU" },
+  { ...specs[0], zero: 4 },
+  { ...specs[0], seq: 1.5 },
+  { ...specs[0], mode: "rent" },
+  { ...specs[0], tensor: 3 },
+  { ...specs[0], data: 3 },
+];
 
 console.log(JSON.stringify({ cases: specs.map(play), wrong: wrong.map((spec) => fits(forms, spec)) }));

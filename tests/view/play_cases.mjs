@@ -30,7 +30,9 @@ function play({ trace, nbytes, link }) {
     links: load.links.map(({ src, dst, bytes }) => [src, dst, bytes]),
     nics: [...load.nics],
     idle: times(s.nranks, (rank) => idle(line, rank, line.seconds)),
-    ends: cost.steps.map(({ messages }) => Math.max(...messages.flatMap((m) => [m.sendAt, m.recvAt].map((at) => at + m.alpha + m.transfer)))),
+    ends: cost.steps.map(({ messages }) =>
+      Math.max(...messages.flatMap((m) => [m.sendAt, m.recvAt].map((at) => at + m.alpha + m.transfer))),
+    ),
     line,
   };
 }
@@ -45,10 +47,12 @@ function pair(one, two) {
 
 const played = cases.map(play);
 
-console.log(JSON.stringify({
-  pairs: played.slice(0, 200).map((one, i) => pair(one, played[i + 1])),
-  cases: played.map(({ line, ...told }) => told),
-  sizes: sizes.map(nbytesText),
-  times: spans.map(secondsText),
-  rates: rates.map(bandwidthText),
-}));
+console.log(
+  JSON.stringify({
+    pairs: played.slice(0, 200).map((one, i) => pair(one, played[i + 1])),
+    cases: played.map(({ line, ...told }) => told),
+    sizes: sizes.map(nbytesText),
+    times: spans.map(secondsText),
+    rates: rates.map(bandwidthText),
+  }),
+);

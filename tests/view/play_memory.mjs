@@ -11,7 +11,17 @@ import { momentsOf } from "../../helpers/view/memory/panel/telling.mjs";
 
 const { cases, bytes, snapshots, feeds, states } = JSON.parse(readFileSync(process.argv[2], "utf8"));
 
-const eventsOf = (t) => Array.from({ length: t.n }, (_, i) => [KINDS[t.kind[i]], t.slot[i] < 0 ? -1 : t.ids[t.slot[i]], t.slot[i] < 0 ? 0 : t.nbytes[t.slot[i]], CLASSES[t.cls[i]], t.module[i], t.phase[i], t.op[i], t.micros[i]]);
+const eventsOf = (t) =>
+  Array.from({ length: t.n }, (_, i) => [
+    KINDS[t.kind[i]],
+    t.slot[i] < 0 ? -1 : t.ids[t.slot[i]],
+    t.slot[i] < 0 ? 0 : t.nbytes[t.slot[i]],
+    CLASSES[t.cls[i]],
+    t.module[i],
+    t.phase[i],
+    t.op[i],
+    t.micros[i],
+  ]);
 
 function play({ packed, at, width, part }) {
   const t = unpack(packed);
@@ -30,13 +40,20 @@ function play({ packed, at, width, part }) {
     names: layerNames(t),
     tallest: tallest(t),
     columns: axes.map((axis) => [...columns(t, axis, width)]),
-    back: axes.map((axis) => Array.from({ length: axis.to - axis.from }, (_, k) => axis.indexAt(axis.place(axis.from + k)))),
+    back: axes.map((axis) =>
+      Array.from({ length: axis.to - axis.from }, (_, k) => axis.indexAt(axis.place(axis.from + k))),
+    ),
   };
 }
 
 function open(base64) {
   try {
-    return openSnapshot(new Uint8Array(Buffer.from(base64, "base64"))).map((t) => ({ events: eventsOf(t), samples: t.samples, source: t.source, about: t.about }));
+    return openSnapshot(new Uint8Array(Buffer.from(base64, "base64"))).map((t) => ({
+      events: eventsOf(t),
+      samples: t.samples,
+      source: t.source,
+      about: t.about,
+    }));
   } catch (error) {
     return { error: error.message };
   }
@@ -54,13 +71,20 @@ function hear({ messages, whole }) {
       feed.hear({ ...all, from, events: all.events.slice(from), named, what: all.what.slice(named) });
     }
   }
-  return { traces: feed.traces.map(([rank, t]) => [rank, eventsOf(t), t.total, t.peak]), asked: feed.asked, received: feed.received, over: feed.over };
+  return {
+    traces: feed.traces.map(([rank, t]) => [rank, eventsOf(t), t.total, t.peak]),
+    asked: feed.asked,
+    received: feed.received,
+    over: feed.over,
+  };
 }
 
-console.log(JSON.stringify({
-  cases: cases.map(play),
-  amounts: bytes.map((nbytes) => [unitFor(nbytes), amount(nbytes, "MiB"), amount(nbytes, "GiB")]),
-  snapshots: snapshots.map(open),
-  feeds: feeds.map(hear),
-  links: states.map((state) => decodeMemory(encodeMemory(state, 2), 2)),
-}));
+console.log(
+  JSON.stringify({
+    cases: cases.map(play),
+    amounts: bytes.map((nbytes) => [unitFor(nbytes), amount(nbytes, "MiB"), amount(nbytes, "GiB")]),
+    snapshots: snapshots.map(open),
+    feeds: feeds.map(hear),
+    links: states.map((state) => decodeMemory(encodeMemory(state, 2), 2)),
+  }),
+);

@@ -1,4 +1,5 @@
-// Proves, reads and scores the cases of a JSON file with the playground's own modules; prints what it found. Driven by test_playground_equal.py.
+// Proves, reads and scores the cases of a JSON file with the playground's own modules; prints what it found.
+// Driven by test_playground_equal.py.
 import { readFileSync } from "node:fs";
 import { parse } from "../../helpers/view/shared/schedules/text.mjs";
 import { replay } from "../../helpers/view/shared/schedules/replay.mjs";
@@ -16,7 +17,13 @@ function proved(text) {
   const found = prove(s);
   const state = { s, nbytes: 1024, link: "nvlink-4", step: 0, task: null };
   return {
-    verdict: found && { message: found.message, rank: found.rank ?? null, chunk: found.chunk ?? null, step: found.step ?? null, from: found.from ?? null },
+    verdict: found && {
+      message: found.message,
+      rank: found.rank ?? null,
+      chunk: found.chunk ?? null,
+      step: found.step ?? null,
+      from: found.from ?? null,
+    },
     states: unfit(s) ? null : replay(s, pledge(s).before).states.map((one) => [...one]),
     moves: moves(s),
     text: scheduleText(s),
@@ -37,9 +44,11 @@ function attempted({ text, name }) {
   return { proof: prove(s)?.message ?? null, rule: forbidden(s, task.rules), standing: standing(s, task) };
 }
 
-console.log(JSON.stringify({
-  cases: cases.map(proved),
-  shapes: shapes.map((s) => ({ ...pledge(s), least: least(s), counts: chunkCounts(s) })),
-  texts: texts.map(typed),
-  attempts: attempts.map(attempted),
-}));
+console.log(
+  JSON.stringify({
+    cases: cases.map(proved),
+    shapes: shapes.map((s) => ({ ...pledge(s), least: least(s), counts: chunkCounts(s) })),
+    texts: texts.map(typed),
+    attempts: attempts.map(attempted),
+  }),
+);

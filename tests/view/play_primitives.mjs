@@ -28,10 +28,12 @@ function play(spec) {
   };
 }
 
-console.log(JSON.stringify({
-  cases: specs.map(play),
-  numbers: numbers.map(numberText),
-  rows: texts.map(readRows),
-  shares: shares.map(([key, nranks]) => share(key, nranks)),
-  usual: [usual(0, 0), usual(2, 3), usual(15, 15)],
-}));
+console.log(
+  JSON.stringify({
+    cases: specs.map(play),
+    numbers: numbers.map(numberText),
+    rows: texts.map(readRows),
+    shares: shares.map(([key, nranks]) => share(key, nranks)),
+    usual: [usual(0, 0), usual(2, 3), usual(15, 15)],
+  }),
+);

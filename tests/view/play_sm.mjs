@@ -11,8 +11,19 @@ function fill(s) {
   const gpu = gpus.find(({ name }) => name === s.gpu);
   const { blocks, warps: resident, limits, limiters } = occupied(gpu, s);
   const linked = decode(encode(s, 2), 2);
-  const finite = Object.fromEntries(Object.entries(limits).map(([name, limit]) => [name, limit === Infinity ? null : limit]));
-  return { blocks, warps: resident, limits: finite, limiters, sentence: occupancySentence(gpu, s), linked, fits: fits(gpus, linked), python: python(s) };
+  const finite = Object.fromEntries(
+    Object.entries(limits).map(([name, limit]) => [name, limit === Infinity ? null : limit]),
+  );
+  return {
+    blocks,
+    warps: resident,
+    limits: finite,
+    limiters,
+    sentence: occupancySentence(gpu, s),
+    linked,
+    fits: fits(gpus, linked),
+    python: python(s),
+  };
 }
 
 const look = (s) => ({
@@ -27,8 +38,15 @@ const look = (s) => ({
   python: asPython(s),
 });
 
-console.log(JSON.stringify({
-  specs: specs.map(fill),
-  curves: specs.slice(0, 60).map((s) => occupancyCurve(gpus.find(({ name }) => name === s.gpu), s)),
-  warps: warps.map(look),
-}));
+console.log(
+  JSON.stringify({
+    specs: specs.map(fill),
+    curves: specs.slice(0, 60).map((s) =>
+      occupancyCurve(
+        gpus.find(({ name }) => name === s.gpu),
+        s,
+      ),
+    ),
+    warps: warps.map(look),
+  }),
+);

@@ -18,7 +18,10 @@ function model(state) {
   const hearers = [];
   return {
     get: (key) => state[key],
-    set(key, value) { state[key] = value; if (key === "trace") hearers.forEach((f) => f()); },
+    set(key, value) {
+      state[key] = value;
+      if (key === "trace") hearers.forEach((f) => f());
+    },
     on: (event, f) => event === "change:trace" && hearers.push(f),
     off() {},
     save_changes() {},
@@ -28,7 +31,13 @@ function model(state) {
 function open() {
   const seen = { shown: 0, errors: [] };
   const kernel = model({ spec, live: true, links: LINKS, catalogue: [], trace: null });
-  const talk = session(kernel, () => { seen.shown += 1; }, (text) => seen.errors.push(text));
+  const talk = session(
+    kernel,
+    () => {
+      seen.shown += 1;
+    },
+    (text) => seen.errors.push(text),
+  );
   return { kernel, talk, seen };
 }
 
@@ -41,7 +50,10 @@ test("two algorithms are shown when both have come, and are those that were aske
   assert.equal(seen.shown, 0);
   kernel.set("trace", { ...trace("flat"), versus: trace("binomial") });
   assert.equal(seen.shown, 1);
-  assert.deepEqual(talk.state.views.map(({ schedule }) => schedule.algorithm), ["flat", "binomial"]);
+  assert.deepEqual(
+    talk.state.views.map(({ schedule }) => schedule.algorithm),
+    ["flat", "binomial"],
+  );
   assert.deepEqual(seen.errors, []);
 });
 

@@ -240,3 +240,18 @@ def test_a_hand_made_schedule_may_have_a_switch():
     s = Schedule("all_reduce", "in-switch", 3, 1, (up, down), None, 1)
     check(s)
     assert player(s).trace["text"].splitlines()[0].endswith("nswitches=1")
+
+
+def test_a_player_builds_its_schedule_once(monkeypatch):
+    """Checked, priced, told, stepped and saved: one value."""
+    built, whole = [], CATALOGUE["all_reduce", "ring"]
+
+    def ring(nranks: int) -> Schedule:
+        built.append(nranks)
+        return whole(nranks)
+
+    monkeypatch.setitem(CATALOGUE, ("all_reduce", "ring"), ring)
+    widget = player("all_reduce ring", nranks=5)
+    widget.step = 3
+    assert widget.html() and widget.sentence() and widget.schedule == whole(5)
+    assert built.count(5) == 1  # the catalogue asks once of two ranks what it goes through

@@ -7,9 +7,14 @@ import { replay } from "../../helpers/view/shared/schedules/replay.mjs";
 import { chunkText, deeds, phases, sentence } from "../../helpers/view/shared/schedules/sentence.mjs";
 import { parse } from "../../helpers/view/shared/schedules/text.mjs";
 
-const RING = "all_reduce ring nranks=3 nchunks=3 root=-\n2:0⇒1 0:1⇒2 1:2⇒0\n1:0⇒1 2:1⇒2 0:2⇒0\n0:0→1 1:1→2 2:2→0\n2:0→1 0:1→2 1:2→0";
+const RING =
+  "all_reduce ring nranks=3 nchunks=3 root=-\n2:0⇒1 0:1⇒2 1:2⇒0\n1:0⇒1 2:1⇒2 0:2⇒0\n0:0→1 1:1→2 2:2→0\n2:0→1 0:1→2 1:2→0";
 const TREE = "all_reduce binomial nranks=2 nchunks=1 root=-\n0:1⇒0\n0:0→1";
-const OWN = [[1, 1, 1], [2, 2, 2], [4, 4, 4]];
+const OWN = [
+  [1, 1, 1],
+  [2, 2, 2],
+  [4, 4, 4],
+];
 
 const catalogue = [{ collective: "all_reduce", algorithm: "ring", nranks: [2, 3, 4], nchunks: null, rooted: false }];
 const links = [{ slug: "nvlink-4" }];
@@ -21,7 +26,10 @@ test("text that is no schedule is refused with what was expected", () => {
 
 test("a step that all ranks do alike is said once", () => {
   const s = parse(RING);
-  assert.equal(deeds(s, s.steps[0]), "every rank sends one chunk to the next, which adds it: rank 0 sends chunk 2 to rank 1, and so on");
+  assert.equal(
+    deeds(s, s.steps[0]),
+    "every rank sends one chunk to the next, which adds it: rank 0 sends chunk 2 to rank 1, and so on",
+  );
 });
 
 test("a step of one message names everything", () => {
@@ -42,7 +50,12 @@ test("chunks are listed as a reader would", () => {
 
 test("the halves of an all_reduce are named by where the sums are", () => {
   const ring = parse(RING);
-  assert.deepEqual(phases(ring, replay(ring, OWN)), [", reduce-scatter", ", reduce-scatter", ", all-gather", ", all-gather"]);
+  assert.deepEqual(phases(ring, replay(ring, OWN)), [
+    ", reduce-scatter",
+    ", reduce-scatter",
+    ", all-gather",
+    ", all-gather",
+  ]);
   const tree = parse(TREE);
   assert.deepEqual(phases(tree, replay(tree, [[1], [2]])), [", reduce", ", broadcast"]);
 });
@@ -50,14 +63,34 @@ test("the halves of an all_reduce are named by where the sums are", () => {
 test("the end says whether the promise is kept", () => {
   const s = parse(RING);
   const view = { schedule: s, names: ["", "", "", ""], promise: "every rank holds its own data", last: 4 };
-  assert.deepEqual(sentence({ ...view, faults: [] }, 0), { lead: "Start", text: "Every rank holds its own data.", end: "" });
+  assert.deepEqual(sentence({ ...view, faults: [] }, 0), {
+    lead: "Start",
+    text: "Every rank holds its own data.",
+    end: "",
+  });
   assert.equal(sentence({ ...view, faults: [] }, 4).end, "Done: the promise is kept.");
-  const faults = [{ rank: 1, chunk: 2, lacks: [0], extra: [1, 2] }, { rank: 2, chunk: 2, lacks: [0], extra: [] }];
-  assert.equal(sentence({ ...view, faults }, 4).end, "Wrong: chunk 2 of rank 1 lacks rank 0 and has rank 1 and 2 too often (2 slots are wrong).");
+  const faults = [
+    { rank: 1, chunk: 2, lacks: [0], extra: [1, 2] },
+    { rank: 2, chunk: 2, lacks: [0], extra: [] },
+  ];
+  assert.equal(
+    sentence({ ...view, faults }, 4).end,
+    "Wrong: chunk 2 of rank 1 lacks rank 0 and has rank 1 and 2 too often (2 slots are wrong).",
+  );
 });
 
 test("a link holds the whole state and comes back as it was", () => {
-  const state = { collective: "all_reduce", algorithm: "ring", nranks: 4, root: null, nchunks: null, nbytes: 67108864, link: "nvlink-4", step: 3, view: "numbers" };
+  const state = {
+    collective: "all_reduce",
+    algorithm: "ring",
+    nranks: 4,
+    root: null,
+    nchunks: null,
+    nbytes: 67108864,
+    link: "nvlink-4",
+    step: 3,
+    view: "numbers",
+  };
   const hash = encode(state, 1);
   assert.match(hash, /^#[\w-]+$/);
   const { root, nchunks, ...held } = state;
@@ -69,21 +102,56 @@ test("a link that is broken or asks for what is not there is not followed", () =
   assert.equal(decode("#player-0--nranks-four", 0), null);
   assert.equal(decode("#player-0--color-red", 0), null);
   assert.equal(decode("#section-2", 0), null);
-  const base = { collective: "all_reduce", algorithm: "ring", nranks: 2, nchunks: null, root: null, nbytes: 7, link: "nvlink-4" };
+  const base = {
+    collective: "all_reduce",
+    algorithm: "ring",
+    nranks: 2,
+    nchunks: null,
+    root: null,
+    nbytes: 7,
+    link: "nvlink-4",
+  };
   const spec = { collective: "all_reduce", algorithm: "ring", nranks: 4, nbytes: 1, link: "nvlink-4" };
   const asked = (change) => filled({ ...spec, ...change }, base, { catalogue, links });
   assert.deepEqual(asked({}), { ...spec, root: null, nchunks: null });
   assert.equal(filled({ step: 3 }, base, { catalogue, links }), base);
-  const wrong = [{ algorithm: "tree" }, { nranks: 17 }, { nchunks: 3 }, { link: "string" }, { nbytes: Infinity }, { root: 1 }, { gpus: 2 },
-    { gpus: 3, across: "nvlink-4" }, { gpus: 2, across: "string" }, { gpus: 2, across: "nvlink-4", nics: 3 }, { versus: "ring" }, { versus: "tree" }];
+  const wrong = [
+    { algorithm: "tree" },
+    { nranks: 17 },
+    { nchunks: 3 },
+    { link: "string" },
+    { nbytes: Infinity },
+    { root: 1 },
+    { gpus: 2 },
+    { gpus: 3, across: "nvlink-4" },
+    { gpus: 2, across: "string" },
+    { gpus: 2, across: "nvlink-4", nics: 3 },
+    { versus: "ring" },
+    { versus: "tree" },
+  ];
   for (const change of wrong) assert.equal(asked(change), null, JSON.stringify(change));
 });
 
 test("the Python cell says no more than it must", () => {
-  const spec = { collective: "all_reduce", algorithm: "ring", nranks: 4, root: null, nchunks: null, nbytes: 67108864, link: "nvlink-4", step: 0 };
-  assert.equal(python(spec, {}), 'from helpers.view import player\n\nplayer("all_reduce ring", nranks=4, nbytes="64 MiB", link="nvlink-4")');
+  const spec = {
+    collective: "all_reduce",
+    algorithm: "ring",
+    nranks: 4,
+    root: null,
+    nchunks: null,
+    nbytes: 67108864,
+    link: "nvlink-4",
+    step: 0,
+  };
+  assert.equal(
+    python(spec, {}),
+    'from helpers.view import player\n\nplayer("all_reduce ring", nranks=4, nbytes="64 MiB", link="nvlink-4")',
+  );
   assert.match(python({ ...spec, nbytes: 1000, step: 2 }, {}), /nbytes=1000, link="nvlink-4", step=2\)$/);
-  assert.match(python({ nbytes: 1024, link: "pcie-5", step: 0 }, { text: RING }), /player\("""all_reduce ring nranks=3[^"]+""", nbytes="1 KiB"/);
+  assert.match(
+    python({ nbytes: 1024, link: "pcie-5", step: 0 }, { text: RING }),
+    /player\("""all_reduce ring nranks=3[^"]+""", nbytes="1 KiB"/,
+  );
 });
 
 test("keys do what they say, and leave to native controls what they need", () => {

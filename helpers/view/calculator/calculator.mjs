@@ -1,20 +1,16 @@
 // The widget `calculator`: what a step or a server needs, term by term, beside a predicted run. Ties the choice and the drawing together.
+import { placeOf } from "../shared/page/lifecycle.mjs";
 import { h } from "../shared/page/dom.mjs";
 import { copy } from "../shared/page/link.mjs";
 import { twin } from "../shared/page/tables.mjs";
-import { bars } from "./bars.mjs";
-import { changed, controls, fits } from "./choosing.mjs";
-import { letters } from "./letters.mjs";
+import { bars } from "./panel/bars.mjs";
+import { changed, controls, fits } from "./panel/choosing.mjs";
+import { letters } from "./panel/letters.mjs";
 import { decode, encode, python } from "./link.mjs";
 import { computed, highest } from "./moments.mjs";
 import { nearest, runOf } from "./runs.mjs";
 import { AT, NOWHERE, ONLY, sentence, sized, unitOf } from "./says.mjs";
-import { termList } from "./terms.mjs";
-
-function indexOf(el) {
-  const mounts = [...document.querySelectorAll('.bim-mount[data-kind="calculator"]')];
-  return Math.max(0, mounts.indexOf(el.closest(".bim-mount")));
-}
+import { termList } from "./panel/terms.mjs";
 
 const tool = (label, click) => h("button", { type: "button", class: "bim-tool", click }, label);
 
@@ -26,95 +22,143 @@ function furniture(does, live, key) {
   beside.className = "bim-calc-beside";
   const spoken = h("p", { class: "bim-sr", "aria-live": "polite" });
   const notice = h("p", { class: "bim-notice", role: "status" });
-  const tools = h("div", { class: "bim-tools" }, !live && tool("Copy link", does.copyLink), tool("Copy as Python", does.copyPython), notice);
-  const root = h("div", { class: "bim-calculator bim-widget" }, h("div", { class: "bim-body" }, choices, said, stage, heading, list, beside, tools, key, spoken));
+  const tools = h(
+    "div",
+    { class: "bim-tools" },
+    !live && tool("Copy link", does.copyLink),
+    tool("Copy as Python", does.copyPython),
+    notice,
+  );
+  const root = h(
+    "div",
+    { class: "bim-calculator bim-widget" },
+    h("div", { class: "bim-body" }, choices, said, stage, heading, list, beside, tools, key, spoken),
+  );
   return { root, choices, said, stage, heading, list, beside, spoken, notice };
 }
 
 // What the run says of the same step; or where one is recorded.
 function besideRun(spec, run, top, forms, onChange) {
   if (spec.mode === "serve") return [h("p", {}, ONLY.serve), h("p", {}, NOWHERE)];
-  const where = run && (run.phase === "step" ? "in the optimizer's step" : `in ${run.phase}${run.module ? `, ${run.module}` : ", around the blocks"}`);
+  const where =
+    run &&
+    (run.phase === "step"
+      ? "in the optimizer's step"
+      : `in ${run.phase}${run.module ? `, ${run.module}` : ", around the blocks"}`);
   const near = !run && nearest(spec, forms);
   const apart = run && Math.abs(top.nbytes / run.peak - 1);
   const said = run
-    ? h("p", {}, h("b", {}, "Predicted run"), ` (meta tensors, CUDA's operators): peak ${sized(run.peak, unitOf(run.peak))} ${where}. The formulas are ${apart < 5e-4 ? "within 0.05 %" : `${(100 * apart).toFixed(2)} % apart`}.`)
-    : h("p", {}, "No predicted run is recorded for this choice. ", near && h("button", { type: "button", class: "bim-tool bim-calc-near", click: () => onChange(near) }, "Show the nearest that is"));
+    ? h(
+        "p",
+        {},
+        h("b", {}, "Predicted run"),
+        ` (meta tensors, CUDA's operators): peak ${sized(run.peak, unitOf(run.peak))} ${where}. ` +
+          `The formulas are ${apart < 5e-4 ? "within 0.05 %" : `${(100 * apart).toFixed(2)} % apart`}.`,
+      )
+    : h(
+        "p",
+        {},
+        "No predicted run is recorded for this choice. ",
+        near &&
+          h(
+            "button",
+            { type: "button", class: "bim-tool bim-calc-near", click: () => onChange(near) },
+            "Show the nearest that is",
+          ),
+      );
   return [said, h("p", {}, `${ONLY.train} ${NOWHERE}`)];
 }
 
+// Something changed: everything is computed again, and a kernel hears of it.
+function take(widget, spec, aloud = true) {
+  const { ui, forms, parts, key, live, model } = widget;
+  ui.spec = spec;
+  ui.moments = computed(spec, forms);
+  ui.chosen = highest(ui.moments).name;
+  const focus = [...parts.choices.querySelectorAll("select")].findIndex((one) => one === document.activeElement);
+  const label = document.activeElement?.getAttribute("aria-label");
+  parts.choices.replaceChildren(controls(forms, spec, (change) => take(widget, changed(forms, ui.spec, change))));
+  if (focus >= 0) parts.choices.querySelector(`[aria-label="${label}"]`)?.focus({ preventScroll: true });
+  parts.notice.replaceChildren();
+  const words = sentence(spec, highest(ui.moments), forms.devices[spec.device]);
+  parts.said.textContent = words;
+  if (aloud) parts.spoken.textContent = words;
+  draw(widget);
+  key.refresh();
+  if (live && JSON.stringify(model.get("spec")) !== JSON.stringify(spec)) {
+    model.set("spec", spec);
+    model.save_changes();
+  }
+}
+
+function draw(widget) {
+  const { ui, forms, parts } = widget;
+  const { spec, moments, chosen } = ui;
+  const top = highest(moments);
+  const shown = moments.find(({ name }) => name === chosen);
+  const run = runOf(spec, forms);
+  const unit = unitOf(top.nbytes);
+  const focused = parts.stage.contains(document.activeElement);
+  parts.stage.replaceChildren(
+    bars(moments, { unit, capacity: forms.devices[spec.device], device: spec.device, chosen, onChoose: widget.choose }),
+  );
+  if (focused) parts.stage.querySelector('[aria-pressed="true"]').focus({ preventScroll: true });
+  parts.heading.textContent = `What stands there ${AT[chosen]}: ${sized(shown.nbytes, unit)}`;
+  parts.list.replaceChildren(
+    ...termList(shown.terms, { forms, unit, run: shown === top ? run : undefined, open: ui.open }),
+  );
+  parts.beside.replaceChildren(
+    ...besideRun(spec, run, top, forms, (change) => take(widget, changed(forms, ui.spec, change))),
+  );
+}
+
+function choose(widget, name) {
+  const { ui, parts } = widget;
+  ui.chosen = name;
+  draw(widget);
+  parts.spoken.textContent = parts.heading.textContent;
+}
+
+function onHash(widget) {
+  const { live, index, forms, parts } = widget;
+  const linked = live ? null : decode(location.hash, index);
+  if (linked && fits(forms, linked)) take(widget, changed(forms, linked, {}));
+  else if (linked) parts.notice.textContent = "This link asks for something that cannot be computed.";
+}
+
+function onSpec(widget) {
+  const { model, ui } = widget;
+  if (JSON.stringify(model.get("spec")) !== JSON.stringify(ui.spec)) take(widget, model.get("spec"));
+}
+
 function render({ model, el }) {
-  const index = indexOf(el);
-  const forms = model.get("forms");
-  const live = Boolean(model.get("live"));
-  const ui = { spec: null, moments: [], chosen: "", open: new Set() };
+  const widget = { model };
+  widget.choose = (name) => choose(widget, name);
+  widget.onHash = () => onHash(widget);
+  widget.onSpec = () => onSpec(widget);
+  widget.index = placeOf(el);
+  widget.forms = model.get("forms");
+  widget.live = Boolean(model.get("live"));
+  widget.ui = { spec: null, moments: [], chosen: "", open: new Set() };
 
   const does = {
     copyLink() {
-      history.replaceState(null, "", encode(ui.spec, index));
-      copy(location.href, "Link", parts.notice);
+      history.replaceState(null, "", encode(widget.ui.spec, widget.index));
+      copy(location.href, "Link", widget.parts.notice);
     },
-    copyPython: () => copy(python(ui.spec), "Python", parts.notice),
+    copyPython: () => copy(python(widget.ui.spec), "Python", widget.parts.notice),
   };
-  const key = twin("What the letters stand for", () => letters(ui.spec, forms));
-  const parts = furniture(does, live, key.node);
+  widget.key = twin("What the letters stand for", () => letters(widget.ui.spec, widget.forms));
+  widget.parts = furniture(does, widget.live, widget.key.node);
 
-  // Something changed: everything is computed again, and a kernel hears of it.
-  function take(spec, aloud = true) {
-    ui.spec = spec;
-    ui.moments = computed(spec, forms);
-    ui.chosen = highest(ui.moments).name;
-    const focus = [...parts.choices.querySelectorAll("select")].findIndex((one) => one === document.activeElement);
-    const label = document.activeElement?.getAttribute("aria-label");
-    parts.choices.replaceChildren(controls(forms, spec, (change) => take(changed(forms, ui.spec, change))));
-    if (focus >= 0) parts.choices.querySelector(`[aria-label="${label}"]`)?.focus({ preventScroll: true });
-    parts.notice.replaceChildren();
-    const words = sentence(spec, highest(ui.moments), forms.devices[spec.device]);
-    parts.said.textContent = words;
-    if (aloud) parts.spoken.textContent = words;
-    draw();
-    key.refresh();
-    if (live && JSON.stringify(model.get("spec")) !== JSON.stringify(spec)) {
-      model.set("spec", spec);
-      model.save_changes();
-    }
-  }
-
-  function draw() {
-    const { spec, moments, chosen } = ui;
-    const top = highest(moments);
-    const shown = moments.find(({ name }) => name === chosen);
-    const run = runOf(spec, forms);
-    const unit = unitOf(top.nbytes);
-    const focused = parts.stage.contains(document.activeElement);
-    parts.stage.replaceChildren(bars(moments, { unit, capacity: forms.devices[spec.device], device: spec.device, chosen, onChoose: choose }));
-    if (focused) parts.stage.querySelector('[aria-pressed="true"]').focus({ preventScroll: true });
-    parts.heading.textContent = `What stands there ${AT[chosen]}: ${sized(shown.nbytes, unit)}`;
-    parts.list.replaceChildren(...termList(shown.terms, { forms, unit, run: shown === top ? run : undefined, open: ui.open }));
-    parts.beside.replaceChildren(...besideRun(spec, run, top, forms, (change) => take(changed(forms, ui.spec, change))));
-  }
-
-  function choose(name) {
-    ui.chosen = name;
-    draw();
-    parts.spoken.textContent = parts.heading.textContent;
-  }
-
-  function onHash() {
-    const linked = live ? null : decode(location.hash, index);
-    if (linked && fits(forms, linked)) take(changed(forms, linked, {}));
-    else if (linked) parts.notice.textContent = "This link asks for something that cannot be computed.";
-  }
-  const onSpec = () => { if (JSON.stringify(model.get("spec")) !== JSON.stringify(ui.spec)) take(model.get("spec")); };
-
-  el.append(parts.root);
-  window.addEventListener("hashchange", onHash);
-  model.on("change:spec", onSpec);
-  take(model.get("spec"), false); // nothing is said before the reader does something
-  onHash();
+  el.append(widget.parts.root);
+  window.addEventListener("hashchange", widget.onHash);
+  model.on("change:spec", widget.onSpec);
+  take(widget, model.get("spec"), false); // nothing is said before the reader does something
+  onHash(widget);
   return () => {
-    window.removeEventListener("hashchange", onHash);
-    model.off("change:spec", onSpec);
+    window.removeEventListener("hashchange", widget.onHash);
+    model.off("change:spec", widget.onSpec);
   };
 }
 

@@ -1,4 +1,5 @@
-// A list of kept tensors, as Python hands it over, in bytes and as one formula. Sides are symbols, [name, keeps, shape, role, split, core, readers, source].
+// A list of kept tensors, as Python hands it over, in bytes and as one formula.
+// Sides are symbols, [name, keeps, shape, role, split, core, readers, source].
 const sidesOf = ([, , shape]) => shape.split(" ");
 
 export const numel = (shape, values) => shape.split(" ").reduce((product, symbol) => product * values[symbol], 1);
@@ -13,7 +14,13 @@ const copied = (items, precision) => items.flatMap((item) => Array(precision ===
 // "2 b s h / 8"
 export const written = (width, shape, among) => `${width} ${shape}${among > 1 ? ` / ${among}` : ""}`;
 
-export const operator = (name, keeps, shape, width, among, nbytes, source = "") => ({ name, keeps, formula: written(width, shape, among), nbytes, source });
+export const operator = (name, keeps, shape, width, among, nbytes, source = "") => ({
+  name,
+  keeps,
+  formula: written(width, shape, among),
+  nbytes,
+  source,
+});
 
 // s: the choice; values: what the symbols stand for -> [{ name, keeps, formula, nbytes, source }]
 export function operators(items, values, s, widths) {
@@ -43,11 +50,23 @@ export function spell(items, numbers, s, { widths, ratios }) {
   const order = [...names.values()];
   const rank = (key) => [order.indexOf(key.split("|")[0]), key.split("|")[1]];
   const keys = [...added.keys()].sort((a, b) => rank(a)[0] - rank(b)[0] || rank(a)[1].localeCompare(rank(b)[1]));
-  return keys.map((key) => { const [ratio, split] = key.split("|"); return `${added.get(key)}${ratio ? " " : ""}${ratio}${split}`; }).join(" + ");
+  return keys
+    .map((key) => {
+      const [ratio, split] = key.split("|");
+      return `${added.get(key)}${ratio ? " " : ""}${ratio}${split}`;
+    })
+    .join(" + ");
 }
 
 // { name, cls, formula, operators, times, source } with its bytes
-export const term = (name, cls, formula, listed, times = 1, source = "") =>
-  ({ name, cls, formula, operators: listed, times, source, nbytes: times * listed.reduce((sum, { nbytes }) => sum + nbytes, 0) });
+export const term = (name, cls, formula, listed, times = 1, source = "") => ({
+  name,
+  cls,
+  formula,
+  operators: listed,
+  times,
+  source,
+  nbytes: times * listed.reduce((sum, { nbytes }) => sum + nbytes, 0),
+});
 
 export const total = (terms) => terms.reduce((sum, { nbytes }) => sum + nbytes, 0);

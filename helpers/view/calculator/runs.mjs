@@ -1,6 +1,10 @@
 // The recorded predictions: the run of a choice, or the choice nearest to it that has one.
 const ASKED = ["model", "batch", "seq", "checkpoint"];
-const alike = (spec, { predicted }) => spec.mode === "train" && !spec.zero && spec.tensor === 1 && ["precision", "optimizer", "attention"].every((key) => spec[key] === predicted[key]);
+const alike = (spec, { predicted }) =>
+  spec.mode === "train" &&
+  !spec.zero &&
+  spec.tensor === 1 &&
+  ["precision", "optimizer", "attention"].every((key) => spec[key] === predicted[key]);
 
 const dict = (row, { predicted }) => Object.fromEntries(predicted.columns.map((name, i) => [name, row[i]]));
 
@@ -16,8 +20,20 @@ const far = (a, b) => Math.abs(Math.log2(a / b));
 export function nearest(spec, forms) {
   const own = forms.predicted.rows.filter(([model]) => model === spec.model);
   if (!own.length) return null;
-  const cost = ([, batch, seq, checkpoint]) => far(batch, spec.batch) + far(seq, spec.seq) + (checkpoint === spec.checkpoint ? 0 : 10);
+  const cost = ([, batch, seq, checkpoint]) =>
+    far(batch, spec.batch) + far(seq, spec.seq) + (checkpoint === spec.checkpoint ? 0 : 10);
   const [, batch, seq, checkpoint] = own.reduce((a, b) => (cost(b) < cost(a) ? b : a));
   const { precision, optimizer, attention } = forms.predicted;
-  return { mode: "train", batch, seq, checkpoint, precision, optimizer, attention, zero: 0, tensor: 1, sequence: false };
+  return {
+    mode: "train",
+    batch,
+    seq,
+    checkpoint,
+    precision,
+    optimizer,
+    attention,
+    zero: 0,
+    tensor: 1,
+    sequence: false,
+  };
 }

@@ -1,5 +1,11 @@
 // What the calculator says: the sentence, the names of moments and classes, and what neither a formula nor a run of operators has.
-const UNITS = [["TiB", 1024 ** 4], ["GiB", 1024 ** 3], ["MiB", 1024 ** 2], ["KiB", 1024], ["B", 1]];
+const UNITS = [
+  ["TiB", 1024 ** 4],
+  ["GiB", 1024 ** 3],
+  ["MiB", 1024 ** 2],
+  ["KiB", 1024],
+  ["B", 1],
+];
 
 // One unit for a whole picture, that of its largest number: 108 GiB, 19.3 GiB, 0.49 GiB.
 export const unitOf = (nbytes) => UNITS.find(([, size]) => size <= nbytes) ?? UNITS.at(-1);
@@ -44,14 +50,21 @@ export function against(nbytes, capacity, device, unit) {
 
 // What the reader hears and reads when something changes.
 export function sentence(spec, top, capacity) {
-  const what = spec.mode === "serve" ? `serves ${many(spec.batch, "request")} of ${many(spec.seq, "token")}` : `trains on ${many(spec.batch, "sequence")} of ${many(spec.seq, "token")}`;
+  const what =
+    spec.mode === "serve"
+      ? `serves ${many(spec.batch, "request")} of ${many(spec.seq, "token")}`
+      : `trains on ${many(spec.batch, "sequence")} of ${many(spec.seq, "token")}`;
   const unit = unitOf(top.nbytes);
   return `${spec.model} ${what}: ${sized(top.nbytes, unit)} ${AT[top.name]}, ${against(top.nbytes, capacity, spec.device, unit)}.`;
 }
 
-export const NOWHERE = "In neither: the CUDA context, what a kernel allocates inside itself (cuBLAS and flash attention workspaces), NCCL's buffers, and memory that the caching allocator holds in reserve.";
+export const NOWHERE =
+  "In neither: the CUDA context, what a kernel allocates inside itself (cuBLAS and flash attention workspaces), " +
+  "NCCL's buffers, and memory that the caching allocator holds in reserve.";
 
 export const ONLY = {
   train: "Counted is what one rank holds, in the second step or later.",
-  serve: "Weights of a mixture count all experts, for any token may visit any. The activations of a decoding step are small and are not counted.",
+  serve:
+    "Weights of a mixture count all experts, for any token may visit any. " +
+    "The activations of a decoding step are small and are not counted.",
 };

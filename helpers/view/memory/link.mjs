@@ -23,7 +23,13 @@ export function decodeMemory(hash, index) {
 
 // A cell that shows the same.
 export function pythonOf({ show, axis, rank, at, limit }) {
-  const options = [show ? `"${show}"` : "trace", limit ? `limit=${limit}` : "", axis === "seconds" ? 'axis="seconds"' : "", rank ? `rank=${rank}` : "", `at=${at}`];
+  const options = [
+    show ? `"${show}"` : "trace",
+    limit ? `limit=${limit}` : "",
+    axis === "seconds" ? 'axis="seconds"' : "",
+    rank ? `rank=${rank}` : "",
+    `at=${at}`,
+  ];
   const note = show ? "" : "\n# trace: what helpers.measure.track or predict_step gave\n";
   return `from helpers.view import memory\n${note}\nmemory(${options.filter(Boolean).join(", ")})`;
 }

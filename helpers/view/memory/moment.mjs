@@ -41,5 +41,16 @@ export function mover(get, move, changed, manual) {
     if (!manual) now.frame = requestAnimationFrame(frame);
   }
 
-  return { play, halt, tick, speed: (factor) => { now.speed = factor; }, touched: () => { now.fresh = false; }, playing: () => now.playing };
+  return {
+    play,
+    halt,
+    tick,
+    speed: (factor) => {
+      now.speed = factor;
+    },
+    touched: () => {
+      now.fresh = false;
+    },
+    playing: () => now.playing,
+  };
 }

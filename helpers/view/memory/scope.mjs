@@ -10,10 +10,28 @@ import { emptyTrace, marksOf, unpack } from "./trace/store.mjs";
 export function shape(spec) {
   const { show = "", names = [], limit = 0, axis = "events", rank = 0, at = null } = spec;
   const ui = {
-    show, names, limit: limit ?? 0, axisMode: axis, rank, at: 0, part: 0, following: false, opened: "", seen: "",
-    set: {}, traces: [[0, emptyTrace()]], list: { mode: "auto", filter: "", pages: 1 }, asked: at === null ? {} : { at },
+    show,
+    names,
+    limit: limit ?? 0,
+    axisMode: axis,
+    rank,
+    at: 0,
+    part: 0,
+    following: false,
+    opened: "",
+    seen: "",
+    set: {},
+    traces: [[0, emptyTrace()]],
+    list: { mode: "auto", filter: "", pages: 1 },
+    asked: at === null ? {} : { at },
   };
-  ui.take = (set) => Object.assign(ui, { set, traces: set.ranks.map((data, i) => [data.about.rank ?? i, unpack(data)]), rank: Math.min(ui.rank, set.ranks.length - 1), part: 0 });
+  ui.take = (set) =>
+    Object.assign(ui, {
+      set,
+      traces: set.ranks.map((data, i) => [data.about.rank ?? i, unpack(data)]),
+      rank: Math.min(ui.rank, set.ranks.length - 1),
+      part: 0,
+    });
   return ui;
 }
 
@@ -33,17 +51,30 @@ export function prepared(ui, axisOnly = false) {
   if (!axisOnly) measured(ui, t);
   const { traces, axisMode, part, phases } = ui;
   const seconds = axisMode === "seconds" && t.timed;
-  const end = part ? 0 : Math.max(...traces.map(([, one]) => (seconds ? one.micros.at(-1) ?? 0 : one.n)));
+  const end = part ? 0 : Math.max(...traces.map(([, one]) => (seconds ? (one.micros.at(-1) ?? 0) : one.n)));
   ui.axis = axisOf(t, axisMode, part ? [phases[part - 1].from, phases[part - 1].to] : [0, t.n], end);
 }
 
 function measured(ui, t) {
-  const most = Math.max(...ui.traces.map(([, one]) => one.total[one.peak] ?? 0), ...t.samples.map(([, , reserved]) => reserved));
+  const most = Math.max(
+    ...ui.traces.map(([, one]) => one.total[one.peak] ?? 0),
+    ...t.samples.map(([, , reserved]) => reserved),
+  );
   const unit = unitFor(Math.max(most, ui.limit <= 2.5 * most ? ui.limit : 0));
   const rows = layerNames(t);
   Object.assign(ui, {
-    t, unit, rows, timed: t.timed, phases: titled(phasesOf(t)), layers: layersOf(t), marks: marksOf(t), used: usedClasses(t),
-    unclassed: t.about.classes === false, layered: rows.length > 1, most: tallest(t), ...ceiling(most, ui.limit),
+    t,
+    unit,
+    rows,
+    timed: t.timed,
+    phases: titled(phasesOf(t)),
+    layers: layersOf(t),
+    marks: marksOf(t),
+    used: usedClasses(t),
+    unclassed: t.about.classes === false,
+    layered: rows.length > 1,
+    most: tallest(t),
+    ...ceiling(most, ui.limit),
     others: ui.traces.filter(([, one]) => one !== t).map(([rank, one]) => [one, rank]),
   });
 }

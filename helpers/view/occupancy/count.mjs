@@ -28,18 +28,32 @@ export function occupied(gpu, { threads, registers, shared }) {
   };
   const blocks = Math.min(...Object.values(limits));
   const limiters = Object.keys(limits).filter((name) => limits[name] === blocks);
-  const cost = { "warp slots": perBlock, "block slots": 1, registers: perBlock * up(registers * WARP, REGISTER_GRAIN), "shared memory": taken };
-  const has = { "warp slots": gpu.warps, "block slots": gpu.blocks, registers: gpu.registers, "shared memory": gpu.shared };
+  const cost = {
+    "warp slots": perBlock,
+    "block slots": 1,
+    registers: perBlock * up(registers * WARP, REGISTER_GRAIN),
+    "shared memory": taken,
+  };
+  const has = {
+    "warp slots": gpu.warps,
+    "block slots": gpu.blocks,
+    registers: gpu.registers,
+    "shared memory": gpu.shared,
+  };
   return { blocks, perBlock, warps: blocks * perBlock, limits, limiters, cost, has };
 }
 
 // Resident warps for every whole number of warps in a block.
-export const occupancyCurve = (gpu, s) => Array.from({ length: THREADS / WARP }, (_, i) => occupied(gpu, { ...s, threads: (i + 1) * WARP }).warps);
+export const occupancyCurve = (gpu, s) =>
+  Array.from({ length: THREADS / WARP }, (_, i) => occupied(gpu, { ...s, threads: (i + 1) * WARP }).warps);
 
 export function occupancySentence(gpu, s) {
   const got = occupied(gpu, s);
   const asked = `On ${gpu.name}, ${s.threads} threads a block, ${s.registers} registers each, ${nbytesText(s.shared)} of shared memory`;
   if (!got.blocks) return `${asked}: no block launches, one needs more registers than the SM has`;
   const fits = got.blocks === 1 ? "1 block fits" : `${got.blocks} blocks fit`;
-  return `${asked}: ${fits}, ${got.warps} of ${gpu.warps} warps, ${percentOf(got.warps, gpu.warps)}. First to run out: ${got.limiters.join(" and ")}`;
+  return (
+    `${asked}: ${fits}, ${got.warps} of ${gpu.warps} warps, ${percentOf(got.warps, gpu.warps)}. ` +
+    `First to run out: ${got.limiters.join(" and ")}`
+  );
 }

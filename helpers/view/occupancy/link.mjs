@@ -6,13 +6,23 @@ export const encode = ({ gpu, threads, registers, shared }, index) =>
 
 // The spec in a link made for this widget, or null when it is about something else.
 export function decode(hash, index) {
-  const found = new RegExp(`^#occupancy-${index}--gpu-([\\w-]+?)--threads-(\\d+)--registers-(\\d+)--shared-(\\d+)$`).exec(hash);
+  const found = new RegExp(
+    `^#occupancy-${index}--gpu-([\\w-]+?)--threads-(\\d+)--registers-(\\d+)--shared-(\\d+)$`,
+  ).exec(hash);
   return found && { gpu: found[1], threads: +found[2], registers: +found[3], shared: +found[4] };
 }
 
 export function fits(gpus, { gpu, threads, registers, shared }) {
   const one = gpus.find(({ name }) => name === gpu);
-  return Boolean(one) && threads >= 1 && threads <= THREADS && registers >= 0 && registers <= REGISTERS && shared >= 0 && shared <= one.most;
+  return (
+    Boolean(one) &&
+    threads >= 1 &&
+    threads <= THREADS &&
+    registers >= 0 &&
+    registers <= REGISTERS &&
+    shared >= 0 &&
+    shared <= one.most
+  );
 }
 
 export const python = ({ gpu, threads, registers, shared }) =>

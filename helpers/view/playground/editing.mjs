@@ -13,11 +13,23 @@ export function added(s, at, move, fresh) {
   return changed(s, steps);
 }
 
-export const removed = (s, at, move) => changed(s, s.steps.map((step, i) => (i === at ? step.filter((t) => !same(t, move)) : step)));
+export const removed = (s, at, move) =>
+  changed(
+    s,
+    s.steps.map((step, i) => (i === at ? step.filter((t) => !same(t, move)) : step)),
+  );
 
-export const doubled = (s, at) => changed(s, s.steps.flatMap((step, i) => (i === at ? [step, step] : [step])));
+export const doubled = (s, at) =>
+  changed(
+    s,
+    s.steps.flatMap((step, i) => (i === at ? [step, step] : [step])),
+  );
 
-export const dropped = (s, at) => changed(s, s.steps.filter((_, i) => i !== at));
+export const dropped = (s, at) =>
+  changed(
+    s,
+    s.steps.filter((_, i) => i !== at),
+  );
 
 export const emptied = (s) => changed(s, []);
 
@@ -28,7 +40,10 @@ export function reshaped(s, change) {
   const kept = change.nchunks ?? (next.collective === s.collective && next.nranks === s.nranks ? s.nchunks : null);
   next.nchunks = kept ?? counts[0];
   next.root = isRooted(next.collective) ? Math.min(next.root ?? 0, next.nranks - 1) : null;
-  return changed(next, s.steps.map((step) => step.filter((t) => Math.max(t.src, t.dst) < next.nranks && t.chunk < next.nchunks)));
+  return changed(
+    next,
+    s.steps.map((step) => step.filter((t) => Math.max(t.src, t.dst) < next.nranks && t.chunk < next.nchunks)),
+  );
 }
 
 const MOST = 200;

@@ -27,7 +27,15 @@ export function decodeState(hash, index, { links, tasks }) {
   if (!found || +found[1] !== index) return hash.startsWith(`#playground-${index}--`) ? { bad: true } : null;
   const [, , collective, nranks, nchunks, root, algorithm, nbytes, link, step, task, moves] = found;
   const steps = moves === "0" ? [] : moves.split("-").map((one) => (one.match(/.{1,3}/g) ?? []).map(unpack));
-  const s = { collective, algorithm, nranks: +nranks, nchunks: +nchunks, root: root === "x" ? null : +root, nswitches: 0, steps };
+  const s = {
+    collective,
+    algorithm,
+    nranks: +nranks,
+    nchunks: +nchunks,
+    root: root === "x" ? null : +root,
+    nswitches: 0,
+    steps,
+  };
   const state = { s, nbytes: +nbytes, link, step: +step, task: task === "own" ? null : task };
   const known = links.some(({ slug }) => slug === link) && (task === "own" || tasks.some(({ name }) => name === task));
   return fits(s) && known && state.nbytes < 2 ** 60 && state.step <= steps.length ? state : { bad: true };
@@ -35,15 +43,23 @@ export function decodeState(hash, index, { links, tasks }) {
 
 // Can it be drawn? What comes from outside is asked first.
 export function fits(s) {
-  const sized = COLLECTIVES.includes(s.collective) && s.nranks >= 2 && s.nranks <= 8 && s.nchunks >= 1 && s.nchunks <= Math.max(16, ...chunkCounts(s));
+  const sized =
+    COLLECTIVES.includes(s.collective) &&
+    s.nranks >= 2 &&
+    s.nranks <= 8 &&
+    s.nchunks >= 1 &&
+    s.nchunks <= Math.max(16, ...chunkCounts(s));
   return sized && !s.nswitches && !(s.root >= s.nranks) && s.steps.length <= MOST_STEPS && !unfit(s) && !unsound(s);
 }
 
 // A cell that checks and prices the same schedule.
 export function cellText(s, nbytes, link) {
   return [
-    "from helpers.collectives import Schedule, check, price", "from helpers.facts import LINKS", "",
-    `mine = Schedule.parse("""${scheduleText(s)}""")`, "check(mine)",
+    "from helpers.collectives import Schedule, check, price",
+    "from helpers.facts import LINKS",
+    "",
+    `mine = Schedule.parse("""${scheduleText(s)}""")`,
+    "check(mine)",
     `print(len(mine.steps), "steps,", price(mine, ${nbytes}, LINKS["${link}"]).seconds, "seconds for ${nbytesText(nbytes)}")`,
   ].join("\n");
 }

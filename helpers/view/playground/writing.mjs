@@ -14,7 +14,11 @@ export function scheduleText(s) {
 }
 
 // Lines that hold something: [{ line: 1.., words }]
-const filled = (text) => text.split(/\r\n?|\n/).map((one, i) => ({ line: i + 1, words: one.trim().split(/\s+/).filter(Boolean) })).filter(({ words }) => words.length);
+const filled = (text) =>
+  text
+    .split(/\r\n?|\n/)
+    .map((one, i) => ({ line: i + 1, words: one.trim().split(/\s+/).filter(Boolean) }))
+    .filter(({ words }) => words.length);
 
 // What a word lacks to be a transfer, as precisely as can be told.
 function lacking(word) {
@@ -38,8 +42,12 @@ function readHeader(words) {
   if (!found) return null;
   const name = (word) => (word === "-" ? null : word);
   return {
-    collective: name(found[1]), algorithm: name(found[2]) ?? MINE, nranks: +found[3], nchunks: +found[4],
-    root: found[5] === "-" ? null : +found[5], nswitches: +(found[6] ?? 0),
+    collective: name(found[1]),
+    algorithm: name(found[2]) ?? MINE,
+    nranks: +found[3],
+    nchunks: +found[4],
+    root: found[5] === "-" ? null : +found[5],
+    nswitches: +(found[6] ?? 0),
   };
 }
 
@@ -52,10 +60,22 @@ export function read(text, shape) {
   for (const { line, words } of body) {
     const moves = words.map(readMove);
     const bad = words[moves.indexOf(null)];
-    if (bad) return { error: { line, word: bad, short: lacking(bad), message: `a transfer is written "chunk:src⇒dst" (adds) or "chunk:src→dst" (overwrites), got '${bad}'` } };
+    if (bad)
+      return {
+        error: {
+          line,
+          word: bad,
+          short: lacking(bad),
+          message: `a transfer is written "chunk:src⇒dst" (adds) or "chunk:src→dst" (overwrites), got '${bad}'`,
+        },
+      };
     steps.push(moves);
   }
-  const s = { ...shape, ...(header || { algorithm: stepsText(steps) === stepsText(shape.steps) ? shape.algorithm : MINE }), steps };
+  const s = {
+    ...shape,
+    ...(header || { algorithm: stepsText(steps) === stepsText(shape.steps) ? shape.algorithm : MINE }),
+    steps,
+  };
   const fault = unsound(s);
   if (!fault) return { s };
   const { line, words } = body[fault.step - 1];

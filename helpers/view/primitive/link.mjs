@@ -12,25 +12,48 @@ export function encode({ primitive, nranks, root, op, values }, index) {
 
 // The spec in a link made for this widget, or null when it is about something else or broken.
 export function decode(hash, index) {
-  const found = new RegExp(`^#primitive-${index}--primitive-(\\w+)--nranks-(\\d+)--root-(\\d+)--op-(\\w+)--values-([\\dmpe_]+)$`).exec(hash);
+  const found = new RegExp(
+    `^#primitive-${index}--primitive-(\\w+)--nranks-(\\d+)--root-(\\d+)--op-(\\w+)--values-([\\dmpe_]+)$`,
+  ).exec(hash);
   if (!found) return null;
   const [, primitive, nranks, root, op, rows] = found;
-  return { primitive, nranks: +nranks, root: +root, op, values: rows.split("__").map((row) => row.split("_").map(unspell)) };
+  return {
+    primitive,
+    nranks: +nranks,
+    root: +root,
+    op,
+    values: rows.split("__").map((row) => row.split("_").map(unspell)),
+  };
 }
 
 // Can it be computed and drawn? What comes from outside is asked first.
 export function fits(primitives, { primitive, nranks, root, op, values }) {
   const p = primitives.find(({ name }) => name === primitive);
   const length = values?.[0]?.length;
-  return Boolean(p) && nranks >= 2 && nranks <= SLOTS && root < nranks && OPS.includes(op) && values.length === nranks
-    && length * (p.kind === "gathers" ? nranks : 1) <= SLOTS && (p.kind !== "parts" || length % nranks === 0) && (primitive !== "barrier" || length === 1)
-    && values.every((row) => row.length === length && row.every((value) => Math.abs(value) <= 1e6));
+  return (
+    Boolean(p) &&
+    nranks >= 2 &&
+    nranks <= SLOTS &&
+    root < nranks &&
+    OPS.includes(op) &&
+    values.length === nranks &&
+    length * (p.kind === "gathers" ? nranks : 1) <= SLOTS &&
+    (p.kind !== "parts" || length % nranks === 0) &&
+    (primitive !== "barrier" || length === 1) &&
+    values.every((row) => row.length === length && row.every((value) => Math.abs(value) <= 1e6))
+  );
 }
 
 const rowsOf = (values) => `[${values.map((row) => `[${row.join(", ")}]`).join(", ")}]`;
 
 // A cell that shows the same widget.
 export function python({ primitive, nranks, root, op, values }) {
-  const options = [`"${primitive}"`, `nranks=${nranks}`, `values=${rowsOf(values)}`, root && `root=${root}`, op !== "sum" && `op="${op}"`];
+  const options = [
+    `"${primitive}"`,
+    `nranks=${nranks}`,
+    `values=${rowsOf(values)}`,
+    root && `root=${root}`,
+    op !== "sum" && `op="${op}"`,
+  ];
   return `from helpers.view import primitive\n\nprimitive(${options.filter(Boolean).join(", ")})`;
 }

@@ -25,7 +25,11 @@ export function readNumber(text) {
 
 // Rows of numbers from text: numbers apart by spaces or commas, rows by ";" or a new line; null where a word is no number.
 export function readRows(text) {
-  const rows = text.split(/[;\n]/).map((row) => row.trim()).filter(Boolean).map((row) => row.split(/[\s,]+/).map(readNumber));
+  const rows = text
+    .split(/[;\n]/)
+    .map((row) => row.trim())
+    .filter(Boolean)
+    .map((row) => row.split(/[\s,]+/).map(readNumber));
   return rows.some((row) => row.includes(null)) ? null : rows;
 }
 

@@ -27,7 +27,8 @@ export const peer = (root, nranks) => (root + 1) % nranks;
 // s: { p: the primitive's data, nranks, root, op, length, rows }
 export const givers = ({ p, nranks, root }) => (p.gives === "root" ? [root] : times(nranks, (r) => r));
 export const gives = (s, rank) => s.p.gives === "all" || rank === s.root;
-export const gets = ({ p, nranks, root }, rank) => p.gets === "all" || rank === root || (p.gets === "peer" && rank === peer(root, nranks));
+export const gets = ({ p, nranks, root }, rank) =>
+  p.gets === "all" || rank === root || (p.gets === "peer" && rank === peer(root, nranks));
 
 // [part] -> [[rank, part]] before the call: what a rank's output is made of, part by part; [] where nothing is promised.
 function parts(s, rank) {
@@ -44,12 +45,14 @@ const width = ({ p, nranks, length }) => (p.kind === "parts" ? length / nranks :
 // [rank][slot] -> [[rank, slot]] before the call
 export function origins(s) {
   const w = width(s);
-  return times(s.nranks, (rank) => parts(s, rank).flatMap((sources) =>
-    times(w, (i) => sources.map(([r, part]) => [r, part * w + i]))));
+  return times(s.nranks, (rank) =>
+    parts(s, rank).flatMap((sources) => times(w, (i) => sources.map(([r, part]) => [r, part * w + i]))),
+  );
 }
 
 // What a slot is folded by; one number alone stays as it is by any.
 export const folding = ({ p, op }) => (p.name === "barrier" ? "max" : op);
 
 // [rank][slot] -> the number there after the call
-export const outcome = (s) => origins(s).map((slots) => slots.map((from) => FOLDS[folding(s)](from.map(([r, i]) => s.rows[r][i]))));
+export const outcome = (s) =>
+  origins(s).map((slots) => slots.map((from) => FOLDS[folding(s)](from.map(([r, i]) => s.rows[r][i]))));

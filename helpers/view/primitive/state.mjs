@@ -21,12 +21,22 @@ export function changed(primitives, s, { name = s.p.name, ...change }) {
 // Numbers written over, from a place on, as far as the sheet goes.
 export function written(s, rows, rank = 0, slot = 0) {
   const cells = s.cells.map((row) => [...row]);
-  rows.forEach((row, r) => row.forEach((value, i) => { if (cells[rank + r]?.[slot + i] !== undefined) cells[rank + r][slot + i] = value; }));
+  rows.forEach((row, r) =>
+    row.forEach((value, i) => {
+      if (cells[rank + r]?.[slot + i] !== undefined) cells[rank + r][slot + i] = value;
+    }),
+  );
   return complete({ ...s, cells });
 }
 
 // What a kernel or a link may hold: a root or an op only where the primitive takes one.
-export const specOf = ({ p, nranks, root, op, rows }) => ({ primitive: p.name, nranks, root: p.rooted ? root : 0, op: p.reduces ? op : "sum", values: rows });
+export const specOf = ({ p, nranks, root, op, rows }) => ({
+  primitive: p.name,
+  nranks,
+  root: p.rooted ? root : 0,
+  op: p.reduces ? op : "sum",
+  values: rows,
+});
 
 // The cell to begin with: the first that has come from elsewhere.
 export function first(s, origins) {

@@ -19,7 +19,15 @@ export function arithmetic(op, numbers, value) {
 // One cell: { value, from: [[rank, slot]], text: its arithmetic }
 export function cellOf(s, after, rank, slot) {
   const from = origins(s)[rank][slot];
-  return { value: after[rank][slot], from, text: arithmetic(folding(s), from.map(([r, i]) => s.rows[r][i]), after[rank][slot]) };
+  return {
+    value: after[rank][slot],
+    from,
+    text: arithmetic(
+      folding(s),
+      from.map(([r, i]) => s.rows[r][i]),
+      after[rank][slot],
+    ),
+  };
 }
 
 // Where a cell comes from: "slot 2 of every rank", "slot 1 of rank 3", "its own slot 0".
@@ -40,36 +48,65 @@ export function sentence(s, after, [rank, slot]) {
 }
 
 // What has happened, once all has arrived.
-export const ending = (s, after) => `${s.p.name}: ${times(s.nranks, (r) => r).filter((r) => gets(s, r))
-  .map((r) => `rank ${r} ${s.p.name === "barrier" ? "leaves at" : "holds"} ${after[r].map(numberText).join(", ")}`).join("; ")}.`;
+export const ending = (s, after) =>
+  `${s.p.name}: ${times(s.nranks, (r) => r)
+    .filter((r) => gets(s, r))
+    .map((r) => `rank ${r} ${s.p.name === "barrier" ? "leaves at" : "holds"} ${after[r].map(numberText).join(", ")}`)
+    .join("; ")}.`;
 
-const filled = (s, text) => text
-  .replaceAll("{nranks}", s.nranks).replaceAll("{root}", s.root).replaceAll("{peer}", peer(s.root, s.nranks)).replaceAll("{OP}", s.op.toUpperCase());
+const filled = (s, text) =>
+  text
+    .replaceAll("{nranks}", s.nranks)
+    .replaceAll("{root}", s.root)
+    .replaceAll("{peer}", peer(s.root, s.nranks))
+    .replaceAll("{OP}", s.op.toUpperCase());
 
 // Who has a buffer of which length: "every rank", "rank 0".
-const whose = (s, who) => ({ all: "every rank", root: `rank ${s.root}`, peer: `rank ${s.root} and rank ${peer(s.root, s.nranks)}` }[who]);
+const whose = (s, who) =>
+  ({ all: "every rank", root: `rank ${s.root}`, peer: `rank ${s.root} and rank ${peer(s.root, s.nranks)}` })[who];
 
 // What tensors a rank needs and gets, as a comment over the call.
 function shapes(s, out) {
   const x = `# x: float32[${s.length}] on`;
   if (s.p.name === "barrier") return "# x: when this rank arrives, in ms; the barrier itself takes no tensor";
   if (s.p.name === "send_recv") return `${x} ${whose(s, "peer")}`;
-  if (s.p.kind === "whole") return `${x} every rank, ${s.p.gives === "all" && s.p.gets === "root" ? `the result on rank ${s.root}` : "changed in place"}`;
+  if (s.p.kind === "whole")
+    return `${x} every rank, ${s.p.gives === "all" && s.p.gets === "root" ? `the result on rank ${s.root}` : "changed in place"}`;
   const result = s.p.name === "gather" ? `parts: ${s.nranks} × float32[${s.length}]` : `out: float32[${out}]`;
   return `${x} ${whose(s, s.p.gives)}; ${result} on ${whose(s, s.p.gets)}`;
 }
 
 // The call with its shapes, as it stands inside a rank.
 export const code = (s, after) =>
-  [shapes(s, Math.max(...after.map((row) => row.length))), ...s.p.prepare.map((text) => filled(s, text)), filled(s, s.p.call)].join("\n");
+  [
+    shapes(s, Math.max(...after.map((row) => row.length))),
+    ...s.p.prepare.map((text) => filled(s, text)),
+    filled(s, s.p.call),
+  ].join("\n");
 
 // A cell that runs the call on real ranks, with these numbers.
 export function runnable(s) {
   const { name, prepare, call, result } = s.p;
-  const inside = ["rank = dist.get_rank()", "x = torch.tensor(before[rank], dtype=torch.float32)",
-    ...prepare.map((text) => filled(s, text)), filled(s, call), `return ${filled(s, result)}`];
+  const inside = [
+    "rank = dist.get_rank()",
+    "x = torch.tensor(before[rank], dtype=torch.float32)",
+    ...prepare.map((text) => filled(s, text)),
+    filled(s, call),
+    `return ${filled(s, result)}`,
+  ];
   const rows = s.rows.map((row) => `[${row.join(", ")}]`).join(", ");
-  return [name === "barrier" && "import time\n", "import torch", "import torch.distributed as dist\n", "from helpers.ranks import Ranks\n",
-    `before = [${rows}]\n\n`, `def ${name}():`, ...inside.map((line) => `    ${line}`), "\n",
-    `with Ranks(${s.nranks}) as ranks:`, `    print(*ranks.run(${name}), sep="\\n")`].filter(Boolean).join("\n");
+  return [
+    name === "barrier" && "import time\n",
+    "import torch",
+    "import torch.distributed as dist\n",
+    "from helpers.ranks import Ranks\n",
+    `before = [${rows}]\n\n`,
+    `def ${name}():`,
+    ...inside.map((line) => `    ${line}`),
+    "\n",
+    `with Ranks(${s.nranks}) as ranks:`,
+    `    print(*ranks.run(${name}), sep="\\n")`,
+  ]
+    .filter(Boolean)
+    .join("\n");
 }

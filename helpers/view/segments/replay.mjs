@@ -30,7 +30,13 @@ function unfold(view, events) {
     else if (code === "-") byEvent[at].push({ ...places.get(block), code });
     else {
       const [segment, offset, size] = numbers;
-      const action = { code, segment, offset: offset * UNIT, size: size * UNIT, ...(code === "+" ? { requested, block } : { requested: 0, block: -1 }) };
+      const action = {
+        code,
+        segment,
+        offset: offset * UNIT,
+        size: size * UNIT,
+        ...(code === "+" ? { requested, block } : { requested: 0, block: -1 }),
+      };
       if (code === "+") places.set(block, action);
       byEvent[at].push(action);
     }
@@ -48,7 +54,13 @@ function unfold(view, events) {
   return { ...view, segments, byEvent, curve: [[0, 0], ...curve], ended: last?.[1] === "!" ? last[0] + 1 : null };
 }
 
-const cut = (ranges, from, to) => ranges.flatMap(([a, b]) => [[a, Math.min(b, from)], [Math.max(a, to), b]].filter(([x, y]) => x < y));
+const cut = (ranges, from, to) =>
+  ranges.flatMap(([a, b]) =>
+    [
+      [a, Math.min(b, from)],
+      [Math.max(a, to), b],
+    ].filter(([x, y]) => x < y),
+  );
 
 function joined(ranges) {
   const sorted = ranges.toSorted((a, b) => a[0] - b[0]);
@@ -72,7 +84,10 @@ function apply(state, { code, segment, offset, size, requested, block }) {
 // After `step` events: of each segment its ranges [[from, to]] and blocks by offset.
 export function stateAt(view, step) {
   const state = view.segments.map(() => ({ ranges: [], blocks: new Map() }));
-  view.byEvent.slice(0, step).flat().forEach((action) => apply(state, action));
+  view.byEvent
+    .slice(0, step)
+    .flat()
+    .forEach((action) => apply(state, action));
   return state;
 }
 
@@ -94,7 +109,8 @@ export function cells({ ranges, blocks }) {
 }
 
 // The free cell that holds an offset, or null.
-export const freeAt = (own, offset) => cells(own).find((cell) => cell.block < 0 && cell.offset <= offset && offset < cell.offset + cell.size) ?? null;
+export const freeAt = (own, offset) =>
+  cells(own).find((cell) => cell.block < 0 && cell.offset <= offset && offset < cell.offset + cell.size) ?? null;
 
 // What every block is after `step` events: block -> number of its class.
 export function classesAt(events, step) {

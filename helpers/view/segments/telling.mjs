@@ -28,7 +28,12 @@ function rest(view, action, after) {
   const own = after[action.segment];
   const left = freeAt(own, action.offset + action.size);
   const over = action.size - action.requested;
-  const rounded = over >= 512 ? `; the rest is too small to cut, so ${nbytesText(over)} are inside the block, unused` : over ? `; ${over} B of it are rounding` : "";
+  const rounded =
+    over >= 512
+      ? `; the rest is too small to cut, so ${nbytesText(over)} are inside the block, unused`
+      : over
+        ? `; ${over} B of it are rounding`
+        : "";
   return `${left ? `, ${nbytesText(left.size)} stay free behind it` : ", none of it is left"}${rounded}`;
 }
 
@@ -41,7 +46,11 @@ function freeing(action, before, after) {
 // The error, told in pieces: what was asked for, what the device had, and what is free but of no use.
 function starved(view, actions, limit) {
   const [[allocated, reserved], wanted] = [view.curve[view.ended], actions.at(-1).size];
-  const free = stateAt(view, view.ended).flatMap((own) => cells(own).filter(({ block }) => block < 0).map(({ size }) => size));
+  const free = stateAt(view, view.ended).flatMap((own) =>
+    cells(own)
+      .filter(({ block }) => block < 0)
+      .map(({ size }) => size),
+  );
   const pieces = free.length ? `, in ${many(free.length, "piece")}, the largest ${nbytesText(Math.max(...free))}` : "";
   const asked = `out of memory: ${nbytesText(wanted)} are asked for, the device has ${nbytesText(limit - reserved)}`;
   return `${asked}; ${nbytesText(reserved - allocated)} are reserved but unallocated${pieces}`;
@@ -74,7 +83,7 @@ export const lead = (spec, step) => {
   if (kind === "+") return spec.written ? `${name} = ${nbytesText(nbytes)}` : `${name}: ${nbytesText(nbytes)}`;
   if (kind === "-") return spec.written ? `del ${name}` : `${name}, ${nbytesText(nbytes)}, is freed`;
   if (kind === "c") return `${name} is ${spec.classes[cls]} now`;
-  return name === "empty_cache" ? "empty_cache()" : name ?? NOTHING[kind];
+  return name === "empty_cache" ? "empty_cache()" : (name ?? NOTHING[kind]);
 };
 
 // -> { lead, texts: one per view on show }
@@ -84,11 +93,16 @@ export function telling(spec, views, step) {
     return { lead: "Start", texts: [`Nothing is reserved. ${spec.events.length} events follow${limit}.`] };
   }
   const event = spec.events[step - 1];
-  if (event[0] === "c") return { lead: lead(spec, step), texts: ["No byte moves; only what the block is for has changed."] };
-  if (event[0] === "m" && spec.texts[event[4]] !== "empty_cache") return { lead: lead(spec, step), texts: ["A mark: the allocator does nothing."] };
-  return { lead: lead(spec, step), texts: views.map((view) => {
-    const words = did(view, event, step, spec.limit);
-    if (views.length > 1) return `${view.expandable ? "Expandable" : "Fixed"}: ${words}.`;
-    return `${words.startsWith("cuda") ? "" : words[0].toUpperCase()}${words.slice(words.startsWith("cuda") ? 0 : 1)}.`;
-  }) };
+  if (event[0] === "c")
+    return { lead: lead(spec, step), texts: ["No byte moves; only what the block is for has changed."] };
+  if (event[0] === "m" && spec.texts[event[4]] !== "empty_cache")
+    return { lead: lead(spec, step), texts: ["A mark: the allocator does nothing."] };
+  return {
+    lead: lead(spec, step),
+    texts: views.map((view) => {
+      const words = did(view, event, step, spec.limit);
+      if (views.length > 1) return `${view.expandable ? "Expandable" : "Fixed"}: ${words}.`;
+      return `${words.startsWith("cuda") ? "" : words[0].toUpperCase()}${words.slice(words.startsWith("cuda") ? 0 : 1)}.`;
+    }),
+  };
 }

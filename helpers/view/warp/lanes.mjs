@@ -31,7 +31,11 @@ export const addresses = ({ stride, offset, nbytes }) => times(LANES, (lane) => 
 // Bytes asked for, and the 32-byte sectors and 128-byte lines that they lie in.
 export function touched(s) {
   const asked = distinct(addresses(s).flatMap((start) => times(s.nbytes, (i) => start + i)));
-  return { asked, sectors: distinct(asked.map((byte) => Math.floor(byte / SECTOR))), lines: distinct(asked.map((byte) => Math.floor(byte / LINE))) };
+  return {
+    asked,
+    sectors: distinct(asked.map((byte) => Math.floor(byte / SECTOR))),
+    lines: distinct(asked.map((byte) => Math.floor(byte / LINE))),
+  };
 }
 
 // Per bank, the distinct words that a load of 4-byte elements asks of it.
@@ -43,19 +47,28 @@ export function banked({ stride }) {
 export function counts(s) {
   if (s.view === "branch") {
     const steps = issued(s);
-    return { steps: steps.length, useful: steps.reduce((sum, { lanes }) => sum + lanes.length, 0), passed: LANES * steps.length };
+    return {
+      steps: steps.length,
+      useful: steps.reduce((sum, { lanes }) => sum + lanes.length, 0),
+      passed: LANES * steps.length,
+    };
   }
   if (s.view === "memory") {
     const { asked, sectors, lines } = touched(s);
     return { sectors: sectors.length, lines: lines.length, asked: asked.length, moved: SECTOR * sectors.length };
   }
   const words = banked(s);
-  return { ways: Math.max(...words.map((one) => one.length)), banks: words.filter((one) => one.length).length, words: words.flat().length };
+  return {
+    ways: Math.max(...words.map((one) => one.length)),
+    banks: words.filter((one) => one.length).length,
+    words: words.flat().length,
+  };
 }
 
 export function warpSentence(s) {
   const n = counts(s);
-  if (s.view === "branch") return `Branch on ${s.branch}: the warp issues ${n.steps} steps, and ${percentOf(n.useful, n.passed)} of the lane-steps do something`;
+  if (s.view === "branch")
+    return `Branch on ${s.branch}: the warp issues ${n.steps} steps, and ${percentOf(n.useful, n.passed)} of the lane-steps do something`;
   if (s.view === "memory") {
     const load = `${s.nbytes}-byte elements, stride ${s.stride}, ${s.offset} bytes after a line's start`;
     return `${load}: ${n.sectors} sectors in ${n.lines} lines, ${n.moved} bytes moved for ${n.asked} asked, ${percentOf(n.asked, n.moved)}`;

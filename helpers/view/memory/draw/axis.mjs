@@ -1,5 +1,5 @@
 // Time from left to right: by event or in seconds, over all events or a part of them. A share is a place from 0 to 1.
-const begins = (t, seconds, i) => (seconds ? t.micros[Math.min(i, t.n - 1)] ?? 0 : i);
+const begins = (t, seconds, i) => (seconds ? (t.micros[Math.min(i, t.n - 1)] ?? 0) : i);
 
 // mode: "events" | "seconds"; [from, to): the events of t that are on show; end: where the axis ends at least, for longer ranks.
 // -> { mode, from, to, lo, hi, place(i): the share where event i begins, indexAt(share), value(share) }
@@ -7,7 +7,13 @@ export function axisOf(t, mode, [from, to] = [0, t.n], end = 0) {
   const seconds = mode === "seconds" && t.timed;
   const last = to < t.n ? begins(t, seconds, to) : Math.max(begins(t, seconds, t.n), end);
   const lo = from > 0 ? begins(t, seconds, from) : 0;
-  return spread(t, { mode: seconds ? "seconds" : "events", from, to: Math.min(to, t.n), lo, hi: Math.max(last, lo + 1) });
+  return spread(t, {
+    mode: seconds ? "seconds" : "events",
+    from,
+    to: Math.min(to, t.n),
+    lo,
+    hi: Math.max(last, lo + 1),
+  });
 }
 
 // The same clock for another rank's trace.
@@ -28,7 +34,8 @@ function spread(t, axis) {
   return { ...axis, place, indexAt, value: (share) => lo + share * (hi - lo) };
 }
 
-// For every column of a picture the event that is drawn there: of those that hold in it, the one with the most bytes, so that no peak is lost.
+// For every column of a picture the event that is drawn there: of those that hold in it, the one with the most
+// bytes, so that no peak is lost.
 export function columns(t, axis, width) {
   const chosen = new Int32Array(width).fill(-1);
   let i = axis.from;

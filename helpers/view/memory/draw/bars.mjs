@@ -11,7 +11,10 @@ export const BARS_HEIGHT = HIGH + FOOT + 6;
 // Where each layer's column stands: [{ x, w }]
 function slots(count, width) {
   const step = (width - LEFT - 10) / count;
-  return Array.from({ length: count }, (_, i) => ({ x: LEFT + i * step, w: Math.max(1, Math.min(step - 1, step * 0.8, 40)) }));
+  return Array.from({ length: count }, (_, i) => ({
+    x: LEFT + i * step,
+    w: Math.max(1, Math.min(step - 1, step * 0.8, 40)),
+  }));
 }
 
 export const layerAt = (names, width, x) => names[Math.floor(((x - LEFT) / (width - LEFT - 10)) * names.length)];
@@ -63,7 +66,13 @@ function captions(ctx, names, places, colours) {
 // "layers.3 holds 183.20 MiB: 150.00 MiB activation, 33.20 MiB parameter." What rounds to nothing is left out.
 export function layerText(name, bytes, unit) {
   const all = bytes.reduce((sum, one) => sum + one, 0);
-  const parts = bytes.flatMap((nbytes, cls) => (Number(amount(nbytes, unit).replace(/,/g, "")) ? [[nbytes, `${withUnit(nbytes, unit)} ${NOUNS[cls]}`]] : []));
-  const told = parts.sort((a, b) => b[0] - a[0]).map(([, words]) => words).join(", ");
-  return `${name ? `${name} holds` : "Of no module:"} ${withUnit(all, unit)}${parts.length > 1 ? `, of that ${told}` : told && `, ${told.split(" ").slice(2).join(" ")}`}.`;
+  const parts = bytes.flatMap((nbytes, cls) =>
+    Number(amount(nbytes, unit).replace(/,/g, "")) ? [[nbytes, `${withUnit(nbytes, unit)} ${NOUNS[cls]}`]] : [],
+  );
+  const told = parts
+    .sort((a, b) => b[0] - a[0])
+    .map(([, words]) => words)
+    .join(", ");
+  const more = parts.length > 1 ? `, of that ${told}` : told && `, ${told.split(" ").slice(2).join(" ")}`;
+  return `${name ? `${name} holds` : "Of no module:"} ${withUnit(all, unit)}${more}.`;
 }

@@ -6,7 +6,12 @@ import { alike, columns } from "./axis.mjs";
 export const MARGIN = { left: 52, right: 10, top: 44, bottom: 40 };
 const FAR = 2.5; // a limit so many times above all else would press the picture flat: it is told, not drawn
 
-export const inner = (width, height) => ({ x: MARGIN.left, y: MARGIN.top, w: Math.max(10, width - MARGIN.left - MARGIN.right), h: height - MARGIN.top - MARGIN.bottom });
+export const inner = (width, height) => ({
+  x: MARGIN.left,
+  y: MARGIN.top,
+  w: Math.max(10, width - MARGIN.left - MARGIN.right),
+  h: height - MARGIN.top - MARGIN.bottom,
+});
 
 // The bytes at the top of the picture, and whether the limit is in it.
 export function ceiling(most, limit) {
@@ -106,7 +111,9 @@ export function line(ctx, box, axis, points, y, { colour, width = 1, dash = [] }
 export function thin(ctx, box, t, axis, { colour, ground, rank, share }, y, ratio) {
   const chosen = columns(t, alike(t, axis), Math.max(1, Math.round(box.w * ratio)));
   ctx.beginPath();
-  chosen.forEach((i, x) => { if (i >= 0) ctx.lineTo(box.x + ((x + 0.5) * box.w) / chosen.length, y(t.total[i])); });
+  chosen.forEach((i, x) => {
+    if (i >= 0) ctx.lineTo(box.x + ((x + 0.5) * box.w) / chosen.length, y(t.total[i]));
+  });
   ctx.strokeStyle = colour;
   ctx.lineWidth = 1;
   ctx.stroke();

@@ -12,13 +12,16 @@ export function pointers({ root, picture, bars, barText }, ui, stand, open) {
     picture.setPointerCapture(event.pointerId);
     point(event);
   });
-  picture.addEventListener("pointermove", (event) => { if (event.buttons & 1) point(event); });
+  picture.addEventListener("pointermove", (event) => {
+    if (event.buttons & 1) point(event);
+  });
   bars.addEventListener("pointermove", (event) => {
     const name = layerUnder(bars, ui, event);
     if (name !== undefined) barText.textContent = layerText(name, byLayer(ui.t, ui.at, ui.rows).get(name), ui.unit);
   });
-  for (const kind of ["dragover", "drop"]) root.addEventListener(kind, (event) => {
-    event.preventDefault();
-    if (kind === "drop" && event.dataTransfer.files[0]) open(event.dataTransfer.files[0]);
-  });
+  for (const kind of ["dragover", "drop"])
+    root.addEventListener(kind, (event) => {
+      event.preventDefault();
+      if (kind === "drop" && event.dataTransfer.files[0]) open(event.dataTransfer.files[0]);
+    });
 }

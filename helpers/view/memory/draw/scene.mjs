@@ -51,7 +51,9 @@ function layers(ctx, box, view, colours) {
 function marks(ctx, box, view, colours) {
   ctx.textAlign = "left";
   ctx.textBaseline = "middle";
-  const shown = view.marks.map(([i, name]) => [box.x + view.axis.place(i) * box.w, name]).filter(([x]) => x >= box.x - 0.5 && x <= box.x + box.w);
+  const shown = view.marks
+    .map(([i, name]) => [box.x + view.axis.place(i) * box.w, name])
+    .filter(([x]) => x >= box.x - 0.5 && x <= box.x + box.w);
   let free = 0;
   shown.forEach(([x, name], m) => {
     ctx.fillStyle = colours.ink;
@@ -108,7 +110,8 @@ function cursor(ctx, box, view, colours, y) {
 
 function times(ctx, box, view, colours) {
   const { axis } = view;
-  const words = (share) => (axis.mode === "seconds" ? timeText(Math.round(axis.value(share))) : `event ${Math.round(axis.value(share))}`);
+  const words = (share) =>
+    axis.mode === "seconds" ? timeText(Math.round(axis.value(share))) : `event ${Math.round(axis.value(share))}`;
   ctx.fillStyle = colours.muted;
   ctx.textBaseline = "bottom";
   ctx.textAlign = "left";
@@ -132,7 +135,17 @@ export function paint(canvas, view, colours) {
   grid(ctx, box, view, colours, y);
   if (!view.t.n) return;
   areas(ctx, box, view, colours, y);
-  view.others.forEach(([t, rank], o) => thin(ctx, box, t, view.axis, { colour: colours.ranks[rank % 8], ground: colours.panel, rank, share: (o + 1) / (view.others.length + 1) }, y, ratio));
+  view.others.forEach(([t, rank], o) =>
+    thin(
+      ctx,
+      box,
+      t,
+      view.axis,
+      { colour: colours.ranks[rank % 8], ground: colours.panel, rank, share: (o + 1) / (view.others.length + 1) },
+      y,
+      ratio,
+    ),
+  );
   line(ctx, box, view.axis, reservedOf(view.t), y, { colour: colours.ink });
   layers(ctx, box, view, colours);
   marks(ctx, box, view, colours);

@@ -14,7 +14,12 @@ const count = (n, noun) => `${thousands(`${n}`)} ${noun}${n === 1 ? "" : "s"}`;
 
 function named(cls, unclassed) {
   if (unclassed) return "allocated";
-  return h("span", { class: "bim-class" }, h("i", { class: "bim-swatch", style: `background: var(${tokenOf(cls)})` }), NOUNS[cls]);
+  return h(
+    "span",
+    { class: "bim-class" },
+    h("i", { class: "bim-swatch", style: `background: var(${tokenOf(cls)})` }),
+    NOUNS[cls],
+  );
 }
 
 function modulesText(modules) {
@@ -28,14 +33,42 @@ export function listing(t, at, { mode, filter, pages }, { unit, unclassed }) {
   const blocks = filter ? matching(t, all, filter) : all;
   const single = mode === "blocks" || (mode === "auto" && blocks.length <= FEW);
   const rows = single
-    ? blocks.slice(0, PAGE * pages).map(({ id, nbytes, cls, made }) => [named(cls, unclassed), amount(nbytes, unit), `${id}`, t.op[made], t.module[made], thousands(`${nbytes}`)])
-    : grouped(t, blocks).map(({ cls, op, modules, blocks: n, nbytes }) => [named(cls, unclassed), amount(nbytes, unit), thousands(`${n}`), op, modulesText(modules), thousands(`${nbytes}`)]);
+    ? blocks
+        .slice(0, PAGE * pages)
+        .map(({ id, nbytes, cls, made }) => [
+          named(cls, unclassed),
+          amount(nbytes, unit),
+          `${id}`,
+          t.op[made],
+          t.module[made],
+          thousands(`${nbytes}`),
+        ])
+    : grouped(t, blocks).map(({ cls, op, modules, blocks: n, nbytes }) => [
+        named(cls, unclassed),
+        amount(nbytes, unit),
+        thousands(`${n}`),
+        op,
+        modulesText(modules),
+        thousands(`${nbytes}`),
+      ]);
   const sum = blocks.reduce((bytes, one) => bytes + one.nbytes, 0);
   const head = ["Class", unit, single ? "Block" : "Blocks", "Made by", "In", "Bytes"];
   const foot = row("td", ["In all", amount(sum, unit), thousands(`${blocks.length}`), "", "", thousands(`${sum}`)]);
-  const table = h("table", { class: "bim-alive" }, h("caption", { class: "bim-sr" }, `Alive after event ${at + 1}`),
-    h("thead", {}, row("th", head)), h("tbody", {}, rows.map((words) => row("td", words))), h("tfoot", {}, foot));
+  const table = h(
+    "table",
+    { class: "bim-alive" },
+    h("caption", { class: "bim-sr" }, `Alive after event ${at + 1}`),
+    h("thead", {}, row("th", head)),
+    h(
+      "tbody",
+      {},
+      rows.map((words) => row("td", words)),
+    ),
+    h("tfoot", {}, foot),
+  );
   const rest = single ? Math.max(0, blocks.length - PAGE * pages) : 0;
-  const told = filter ? `${count(blocks.length, "block")} of ${thousands(`${all.length}`)} match.` : `${count(all.length, "block")}, ${amount(t.total[at] ?? 0, unit)} ${unit}: exactly the height of the curve here.`;
+  const told = filter
+    ? `${count(blocks.length, "block")} of ${thousands(`${all.length}`)} match.`
+    : `${count(all.length, "block")}, ${amount(t.total[at] ?? 0, unit)} ${unit}: exactly the height of the curve here.`;
   return { table, rest, told, single };
 }

@@ -3,11 +3,30 @@ import { amount, thousands, timeText, withUnit } from "../trace/amounts.mjs";
 import { phasesOf } from "../trace/parts.mjs";
 import { CLASSES, composition, marksOf } from "../trace/store.mjs";
 
-export const NOUNS = ["parameter", "gradient", "optimizer state", "input", "cache", "activation", "communication", "temporary"];
-const AS = ["a parameter", "a gradient", "optimizer state", "input", "cache", "an activation", "a communication buffer", "temporary"];
+export const NOUNS = [
+  "parameter",
+  "gradient",
+  "optimizer state",
+  "input",
+  "cache",
+  "activation",
+  "communication",
+  "temporary",
+];
+const AS = [
+  "a parameter",
+  "a gradient",
+  "optimizer state",
+  "input",
+  "cache",
+  "an activation",
+  "a communication buffer",
+  "temporary",
+];
 
 // A block of less than a hundredth of the unit is told in bytes.
-const blockText = (nbytes, unit) => (nbytes < 0.005 * (unit === "GiB" ? 2 ** 30 : 2 ** 20) ? `${thousands(`${nbytes}`)} B` : withUnit(nbytes, unit));
+const blockText = (nbytes, unit) =>
+  nbytes < 0.005 * (unit === "GiB" ? 2 ** 30 : 2 ** 20) ? `${thousands(`${nbytes}`)} B` : withUnit(nbytes, unit);
 
 function happening(t, i, unit, unclassed) {
   const [kind, op] = [t.kind[i], t.op[i]];
@@ -15,7 +34,8 @@ function happening(t, i, unit, unclassed) {
   const size = blockText(t.nbytes[t.slot[i]], unit);
   const as = unclassed ? "" : ` as ${AS[t.cls[i]]}`;
   if (kind === 0) return `${op || "something"} allocates ${size}${as}`;
-  if (kind === 1) return `${size} ${unclassed ? "" : `(${NOUNS[t.cls[i]]}) `}${t.nbytes[t.slot[i]] === 1 ? "is" : "are"} freed`;
+  if (kind === 1)
+    return `${size} ${unclassed ? "" : `(${NOUNS[t.cls[i]]}) `}${t.nbytes[t.slot[i]] === 1 ? "is" : "are"} freed`;
   return `${size}, made before, ${t.cls[i] === 5 ? "are kept for backward from here on" : `count${as} from here on`}`;
 }
 
@@ -25,15 +45,24 @@ export function sentence(t, i, { unit, limit, unclassed }) {
   const when = t.timed ? ` at ${timeText(t.micros[i])}` : "";
   const all = t.total[i];
   const over = limit && all > limit ? ` That is ${withUnit(all - limit, unit)} more than the limit.` : "";
-  return `Event ${thousands(`${i + 1}`)} of ${thousands(`${t.n}`)}${when}${where ? `, ${where}` : ""}: ${happening(t, i, unit, unclassed)}. `
-    + `${withUnit(all, unit)} alive${i === t.peak ? ": the peak" : ""}.${over}`;
+  return (
+    `Event ${thousands(`${i + 1}`)} of ${thousands(`${t.n}`)}${when}${where ? `, ${where}` : ""}: ${happening(t, i, unit, unclassed)}. ` +
+    `${withUnit(all, unit)} alive${i === t.peak ? ": the peak" : ""}.${over}`
+  );
 }
 
 // What it is, on what, when: never a picture without.
 function badgeText(t, { machine = "", date = "", fresh = false }) {
   const { torch, device } = t.about;
   const kind = t.source || (fresh ? "live in this kernel" : "");
-  return [kind, machine || (kind.toLowerCase().includes(device) ? "" : device), torch && `torch ${torch}`, date || t.about.date].filter(Boolean).join(" · ");
+  return [
+    kind,
+    machine || (kind.toLowerCase().includes(device) ? "" : device),
+    torch && `torch ${torch}`,
+    date || t.about.date,
+  ]
+    .filter(Boolean)
+    .join(" · ");
 }
 
 // A prediction's badge is dashed, a recorded measurement's has a dot.
@@ -54,9 +83,17 @@ export function momentsOf(t, most = 40) {
 }
 
 export function momentRows(t, unit, used) {
-  return momentsOf(t).map(([i, name]) => [name, thousands(`${i + 1}`), ...(t.timed ? [timeText(t.micros[i])] : []),
-    ...used.map((cls) => amount(composition(t, i)[cls], unit)), amount(t.total[i], unit)]);
+  return momentsOf(t).map(([i, name]) => [
+    name,
+    thousands(`${i + 1}`),
+    ...(t.timed ? [timeText(t.micros[i])] : []),
+    ...used.map((cls) => amount(composition(t, i)[cls], unit)),
+    amount(t.total[i], unit),
+  ]);
 }
 
 // The classes that ever hold something.
-export const usedClasses = (t) => CLASSES.flatMap((_, cls) => (t.cls.some((one, i) => one === cls && t.kind[i] !== 3 && t.nbytes[t.slot[i]] > 0) ? [cls] : []));
+export const usedClasses = (t) =>
+  CLASSES.flatMap((_, cls) =>
+    t.cls.some((one, i) => one === cls && t.kind[i] !== 3 && t.nbytes[t.slot[i]] > 0) ? [cls] : [],
+  );

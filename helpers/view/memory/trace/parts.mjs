@@ -47,7 +47,9 @@ export function layerNames(t) {
 // Bytes alive after event i: layer -> by class; "" is what belongs to no module.
 export function byLayer(t, i, names = layerNames(t)) {
   const held = new Map([...names, ""].map((name) => [name, CLASSES.map(() => 0)]));
-  classesAt(t, i).forEach((cls, slot) => { if (cls >= 0) held.get(layerOf(t.home[slot]))[cls] += t.nbytes[slot]; });
+  classesAt(t, i).forEach((cls, slot) => {
+    if (cls >= 0) held.get(layerOf(t.home[slot]))[cls] += t.nbytes[slot];
+  });
   return held;
 }
 
@@ -83,5 +85,7 @@ export function grouped(t, blocks) {
 // The blocks behind a text: in its operation, its module or its class.
 export function matching(t, blocks, text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  return blocks.filter(({ cls, made, slot }) => words.every((word) => `${t.op[made]} ${t.home[slot]} ${CLASSES[cls]}`.toLowerCase().includes(word)));
+  return blocks.filter(({ cls, made, slot }) =>
+    words.every((word) => `${t.op[made]} ${t.home[slot]} ${CLASSES[cls]}`.toLowerCase().includes(word)),
+  );
 }

@@ -14,7 +14,8 @@ export function receiver(ask) {
     return ranks.get(rank);
   }
 
-  // message: { rank, from: number of its first event, events: [[what, block, bytes, micros]], named: number of its first name, what: [[kind, cls, module, phase, op]] }
+  // message: { rank, from: number of its first event, events: [[what, block, bytes, micros]],
+  // named: number of its first name, what: [[kind, cls, module, phase, op]] }
   function hear({ rank, from, events, named, what, over }) {
     if (over !== undefined) state.over = over;
     if (rank === undefined) return over !== undefined;

@@ -35,7 +35,10 @@ function before(segments, entries) {
 }
 
 export function historyOf(segments, entries, device) {
-  const t = emptyTrace({ source: "measured (CUDA allocator)", about: { label: `snapshot, GPU ${device}`, classes: false } });
+  const t = emptyTrace({
+    source: "measured (CUDA allocator)",
+    about: { label: `snapshot, GPU ${device}`, classes: false },
+  });
   const here = new Map(); // address -> [block, the line that made it]
   const start = entries[0].time_us ?? 0;
   const micros = ({ time_us }) => (time_us === undefined ? 0 : time_us - start);
@@ -69,7 +72,8 @@ const isRow = (value) => value !== null && typeof value === "object";
 // A pickle's bytes -> traces. An Error says why it is none.
 export function openSnapshot(bytes) {
   const data = unpickle(bytes);
-  if (!isRow(data) || !Array.isArray(data.segments)) throw new Error("a snapshot is a dict with “segments” and “device_traces”, and this is none");
+  if (!isRow(data) || !Array.isArray(data.segments))
+    throw new Error("a snapshot is a dict with “segments” and “device_traces”, and this is none");
   const traces = (data.device_traces ?? []).flatMap((entries, device) => {
     if (!entries.length) return [];
     const segments = data.segments.filter((segment) => (segment.device ?? 0) === device);
@@ -80,6 +84,7 @@ export function openSnapshot(bytes) {
       throw new Error(`this is no memory snapshot of torch (${error.message})`);
     }
   });
-  if (!traces.length) throw new Error("this snapshot has no history: torch.cuda.memory._record_memory_history() was not on");
+  if (!traces.length)
+    throw new Error("this snapshot has no history: torch.cuda.memory._record_memory_history() was not on");
   return traces;
 }

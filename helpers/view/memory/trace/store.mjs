@@ -1,9 +1,19 @@
 // A trace in columns that can grow: Python's packed form read, or events appended as they arrive. What is alive, by class, at every event.
-export const CLASSES = ["parameter", "gradient", "optimizer", "input", "cache", "activation", "communication", "temporary"];
+export const CLASSES = [
+  "parameter",
+  "gradient",
+  "optimizer",
+  "input",
+  "cache",
+  "activation",
+  "communication",
+  "temporary",
+];
 export const KINDS = ["alloc", "free", "class", "mark"];
 
 // By slot: its id, bytes, the event that made it, and home: the module that it belongs to, which for what a step made is told later,
-// with its class. Columns by event: kind, slot (which allocation, -1 for a mark), cls, module, phase, op, micros, total, and bytes[event * 8 + class].
+// with its class. Columns by event: kind, slot (which allocation, -1 for a mark),
+// cls, module, phase, op, micros, total, and bytes[event * 8 + class].
 export function emptyTrace({ source = "", about = {}, samples = [] } = {}) {
   const columns = { kind: [], slot: [], cls: [], module: [], phase: [], op: [], micros: [], total: [], bytes: [] };
   const blocks = { ids: [], nbytes: [], made: [], home: [], slotOf: new Map(), now: [], clsNow: CLASSES.map(() => 0) };
@@ -58,7 +68,17 @@ export function unpack(data) {
     const age = kind === 3 ? 0 : data.blocks[block++];
     if (kind === 0) id += data.ids[allocs] ?? 1;
     const named = kind === 0 ? id : t.ids[allocs - age];
-    append(t, kind, named, kind === 0 ? data.sizes[data.bytes[allocs++]] : 0, cls, data.modules[data.module[run][0]], phase, op, micros);
+    append(
+      t,
+      kind,
+      named,
+      kind === 0 ? data.sizes[data.bytes[allocs++]] : 0,
+      cls,
+      data.modules[data.module[run][0]],
+      phase,
+      op,
+      micros,
+    );
   });
   return t;
 }
@@ -76,7 +96,9 @@ export function classesAt(t, i) {
 // [{ slot, id, nbytes, cls, made }] alive after event i, largest first: Trace.alive.
 export function alive(t, i) {
   const blocks = [];
-  classesAt(t, i).forEach((cls, slot) => { if (cls >= 0) blocks.push({ slot, id: t.ids[slot], nbytes: t.nbytes[slot], cls, made: t.made[slot] }); });
+  classesAt(t, i).forEach((cls, slot) => {
+    if (cls >= 0) blocks.push({ slot, id: t.ids[slot], nbytes: t.nbytes[slot], cls, made: t.made[slot] });
+  });
   return blocks.sort((a, b) => b.nbytes - a.nbytes || a.id - b.id);
 }
 

@@ -8,7 +8,9 @@ const STANDING = ["view", "load", "step"]; // where the reader stands; all that 
 // state: a spec, and view "numbers", load "on" where these are on -> "#player-0--collective-all_reduce--algorithm-ring--nranks-4..."
 export function encode(state, index) {
   const all = { ...state, versus: state.rival?.algorithm };
-  const fields = [...WORDS, ...WHOLES].filter((name) => all[name] != null && (!state.recorded || STANDING.includes(name)));
+  const fields = [...WORDS, ...WHOLES].filter(
+    (name) => all[name] != null && (!state.recorded || STANDING.includes(name)),
+  );
   return [`#player-${index}`, ...fields.map((name) => `${name}-${all[name]}`)].join("--");
 }
 
@@ -37,7 +39,9 @@ export function python(spec, trace) {
     ...named,
     ...(collective ? ["root", "nchunks", "slices"] : []).map((name) => option(name)),
     option("gpus"),
-    ...(recorded ? [recorded.name ? option("recorded", recorded.name) : "recorded=run"] : [`nbytes=${sizeText(spec.nbytes)}`, option("link")]),
+    ...(recorded
+      ? [recorded.name ? option("recorded", recorded.name) : "recorded=run"]
+      : [`nbytes=${sizeText(spec.nbytes)}`, option("link")]),
     option("across"),
     option("nics"),
     option("versus", rival?.algorithm),

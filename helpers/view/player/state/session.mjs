@@ -14,7 +14,11 @@ function answers(trace, spec) {
   const s = parse(trace.text);
   const chunks = spec.nchunks ?? (spec.slices ? spec.slices * s.nranks : s.nchunks);
   const nodes = !trace.gpus || trace.gpus === spec.gpus; // equally many steps look alike from outside
-  return nodes && chunks === s.nchunks && ["collective", "algorithm", "nranks", "root"].every((name) => (spec[name] ?? s[name]) === s[name]);
+  return (
+    nodes &&
+    chunks === s.nchunks &&
+    ["collective", "algorithm", "nranks", "root"].every((name) => (spec[name] ?? s[name]) === s[name])
+  );
 }
 
 // The fields of a link over what the author asked for, as the catalogue has it; null where it cannot give what the link says.
@@ -24,80 +28,107 @@ export function filled(found, base, { catalogue, links }) {
   const change = { ...whole, ...fields, rival: versus && { algorithm: versus } };
   if (Object.keys(fields).every((name) => name === "step")) return base;
   const s = base.schedule && !found.collective ? parse(base.schedule) : {};
-  const from = found.collective ? { nbytes: base.nbytes, link: base.link } : { ...base, ...s, schedule: base.schedule, gpus: null, across: null, nics: null };
+  const from = found.collective
+    ? { nbytes: base.nbytes, link: base.link }
+    : { ...base, ...s, schedule: base.schedule, gpus: null, across: null, nics: null };
   const spec = choose(catalogue, from, change, links);
   const same = Object.keys(fields).every((name) => name === "step" || spec[name] === fields[name]);
   const linked = [spec.link, spec.across].every((slug) => !slug || links.some((link) => link.slug === slug));
   return same && linked && !spec.root && spec.nbytes < 2 ** 60 && versus === spec.rival?.algorithm ? spec : null;
 }
 
+function linkOf(talk, wanted) {
+  return talk.model.get("links").find(({ slug }) => slug === wanted);
+}
+
+// The network as price() takes it: a link, and where there are nodes the one between them.
+function network(talk, { link, recorded, gpus, across, nics }) {
+  const inside = recorded ? { name: "the run's own link", ...recorded.link } : linkOf(talk, link);
+  return { ...inside, gpus, nics, across: across && linkOf(talk, across) };
+}
+
+function tell(talk, step) {
+  const { state, live, model } = talk;
+  if (state.spec.schedule && !state.spec.rival && !live) return; // the page has nothing to look up
+  model.set("spec", { ...state.spec, step });
+  model.save_changes();
+}
+
+function take(talk, trace, stepOf) {
+  const { state, onView } = talk;
+  state.trace = trace;
+  state.open = null;
+  const { nbytes, recorded } = state.spec;
+  state.views = [trace, ...(state.spec.rival ? [trace.versus] : [])].map((one) =>
+    compute(one, nbytes, network(talk, state.spec), recorded),
+  );
+  state.clock = together(state.views.map(({ line }) => line));
+  onView(Math.min(state.clock.last, Math.max(0, stepOf(state.clock.last))));
+}
+
+function hear(talk) {
+  const { model, state, onError } = talk;
+  const trace = model.get("trace");
+  if (!trace || (!state.open && trace.text === state.trace.text)) return;
+  if (trace.error) onError(trace.error);
+  else if (trace.text && answers(trace, state.spec))
+    take(talk, trace, state.open ?? ((last) => keepStep(model.get("step") ?? 0, state.clock.last, last)));
+}
+
+// Another schedule; stepOf(last) says where to stand in it.
+function ask(talk, spec, stepOf, step = 0) {
+  talk.state.spec = spec;
+  talk.state.open = stepOf;
+  if (spec.schedule && !spec.rival) take(talk, given(spec), stepOf);
+  tell(talk, step);
+  hear(talk);
+}
+
+// The same schedule at another size or on another network: nothing has to be asked.
+function reprice(talk, change, step) {
+  talk.state.spec = { ...talk.state.spec, ...change };
+  take(talk, talk.state.trace, () => step);
+  tell(talk, step);
+}
+
+function switchTo(talk, spec, step) {
+  const { last } = talk.state.clock;
+  ask(talk, spec, (newLast) => keepStep(step, last, newLast), step);
+}
+
+// What a link asks for; null where it is about something else or asks for what is not there.
+function linked(talk, hash, index) {
+  const { live, base, model, onError } = talk;
+  const found = live ? null : decode(hash, index);
+  if (!found) return null;
+  const { view = "slots", load, ...fields } = found;
+  const spec = filled(fields, base, { catalogue: model.get("catalogue"), links: model.get("links") });
+  if (spec) return { spec, step: found.step ?? 0, mode: view, load: load === "on" };
+  onError("This link asks for a schedule that this page does not have.");
+  return null;
+}
+
 // onView(step): there is something to show; onError(text). The base spec is what the author of the page or cell asked for.
 export function session(model, onView, onError) {
-  const base = model.get("spec");
-  const live = Boolean(model.get("live"));
-  const state = { spec: base, trace: null, views: [], clock: null, open: null };
-  const find = (wanted) => model.get("links").find(({ slug }) => slug === wanted);
+  const talk = { model, onView, onError };
+  talk.hear = () => hear(talk);
+  talk.ask = (...args) => ask(talk, ...args);
+  talk.reprice = (change, step) => reprice(talk, change, step);
+  talk.switchTo = (spec, step) => switchTo(talk, spec, step);
+  talk.linked = (hash, index) => linked(talk, hash, index);
+  talk.base = model.get("spec");
+  talk.live = Boolean(model.get("live"));
+  talk.state = { spec: talk.base, trace: null, views: [], clock: null, open: null };
 
-  // The network as price() takes it: a link, and where there are nodes the one between them.
-  function network({ link, recorded, gpus, across, nics }) {
-    const inside = recorded ? { name: "the run's own link", ...recorded.link } : find(link);
-    return { ...inside, gpus, nics, across: across && find(across) };
-  }
-
-  function tell(step) {
-    if (state.spec.schedule && !state.spec.rival && !live) return; // the page has nothing to look up
-    model.set("spec", { ...state.spec, step });
-    model.save_changes();
-  }
-
-  function take(trace, stepOf) {
-    state.trace = trace;
-    state.open = null;
-    const { nbytes, recorded } = state.spec;
-    state.views = [trace, ...(state.spec.rival ? [trace.versus] : [])].map((one) => compute(one, nbytes, network(state.spec), recorded));
-    state.clock = together(state.views.map(({ line }) => line));
-    onView(Math.min(state.clock.last, Math.max(0, stepOf(state.clock.last))));
-  }
-
-  function hear() {
-    const trace = model.get("trace");
-    if (!trace || (!state.open && trace.text === state.trace.text)) return;
-    if (trace.error) onError(trace.error);
-    else if (trace.text && answers(trace, state.spec)) take(trace, state.open ?? ((last) => keepStep(model.get("step") ?? 0, state.clock.last, last)));
-  }
-
-  // Another schedule; stepOf(last) says where to stand in it.
-  function ask(spec, stepOf, step = 0) {
-    state.spec = spec;
-    state.open = stepOf;
-    if (spec.schedule && !spec.rival) take(given(spec), stepOf);
-    tell(step);
-    hear();
-  }
-
-  // The same schedule at another size or on another network: nothing has to be asked.
-  function reprice(change, step) {
-    state.spec = { ...state.spec, ...change };
-    take(state.trace, () => step);
-    tell(step);
-  }
-
-  const switchTo = (spec, step) => {
-    const { last } = state.clock;
-    ask(spec, (newLast) => keepStep(step, last, newLast), step);
+  model.on("change:trace", talk.hear);
+  return {
+    state: talk.state,
+    base: talk.base,
+    live: talk.live,
+    ask: talk.ask,
+    reprice: talk.reprice,
+    switchTo: talk.switchTo,
+    linked: talk.linked,
+    close: () => model.off("change:trace", talk.hear),
   };
-
-  // What a link asks for; null where it is about something else or asks for what is not there.
-  function linked(hash, index) {
-    const found = live ? null : decode(hash, index);
-    if (!found) return null;
-    const { view = "slots", load, ...fields } = found;
-    const spec = filled(fields, base, { catalogue: model.get("catalogue"), links: model.get("links") });
-    if (spec) return { spec, step: found.step ?? 0, mode: view, load: load === "on" };
-    onError("This link asks for a schedule that this page does not have.");
-    return null;
-  }
-
-  model.on("change:trace", hear);
-  return { state, base, live, ask, reprice, switchTo, linked, close: () => model.off("change:trace", hear) };
 }

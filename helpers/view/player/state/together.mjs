@@ -5,7 +5,9 @@ import { positionAt, timeAt } from "../../shared/schedules/model.mjs";
 const SAME = 1e-12; // two ends closer than this share of the whole are one stop
 
 function stopsOf(lines) {
-  const ends = lines.flatMap(({ steps }) => [0, ...steps.map(({ start, seconds }) => start + seconds)]).sort((a, b) => a - b);
+  const ends = lines
+    .flatMap(({ steps }) => [0, ...steps.map(({ start, seconds }) => start + seconds)])
+    .sort((a, b) => a - b);
   const close = SAME * ends[ends.length - 1];
   return ends.filter((end, i) => !i || end - ends[i - 1] > close);
 }

@@ -30,7 +30,8 @@ const bits = (ranks) => ranks.reduce((mask, rank) => mask | (1 << rank), 0);
 // -> { before, after }: masks [rank][chunk] with bit o set when origin o is inside; after, -1 where it does not matter.
 export function pledge(s) {
   const [holders, getters, inside] = WHO[s.collective];
-  const fill = (ranks, none, mask) => times(s.nranks, (rank) => times(s.nchunks, (c) => (ranks(s, c).includes(rank) ? mask(rank, c) : none)));
+  const fill = (ranks, none, mask) =>
+    times(s.nranks, (rank) => times(s.nchunks, (c) => (ranks(s, c).includes(rank) ? mask(rank, c) : none)));
   return { before: fill(holders, 0, (rank) => 1 << rank), after: fill(getters, -1, (_, c) => bits(inside(s, c))) };
 }
 
@@ -51,8 +52,11 @@ export function chunkCounts({ collective, nranks: p }) {
 // Why chunks or root do not fit the collective, as the proof says it; null when they do.
 export function unfit({ collective: name, nranks, nchunks, root: at }) {
   if (!WHO[name]) return `unknown collective '${name}': expected one of ${COLLECTIVES.join(", ")}`;
-  if (isRooted(name) !== (at !== null)) return `${name} ${isRooted(name) ? "needs" : "takes no"} root, got root=${at ?? "None"}`;
-  if (name === "all_to_all" && nchunks !== nranks * nranks) return `all_to_all needs nranks * nranks = ${nranks * nranks} chunks, got nchunks=${nchunks}`;
-  if (SHARDED.includes(name) && nchunks % nranks) return `${name} needs nchunks to be a multiple of nranks=${nranks}, got nchunks=${nchunks}`;
+  if (isRooted(name) !== (at !== null))
+    return `${name} ${isRooted(name) ? "needs" : "takes no"} root, got root=${at ?? "None"}`;
+  if (name === "all_to_all" && nchunks !== nranks * nranks)
+    return `all_to_all needs nranks * nranks = ${nranks * nranks} chunks, got nchunks=${nchunks}`;
+  if (SHARDED.includes(name) && nchunks % nranks)
+    return `${name} needs nchunks to be a multiple of nranks=${nranks}, got nchunks=${nchunks}`;
   return null;
 }

@@ -7,8 +7,13 @@ export const moveText = ({ chunk, src, dst, adds }) => `${chunk}:${src}${adds ? 
 
 // What is wrong with one transfer by itself: { short, where }, or null.
 function unsoundMove(s, { src, dst, chunk }) {
-  for (const [name, value, size] of [["src", src, s.nranks], ["dst", dst, s.nranks], ["chunk", chunk, s.nchunks]]) {
-    if (!(value >= 0 && value < size)) return { short: `${name} must lie in 0..${size - 1}, got ${value}`, where: `, ${chunk}:${src}→${dst}` };
+  for (const [name, value, size] of [
+    ["src", src, s.nranks],
+    ["dst", dst, s.nranks],
+    ["chunk", chunk, s.nchunks],
+  ]) {
+    if (!(value >= 0 && value < size))
+      return { short: `${name} must lie in 0..${size - 1}, got ${value}`, where: `, ${chunk}:${src}→${dst}` };
   }
   return src === dst ? { short: `rank ${src} sends chunk ${chunk} to itself`, where: "" } : null;
 }
@@ -25,7 +30,9 @@ export function unsound(s) {
       if (bad) return { ...place, short: bad.short, message: `${bad.short} in step ${n}${bad.where}` };
       const slot = t.dst * s.nchunks + t.chunk;
       if (written.has(slot)) {
-        const twice = `writes chunk ${t.chunk} of rank ${t.dst} twice (${moveText(written.get(slot))} and ${moveText(t)}): one writer per slot and step`;
+        const twice =
+          `writes chunk ${t.chunk} of rank ${t.dst} twice ` +
+          `(${moveText(written.get(slot))} and ${moveText(t)}): one writer per slot and step`;
         return { ...place, short: `the step ${twice}`, message: `step ${n} ${twice}` };
       }
       written.set(slot, t);
@@ -44,7 +51,15 @@ function undefinedUse(s, before) {
       const found = uses.find(([rank]) => !defined[slot(rank, t.chunk)]);
       if (found) {
         const [rank, verb] = found;
-        return { step: i + 1, from: i + 1, rank, chunk: t.chunk, message: `step ${i + 1}, ${moveText(t)}: rank ${rank} ${verb} chunk ${t.chunk}, but nothing is there yet: expected a slot that the collective fills before, or that an earlier step copied into` };
+        return {
+          step: i + 1,
+          from: i + 1,
+          rank,
+          chunk: t.chunk,
+          message:
+            `step ${i + 1}, ${moveText(t)}: rank ${rank} ${verb} chunk ${t.chunk}, but nothing is there yet: ` +
+            `expected a slot that the collective fills before, or that an earlier step copied into`,
+        };
       }
     }
     for (const t of step) defined[slot(t.dst, t.chunk)] = true;
@@ -72,16 +87,28 @@ function wentWrong(run, last, rank, chunk, want) {
 function brokenPromise(s, { before, after }) {
   const run = replay(s, before);
   const last = s.steps.length;
-  for (let rank = 0; rank < s.nranks; rank++) for (let chunk = 0; chunk < s.nchunks; chunk++) {
-    if (after[rank][chunk] < 0) continue;
-    const want = times(s.nranks, (o) => (after[rank][chunk] >> o) & 1);
-    const got = [...run.counts(last, rank, chunk)];
-    if (got.every((n, o) => n === want[o])) continue;
-    const step = 1 + s.steps.findLastIndex((moves) => moves.some((t) => t.dst === rank && t.chunk === chunk)) || null;
-    const touched = step ? `last written in step ${step} of ${last}` : "never written";
-    const message = `${s.collective} by ${s.algorithm}, ${s.nranks} ranks: rank ${rank} chunk ${chunk} holds ${insideText(got)}, should hold ${insideText(want)} (${touched})`;
-    return { rank, chunk, step, from: wentWrong(run, last, rank, chunk, want) ?? step ?? last, got: insideText(got), want: insideText(want), end: true, message };
-  }
+  for (let rank = 0; rank < s.nranks; rank++)
+    for (let chunk = 0; chunk < s.nchunks; chunk++) {
+      if (after[rank][chunk] < 0) continue;
+      const want = times(s.nranks, (o) => (after[rank][chunk] >> o) & 1);
+      const got = [...run.counts(last, rank, chunk)];
+      if (got.every((n, o) => n === want[o])) continue;
+      const step = 1 + s.steps.findLastIndex((moves) => moves.some((t) => t.dst === rank && t.chunk === chunk)) || null;
+      const touched = step ? `last written in step ${step} of ${last}` : "never written";
+      const message =
+        `${s.collective} by ${s.algorithm}, ${s.nranks} ranks: rank ${rank} chunk ${chunk} holds ` +
+        `${insideText(got)}, should hold ${insideText(want)} (${touched})`;
+      return {
+        rank,
+        chunk,
+        step,
+        from: wentWrong(run, last, rank, chunk, want) ?? step ?? last,
+        got: insideText(got),
+        want: insideText(want),
+        end: true,
+        message,
+      };
+    }
   return null;
 }
 

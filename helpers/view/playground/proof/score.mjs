@@ -18,7 +18,10 @@ export function shareText([top, bottom]) {
 // Chunks that the busiest rank sends or receives in all, whichever is more, over how many chunks make N.
 export function moves(s) {
   const [out, into] = [times(s.nranks, () => 0), times(s.nranks, () => 0)];
-  for (const { src, dst } of s.steps.flat()) out[src]++, into[dst]++;
+  for (const { src, dst } of s.steps.flat()) {
+    out[src] += 1;
+    into[dst] += 1;
+  }
   return fraction(Math.max(...out, ...into), s.collective === "all_to_all" ? s.nranks : s.nchunks);
 }
 

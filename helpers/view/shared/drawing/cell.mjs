@@ -8,7 +8,10 @@ function slotShape({ origin, mark, state }, x, y, w, h) {
   const color = rankClass(origin, Infinity);
   return [
     rect(`bim-slot bim-${state} ${color}`, x, y, w, h, w >= 5 ? 2 : 0),
-    state === "full" && w >= 10 && h >= 13 && label(`bim-mark ${color}`, x + w / 2, y + h / 2, mark, Math.min(12, w * 0.8 + 2)),
+    state === "full" &&
+      w >= 10 &&
+      h >= 13 &&
+      label(`bim-mark ${color}`, x + w / 2, y + h / 2, mark, Math.min(12, w * 0.8 + 2)),
     state === "double" && svg("path", { class: "bim-cross", d: `M${x} ${y}l${w} ${h}M${x + w} ${y}l${-w} ${h}` }),
   ];
 }
@@ -27,9 +30,13 @@ export function cell(slots, w, h, number = null, kind = "") {
   const [inner, top] = [w - 2 * pad, h - pad - strip];
   const pitch = inner / slots.length;
   const gap = pitch >= 9 ? 2 : pitch >= 4 ? 1 : 0;
-  return svg("g", { class: `bim-cell ${kind} ${slots.every(({ state }) => state === "empty") ? "bim-vacant" : ""}` },
+  return svg(
+    "g",
+    { class: `bim-cell ${kind} ${slots.every(({ state }) => state === "empty") ? "bim-vacant" : ""}` },
     rect("bim-frame", 0.5, 0.5, w - 1, h - 1, Math.min(5, w / 5, h / 4)),
-    slots.length > 1 && pitch < 1.6 ? slotBar(slots, pad, top, inner, strip)
+    slots.length > 1 && pitch < 1.6
+      ? slotBar(slots, pad, top, inner, strip)
       : slots.map((slot, i) => slotShape(slot, pad + i * pitch + gap / 2, top, pitch - gap, strip)),
-    number !== null && label("bim-number", w / 2, top / 2 + 1, number, Math.max(9, Math.min(15, w * 0.46, h * 0.6))));
+    number !== null && label("bim-number", w / 2, top / 2 + 1, number, Math.max(9, Math.min(15, w * 0.46, h * 0.6))),
+  );
 }

@@ -12,7 +12,12 @@ export function links(s) {
 function depths(near, root) {
   const depth = near.map((_, rank) => (rank === root ? 0 : -1));
   const queue = [root];
-  for (const at of queue) for (const next of near[at]) if (depth[next] < 0) (depth[next] = depth[at] + 1), queue.push(next);
+  for (const at of queue)
+    for (const next of near[at]) {
+      if (depth[next] >= 0) continue;
+      depth[next] = depth[at] + 1;
+      queue.push(next);
+    }
   return depth;
 }
 
@@ -22,10 +27,14 @@ export function shape(s) {
   if (s.nswitches) return { kind: "circle" };
   if (used.every(([a, b]) => [1, s.nranks - 1].includes((b - a + s.nranks) % s.nranks))) return { kind: "ring" };
   const near = times(s.nranks, () => new Set());
-  for (const [a, b] of used) near[a].add(b), near[b].add(a);
+  for (const [a, b] of used) {
+    near[a].add(b);
+    near[b].add(a);
+  }
   const heights = near.map((_, rank) => Math.max(...depths(near, rank)));
   const root = s.root ?? heights.indexOf(Math.min(...heights));
-  const isTree = near.reduce((sum, set) => sum + set.size, 0) === 2 * (s.nranks - 1) && !depths(near, root).includes(-1);
+  const isTree =
+    near.reduce((sum, set) => sum + set.size, 0) === 2 * (s.nranks - 1) && !depths(near, root).includes(-1);
   return { kind: !isTree ? "circle" : heights[root] === 1 && s.nranks > 4 ? "star" : "layers", root, near };
 }
 
@@ -35,16 +44,23 @@ function layered({ near, root }, width, height, pad) {
   const depth = depths(near, root);
   let leaves = 0;
   const hang = (at, from) => {
-    const kids = [...near[at]].filter((n) => n !== from).sort((a, b) => a - b).map((n) => hang(n, at));
+    const kids = [...near[at]]
+      .filter((n) => n !== from)
+      .sort((a, b) => a - b)
+      .map((n) => hang(n, at));
     spots[at] = kids.length ? (kids[0] + kids[kids.length - 1]) / 2 : leaves++;
     return spots[at];
   };
   hang(root);
   const share = (part, whole, length) => (whole ? pad + ((length - 2 * pad) * part) / whole : length / 2);
-  return spots.map((x, rank) => ({ x: share(x, leaves - 1, width), y: share(depth[rank], Math.max(...depth), height) }));
+  return spots.map((x, rank) => ({
+    x: share(x, leaves - 1, width),
+    y: share(depth[rank], Math.max(...depth), height),
+  }));
 }
 
-// -> { kind, size: side of a rank's square, nodes: [{ x, y }], curve(src, dst): points along the link }; with nodes also their boxes and NICs
+// -> { kind, size: side of a rank's square, nodes: [{ x, y }], curve(src, dst): points along the link };
+// with nodes also their boxes and NICs
 export function layout(s, width, height, link) {
   if (boxed(s, link)) return nodesLayout(s, link, width, height);
   const form = shape(s);
@@ -63,7 +79,8 @@ export function layout(s, width, height, link) {
   nodes.push(...times(s.nswitches, (i) => around(i, s.nswitches, s.nswitches > 1 ? radius * 0.3 : 0)));
   const twoWay = links(s).some(([a, b]) => links(s).some(([c, d]) => a === d && b === c));
   const bow = (src, dst) => {
-    if (form.kind === "ring") return Math.tan(Math.PI / 2 / s.nranks) * ((dst - src + s.nranks) % s.nranks === 1 ? 1 : 0.2);
+    if (form.kind === "ring")
+      return Math.tan(Math.PI / 2 / s.nranks) * ((dst - src + s.nranks) % s.nranks === 1 ? 1 : 0.2);
     return twoWay ? 0.16 : form.kind === "circle" ? 0.1 : 0;
   };
   return { kind: form.kind, size, nodes, curve: (src, dst) => curve(nodes[src], nodes[dst], bow(src, dst), size) };

@@ -46,20 +46,28 @@ function touched(step = []) {
 function cells(view, { pitch, row }, { state, step }, numbers) {
   const marks = touched(view.schedule.steps[step - 1]);
   const [w, h] = [pitch - (pitch > 30 ? 6 : 3), row - (row > 30 ? 10 : 5)];
-  return times(view.places, (rank) => view.columns.map((column, i) => {
-    const { slots, idle } = cellLook(view, state, rank, column);
-    const mark = column.slots.map(({ chunk }) => marks.get(`${rank},${chunk}`)).find(Boolean) ?? "";
-    const held = numbers ? valuesIn(view, state, rank, column) : [];
-    const number = numbers ? (held.length > 1 ? `×${held.length}` : held[0] ?? "") : null;
-    return moved(cell(slots, w, h, number, `${mark} ${idle ? "bim-idle" : ""}`), GUTTER + i * pitch, HEAD + rank * row + (row - h) / 2);
-  }));
+  return times(view.places, (rank) =>
+    view.columns.map((column, i) => {
+      const { slots, idle } = cellLook(view, state, rank, column);
+      const mark = column.slots.map(({ chunk }) => marks.get(`${rank},${chunk}`)).find(Boolean) ?? "";
+      const held = numbers ? valuesIn(view, state, rank, column) : [];
+      const number = numbers ? (held.length > 1 ? `×${held.length}` : (held[0] ?? "")) : null;
+      return moved(
+        cell(slots, w, h, number, `${mark} ${idle ? "bim-idle" : ""}`),
+        GUTTER + i * pitch,
+        HEAD + rank * row + (row - h) / 2,
+      );
+    }),
+  );
 }
 
 function heads({ columns, schedule }, { pitch }) {
   const every = pitch >= 15 ? 1 : pitch >= 9 ? 2 : 4;
   return [
     label("bim-label", GUTTER, 14, schedule.collective === "all_to_all" ? "from rank" : "chunk"),
-    columns.map((column, i) => i % every === 0 && label("bim-label bim-middle", GUTTER + (i + 0.5) * pitch - 3, 32, column.label)),
+    columns.map(
+      (column, i) => i % every === 0 && label("bim-label bim-middle", GUTTER + (i + 0.5) * pitch - 3, 32, column.label),
+    ),
   ];
 }
 
@@ -72,11 +80,17 @@ function traffic({ cost, places, schedule, last }, { barsAt, bars, row, height }
   const wide = bars > 90;
   return [
     label("bim-label", barsAt, 14, wide ? "sent, received" : "bytes"),
-    label(`bim-label ${at - barsAt > 84 || !wide ? "bim-end" : ""}`, at, 32, wide ? `least ${nbytesText(cost.least)}` : "least"),
+    label(
+      `bim-label ${at - barsAt > 84 || !wide ? "bim-end" : ""}`,
+      at,
+      32,
+      wide ? `least ${nbytesText(cost.least)}` : "least",
+    ),
     line("bim-least", at, HEAD, at, height - 4),
     times(places, (rank) => {
       const y = HEAD + (rank + 0.5) * row;
-      const bar = (kind, bytes, top) => rect(`${kind} ${rankClass(rank, schedule.nranks)}`, barsAt, top, length(bytes), tall, 1);
+      const bar = (kind, bytes, top) =>
+        rect(`${kind} ${rankClass(rank, schedule.nranks)}`, barsAt, top, length(bytes), tall, 1);
       return [
         line("bim-base", barsAt, y - tall - 3, barsAt, y + tall + 3),
         bar("bim-sent", cost.sent[state][rank], y - tall - 1),
@@ -90,7 +104,17 @@ function traffic({ cost, places, schedule, last }, { barsAt, bars, row, height }
 export function drawMemory(view, position, width, numbers) {
   const sizes = memorySizes(view, width, numbers);
   const now = shown(position);
-  const badges = times(view.places, (rank) => badge(rank, view.schedule.nranks, 13, HEAD + (rank + 0.5) * sizes.row, sizes.row > 30 ? 26 : 19));
-  return canvas("bim-memory", sizes.width, sizes.height, "Who holds what; the table below says the same",
-    heads(view, sizes), badges, svg("g", {}, cells(view, sizes, now, numbers)), traffic(view, sizes, now.state));
+  const badges = times(view.places, (rank) =>
+    badge(rank, view.schedule.nranks, 13, HEAD + (rank + 0.5) * sizes.row, sizes.row > 30 ? 26 : 19),
+  );
+  return canvas(
+    "bim-memory",
+    sizes.width,
+    sizes.height,
+    "Who holds what; the table below says the same",
+    heads(view, sizes),
+    badges,
+    svg("g", {}, cells(view, sizes, now, numbers)),
+    traffic(view, sizes, now.state),
+  );
 }

@@ -1,7 +1,7 @@
 // Where ranks stand in nodes: a box a node, its ranks in a line, their NICs on its edge towards the middle of the picture. Messages
 // inside arch behind the ranks; those that leave go by the sender's NIC and the receiver's.
 import { times } from "../page/numbers.mjs";
-import { crosses, nicOf } from "../schedules/price.mjs";
+import { nicOf } from "../schedules/price.mjs";
 
 const EDGE = 28; // from a box's edge to the end of its share of the picture: half of the aisle between NICs
 export const NIC = 12; // the side of its square
@@ -11,7 +11,7 @@ function frameOf(index, count, width, height) {
   const upright = count === 2;
   const cols = upright ? 2 : Math.ceil(count / 2);
   const [w, h] = [width / cols, upright ? height : height / 2];
-  const [x, y] = [(index % cols + 0.5) * w, (Math.floor(index / cols) + 0.5) * h];
+  const [x, y] = [((index % cols) + 0.5) * w, (Math.floor(index / cols) + 0.5) * h];
   const towards = (upright ? index : Math.floor(index / cols)) ? -1 : 1;
   const [long, deep] = upright ? [h, w] : [w, h];
   return { long, deep, to: (u, v) => (upright ? { x: x + towards * v, y: y + u } : { x: x + u, y: y + towards * v }) };
@@ -64,7 +64,7 @@ export function nodesLayout(s, link, width, height) {
     return [one.to(a, row + size / 2 + 1), ...middle, two.to(b, row + size / 2 + 3)];
   };
   const box = (frame) => {
-    const [p, q] = [frame.to(-gpus * pitch / 2 - 1, back), frame.to(gpus * pitch / 2 + 1, edge)];
+    const [p, q] = [frame.to((-gpus * pitch) / 2 - 1, back), frame.to((gpus * pitch) / 2 + 1, edge)];
     return { x: Math.min(p.x, q.x), y: Math.min(p.y, q.y), width: Math.abs(p.x - q.x), height: Math.abs(p.y - q.y) };
   };
   const nics = times(s.nranks, (rank) => ({ ...place(rank)[0].to(nicAt(rank), edge), id: `${nicOf(link, rank)}` }));

@@ -21,8 +21,14 @@ export function memoryTable(view, state, numbers) {
     return valuesIn(view, state, rank, column).join(", ") || "–";
   };
   const head = ["Rank", ...columns.map(({ label }) => `${direct ? "from" : "chunk"} ${label}`), "sent", "received"];
-  const rows = times(view.places, (rank) => row("td",
-    [place(s, rank), ...columns.map((column) => word(rank, column)), nbytesText(cost.sent[state][rank]), nbytesText(cost.received[state][rank])]));
+  const rows = times(view.places, (rank) =>
+    row("td", [
+      place(s, rank),
+      ...columns.map((column) => word(rank, column)),
+      nbytesText(cost.sent[state][rank]),
+      nbytesText(cost.received[state][rank]),
+    ]),
+  );
   const what = numbers ? "values" : direct ? "which receivers' chunks" : "whose contributions";
   return table(`After step ${state} of ${view.last}: ${what} every rank holds`, head, rows);
 }
@@ -38,9 +44,19 @@ function arithmetic(view, state, { src, dst, chunk, adds }) {
 export function logTable(view, state) {
   const { schedule: s } = view;
   const rows = [];
-  for (let step = state; step > 0; step--) for (const t of s.steps[step - 1]) {
-    rows.push(row("td", [`${step}`, place(s, t.dst), chunkText(s, t.src, t.dst, [t.chunk]), place(s, t.src), t.adds ? "adds" : "keeps", arithmetic(view, step, t)]));
-  }
+  for (let step = state; step > 0; step--)
+    for (const t of s.steps[step - 1]) {
+      rows.push(
+        row("td", [
+          `${step}`,
+          place(s, t.dst),
+          chunkText(s, t.src, t.dst, [t.chunk]),
+          place(s, t.src),
+          t.adds ? "adds" : "keeps",
+          arithmetic(view, step, t),
+        ]),
+      );
+    }
   const example = `Example values: rank r puts (3r + 5c + 2) mod 9 + 1 into chunk c, so rank 0 has ${input(0, 0)} in chunk 0`;
   return table(example, ["Step", "Receiver", "gets", "from", "and", "value then"], rows);
 }
@@ -50,13 +66,22 @@ export function loadTables(view, position) {
   const { state } = shown(position);
   const { schedule: s, line, real } = view;
   const { links, nics } = carried(view, state);
-  const name = (id) => (view.link.across ? place(s, id).replace("rank", `node ${Math.floor(id / view.link.gpus)}, rank`) : place(s, id));
+  const name = (id) =>
+    view.link.across ? place(s, id).replace("rank", `node ${Math.floor(id / view.link.gpus)}, rank`) : place(s, id);
   const rows = links.map(({ src, dst, bytes }) => row("td", [`${name(src)} to ${name(dst)}`, nbytesText(bytes)]));
-  const outside = [...nics].map(([id, [out, into]]) => row("td", [nicText(id), `${nbytesText(out)} out, ${nbytesText(into)} in`]));
+  const outside = [...nics].map(([id, [out, into]]) =>
+    row("td", [nicText(id), `${nbytesText(out)} out, ${nbytesText(into)} in`]),
+  );
   const ends = [["idle by the model", line], ...(real ? [["idle in the run", real]] : [])];
-  const idling = times(s.nranks, (rank) => row("td", [place(s, rank), ...ends.map(([, run]) => percent(idle(run, rank, timeAt(run, eased(position)))))]));
+  const idling = times(s.nranks, (rank) =>
+    row("td", [place(s, rank), ...ends.map(([, run]) => percent(idle(run, rank, timeAt(run, eased(position)))))]),
+  );
   return [
-    table(`After step ${state} of ${view.last}: what every link carried`, [nics.size ? "Link or NIC" : "Link", "carried"], [...outside, ...rows]),
+    table(
+      `After step ${state} of ${view.last}: what every link carried`,
+      [nics.size ? "Link or NIC" : "Link", "carried"],
+      [...outside, ...rows],
+    ),
     table("The share of the time so far that every rank was idle", ["Rank", ...ends.map(([head]) => head)], idling),
   ];
 }

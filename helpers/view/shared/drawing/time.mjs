@@ -21,26 +21,51 @@ function bars({ bars: all }, solid, nranks, x, row) {
       !solid && rect(`bim-alpha ${color}`, a, lane(src), b - a, row * 0.58),
       rect(`${solid ? "bim-ran" : "bim-bytes"} ${color}`, b, lane(src), Math.max(solid ? 1 : 0, c - b), row * 0.58),
       solid && c - b > 7 && svg("circle", { class: `bim-dot ${color}`, cx: b + 4, cy: lane(src) + row * 0.29, r: 1.5 }),
-      rect(`bim-recv ${color}`, from, lane(dst) + row * 0.68, Math.max(solid ? 1 : 0, into - from), Math.max(1.5, row * 0.1)),
+      rect(
+        `bim-recv ${color}`,
+        from,
+        lane(dst) + row * 0.68,
+        Math.max(solid ? 1 : 0, into - from),
+        Math.max(1.5, row * 0.1),
+      ),
     ];
   });
 }
 
 // Which steps of a run were late: named over the lanes, and a mark where each late message came in.
 const lateMarks = ({ steps, bars: all }, x, row) => [
-  steps.map(({ start, seconds, late }, i) => late && label("bim-tag bim-middle", x(start + seconds / 2), 11, x(seconds) - x(0) > 64 ? `step ${i + 1} late` : `▾${i + 1}`)),
-  all.map(({ dst, recv, late }) => late && moved(svg("path", { class: "bim-late", d: "M0 0l-5 -9h10z" }), x(recv[1]), TOP + (dst + 0.75) * row)),
+  steps.map(
+    ({ start, seconds, late }, i) =>
+      late &&
+      label(
+        "bim-tag bim-middle",
+        x(start + seconds / 2),
+        11,
+        x(seconds) - x(0) > 64 ? `step ${i + 1} late` : `▾${i + 1}`,
+      ),
+  ),
+  all.map(
+    ({ dst, recv, late }) =>
+      late && moved(svg("path", { class: "bim-late", d: "M0 0l-5 -9h10z" }), x(recv[1]), TOP + (dst + 0.75) * row),
+  ),
 ];
 
 function axis(end, x, y, width) {
   const anchor = (t) => (!t ? "" : x(t) > width - 30 ? "bim-end" : "bim-middle");
-  return [line("bim-axis", x(0), y, x(end), y), ticks(end, width > 560 ? 6 : 3).map((t) =>
-    [line("bim-axis", x(t), y, x(t), y + 4), label(`bim-label ${anchor(t)}`, x(t), y + 17, secondsText(t))])];
+  return [
+    line("bim-axis", x(0), y, x(end), y),
+    ticks(end, width > 560 ? 6 : 3).map((t) => [
+      line("bim-axis", x(t), y, x(t), y + 4),
+      label(`bim-label ${anchor(t)}`, x(t), y + 17, secondsText(t)),
+    ]),
+  ];
 }
 
 // The share of the time so far that each rank was idle, where its lane ends.
 function idleColumn(run, { places, schedule }, width, row) {
-  const shares = times(schedule.nranks, (rank) => label("bim-label bim-end", width, TOP + (rank + 0.5) * row + 4, "", Math.min(12, row - 2)));
+  const shares = times(schedule.nranks, (rank) =>
+    label("bim-label bim-end", width, TOP + (rank + 0.5) * row + 4, "", Math.min(12, row - 2)),
+  );
   const show = (at) => shares.forEach((one, rank) => one.replaceChildren(percent(idle(run, rank, at))));
   return { nodes: places ? [label("bim-label bim-end", width, 11, "idle"), shares] : [], show };
 }
@@ -54,13 +79,31 @@ export function timeView(view, width, onHold, onDrop, { run = view.line, end: la
   const [end, room] = [last || 1, width - GUTTER - SIDE];
   const x = (seconds) => GUTTER + (seconds / end) * room;
   const veil = rect("bim-veil", GUTTER, TOP - 2, 0, bottom - TOP + 2);
-  const cursor = svg("g", { class: "bim-cursor" }, line("", 0, 10, 0, bottom + 8), svg("path", { d: "M-6 2h12v5l-6 7l-6 -7z" }));
-  const badges = times(places, (rank) => badge(rank, schedule.nranks, 13, TOP + row * (rank + 0.5), Math.min(row - 2, 18)));
+  const cursor = svg(
+    "g",
+    { class: "bim-cursor" },
+    line("", 0, 10, 0, bottom + 8),
+    svg("path", { d: "M-6 2h12v5l-6 7l-6 -7z" }),
+  );
+  const badges = times(places, (rank) =>
+    badge(rank, schedule.nranks, 13, TOP + row * (rank + 0.5), Math.min(row - 2, 18)),
+  );
   const idling = idleColumn(run, view, width, row);
   const solid = run !== view.line;
-  const node = canvas("bim-time", width, bottom + 28, `When each rank sends and receives${solid ? " in the recorded run" : ""}; drag to move through the steps`,
-    run.steps.map(({ start }) => line("bim-grid", x(start), TOP, x(start), bottom)), badges,
-    bars(run, solid, schedule.nranks, x, row), veil, solid && lateMarks(run, x, row), idling.nodes, axis(last, x, bottom + 4, width - SIDE), cursor);
+  const node = canvas(
+    "bim-time",
+    width,
+    bottom + 28,
+    `When each rank sends and receives${solid ? " in the recorded run" : ""}; drag to move through the steps`,
+    run.steps.map(({ start }) => line("bim-grid", x(start), TOP, x(start), bottom)),
+    badges,
+    bars(run, solid, schedule.nranks, x, row),
+    veil,
+    solid && lateMarks(run, x, row),
+    idling.nodes,
+    axis(last, x, bottom + 4, width - SIDE),
+    cursor,
+  );
   scrub(node, (px) => uneased(positionAt(run, ((px - GUTTER) / room) * end)), onHold, onDrop);
   let drawn = null;
   const show = (position) => {
@@ -72,7 +115,9 @@ export function timeView(view, width, onHold, onDrop, { run = view.line, end: la
     idling.show(seconds);
     if (drawn === step) return;
     drawn = step;
-    const busy = new Set(step ? (schedule.steps[step - 1] ?? []).flatMap(({ src, dst }) => [src, dst]) : times(places, (rank) => rank));
+    const busy = new Set(
+      step ? (schedule.steps[step - 1] ?? []).flatMap(({ src, dst }) => [src, dst]) : times(places, (rank) => rank),
+    );
     badges.forEach((one, rank) => one.classList.toggle("bim-dim", !busy.has(rank)));
   };
   return { node, show };
@@ -81,10 +126,14 @@ export function timeView(view, width, onHold, onDrop, { run = view.line, end: la
 function scrub(node, whereIs, onHold, onDrop) {
   let held = false;
   const drag = (event) => {
-    if (event.type === "pointerdown" && !event.button) node.setPointerCapture(event.pointerId), held = true;
+    if (event.type === "pointerdown" && !event.button) {
+      node.setPointerCapture(event.pointerId);
+      held = true;
+    }
     const at = whereIs(event.clientX - node.getBoundingClientRect().left);
     const ends = event.type !== "pointerdown" && event.type !== "pointermove";
-    if (held) ends ? onDrop(Math.round(at)) : onHold(at);
+    if (held && ends) onDrop(Math.round(at));
+    else if (held) onHold(at);
     held &&= !ends;
   };
   set(node, { pointerdown: drag, pointermove: drag, pointerup: drag, pointercancel: drag });

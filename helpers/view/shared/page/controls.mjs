@@ -9,23 +9,52 @@ const ICONS = {
   forward: "M6 4v12l8-6z",
   last: "M13 4h2v12h-2zM4 4v12l8-6z",
 };
-const SPEEDS = [[0.25, "¼×"], [0.5, "½×"], [1, "1×"], [2, "2×"], [4, "4×"]];
+const SPEEDS = [
+  [0.25, "¼×"],
+  [0.5, "½×"],
+  [1, "1×"],
+  [2, "2×"],
+  [4, "4×"],
+];
 
-export const icon = (name) => svg("svg", { width: 20, height: 20, viewBox: "0 0 20 20", "aria-hidden": "true" }, svg("path", { d: ICONS[name] }));
+export const icon = (name) =>
+  svg("svg", { width: 20, height: 20, viewBox: "0 0 20 20", "aria-hidden": "true" }, svg("path", { d: ICONS[name] }));
 
 function button(name, label, onClick, classes = "") {
-  return h("button", { type: "button", class: `bim-button ${classes}`, "aria-label": label, title: label, click: onClick }, icon(name));
+  return h(
+    "button",
+    { type: "button", class: `bim-button ${classes}`, "aria-label": label, title: label, click: onClick },
+    icon(name),
+  );
 }
 
 // do: { first, back, toggle, forward, last, seek(step), speed(factor) }. -> { node, show(clock, text, last) }
 export function transport(does) {
   const play = button("play", "Play", does.toggle, "bim-play");
-  const range = h("input", { type: "range", class: "bim-range", min: 0, step: 1, "aria-label": "Step", input: () => does.seek(Number(range.value)) });
-  const speed = h("select", { class: "bim-speed", "aria-label": "Speed", change: () => does.speed(SPEEDS[speed.selectedIndex][0]) },
-    SPEEDS.map(([factor, text]) => h("option", { value: factor, selected: factor === 1 }, text)));
-  const node = h("div", { class: "bim-transport", role: "group", "aria-label": "Transport" },
-    button("first", "First step", does.first), button("back", "Step back", does.back), play,
-    button("forward", "Step forward", does.forward), button("last", "Last step", does.last), range, speed);
+  const range = h("input", {
+    type: "range",
+    class: "bim-range",
+    min: 0,
+    step: 1,
+    "aria-label": "Step",
+    input: () => does.seek(Number(range.value)),
+  });
+  const speed = h(
+    "select",
+    { class: "bim-speed", "aria-label": "Speed", change: () => does.speed(SPEEDS[speed.selectedIndex][0]) },
+    SPEEDS.map(([factor, text]) => h("option", { value: factor, selected: factor === 1 }, text)),
+  );
+  const node = h(
+    "div",
+    { class: "bim-transport", role: "group", "aria-label": "Transport" },
+    button("first", "First step", does.first),
+    button("back", "Step back", does.back),
+    play,
+    button("forward", "Step forward", does.forward),
+    button("last", "Last step", does.last),
+    range,
+    speed,
+  );
   const show = (clock, step, text) => {
     range.max = clock.nsteps;
     range.value = step;
@@ -46,7 +75,7 @@ const STEPS = { ArrowRight: "forward", ArrowLeft: "back", Home: "first", End: "l
 // The action for a key on an element, or null: "toggle" | "forward" | "back" | "first" | "last"
 export function actionFor(key, tag) {
   if (key === " ") return ["BUTTON", "SUMMARY", "SELECT", "TEXTAREA"].includes(tag) ? null : "toggle";
-  return ["INPUT", "SELECT", "TEXTAREA"].includes(tag) ? null : STEPS[key] ?? null;
+  return ["INPUT", "SELECT", "TEXTAREA"].includes(tag) ? null : (STEPS[key] ?? null);
 }
 
 export function listen(root, does) {

@@ -13,6 +13,7 @@ function grow(node, attributes, children) {
 
 export const h = (tag, attributes = {}, ...children) => grow(document.createElement(tag), attributes, children);
 
-export const svg = (tag, attributes = {}, ...children) => grow(document.createElementNS(SVG, tag), attributes, children);
+export const svg = (tag, attributes = {}, ...children) =>
+  grow(document.createElementNS(SVG, tag), attributes, children);
 
 export const set = (node, attributes) => grow(node, attributes, []);

@@ -6,7 +6,11 @@ export async function copy(text, what, notice) {
     await navigator.clipboard.writeText(text);
     notice.replaceChildren(`${what} copied.`);
   } catch {
-    const box = h("textarea", { readonly: true, rows: Math.min(6, text.split("\n").length), "aria-label": `${what}, to copy by hand` });
+    const box = h("textarea", {
+      readonly: true,
+      rows: Math.min(6, text.split("\n").length),
+      "aria-label": `${what}, to copy by hand`,
+    });
     box.value = text;
     notice.replaceChildren(box);
     box.select();

@@ -77,13 +77,21 @@ export function motion(manual, draw, landed) {
     // With reduced motion, cells jump from step to step and nothing is ever in flight.
     position: () => (still() && now.clock.playing ? Math.floor(now.clock.position) : now.clock.position),
     moving: () => moving(now.clock),
-    stand: (nsteps, step) => { now.clock = start(nsteps, step); },
-    hold: (position) => { now.clock = seek(now.clock, position); draw(); },
-    play: (from, to) => settle(still() ? start(now.clock.nsteps, to) : { ...start(now.clock.nsteps, from), target: to }),
+    stand: (nsteps, step) => {
+      now.clock = start(nsteps, step);
+    },
+    hold: (position) => {
+      now.clock = seek(now.clock, position);
+      draw();
+    },
+    play: (from, to) =>
+      settle(still() ? start(now.clock.nsteps, to) : { ...start(now.clock.nsteps, from), target: to }),
     by: (steps) => settle(go(now.clock, steps, still())),
     to: (step) => settle(seek(now.clock, step)),
     toggle: () => settle(toggle(now.clock)),
-    speed: (factor) => { now.speed = factor; },
+    speed: (factor) => {
+      now.speed = factor;
+    },
     stop: () => cancelAnimationFrame(now.frame),
   };
 }

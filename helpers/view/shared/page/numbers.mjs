@@ -1,6 +1,17 @@
 // The spelling of helpers.units: sizes in powers of 1024, bandwidths in powers of 1000, three significant digits.
-const SIZES = [[1024 ** 4, "TiB"], [1024 ** 3, "GiB"], [1024 ** 2, "MiB"], [1024, "KiB"], [1, "B"]];
-const SECONDS = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]];
+const SIZES = [
+  [1024 ** 4, "TiB"],
+  [1024 ** 3, "GiB"],
+  [1024 ** 2, "MiB"],
+  [1024, "KiB"],
+  [1, "B"],
+];
+const SECONDS = [
+  [1, "s"],
+  [1e-3, "ms"],
+  [1e-6, "µs"],
+  [1e-9, "ns"],
+];
 
 // Python rounds an exact half to the even digit, JavaScript upwards; only a multiple of 1/16 can be such a half here.
 function rounded(value, decimals) {

@@ -3,9 +3,14 @@ import { set, svg } from "./dom.mjs";
 
 // A picture; the same is said in words elsewhere, so it needs a name only.
 export const canvas = (kind, width, height, label, ...children) =>
-  svg("svg", { class: kind, width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label }, children);
+  svg(
+    "svg",
+    { class: kind, width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
+    children,
+  );
 
-export const rect = (kind, x, y, width, height, rx) => svg("rect", { class: kind, x, y, width: Math.max(0, width), height, rx });
+export const rect = (kind, x, y, width, height, rx) =>
+  svg("rect", { class: kind, x, y, width: Math.max(0, width), height, rx });
 
 export const line = (kind, x1, y1, x2, y2) => svg("line", { class: kind, x1, y1, x2, y2 });
 
@@ -21,9 +26,13 @@ export const rankClass = (rank, nranks) => (rank < nranks ? `bim-r${rank % 8}` :
 // Ranks from 8 on share a colour with rank - 8 and carry a second, inner line.
 export function badge(rank, nranks, x, y, size) {
   const own = rank < nranks;
-  const square = (kind, inset, rx) => rect(kind, x - size / 2 + inset, y - size / 2 + inset, size - 2 * inset, size - 2 * inset, rx);
-  return svg("g", { class: `bim-badge ${rankClass(rank, nranks)}` },
+  const square = (kind, inset, rx) =>
+    rect(kind, x - size / 2 + inset, y - size / 2 + inset, size - 2 * inset, size - 2 * inset, rx);
+  return svg(
+    "g",
+    { class: `bim-badge ${rankClass(rank, nranks)}` },
     square("bim-rank", 0, own ? size / 5 : size / 2),
     rank >= 8 && own && size >= 16 && square("bim-second", 2, size / 7),
-    label("", x, y, own ? rank : "S", Math.max(8, size * 0.42)));
+    label("", x, y, own ? rank : "S", Math.max(8, size * 0.42)),
+  );
 }

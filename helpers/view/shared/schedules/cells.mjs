@@ -16,7 +16,10 @@ export function columns(s, after, run) {
 function everInside(s, run, chunk) {
   let mask = 0;
   run.states.forEach((_, step) => {
-    for (const rank of ranks(s)) run.counts(step, rank, chunk).forEach((n, o) => { if (n > 0) mask |= 1 << o; });
+    for (const rank of ranks(s))
+      run.counts(step, rank, chunk).forEach((n, o) => {
+        if (n > 0) mask |= 1 << o;
+      });
   });
   return mask;
 }

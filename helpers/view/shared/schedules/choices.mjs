@@ -14,7 +14,9 @@ const SLOTS = 8; // the most slices that are taken unasked: as many as NCCL's bu
 // The slices with which a switch is cheapest, at this size and on this network.
 export function cheapest(entry, { nranks, nbytes, link }, links) {
   const { alpha, bandwidth } = links.find(({ slug }) => slug === link) ?? links.find(({ slug }) => slug === "nvlink-4");
-  const prices = entry.pays[nranks].map(([latencies, buffers]) => latencies * alpha + buffers * nbytes * (1 / bandwidth));
+  const prices = entry.pays[nranks].map(
+    ([latencies, buffers]) => latencies * alpha + buffers * nbytes * (1 / bandwidth),
+  );
   const few = entry.slices[nranks].filter((n) => n <= SLOTS);
   return few[prices.indexOf(Math.min(...prices.slice(0, few.length)))];
 }
@@ -30,16 +32,25 @@ export function identity(entry, asked, links) {
   const nranks = entry.nranks.includes(asked.nranks) ? asked.nranks : 4;
   const [name, values] = offered(entry, nranks);
   const root = entry.rooted ? Math.min(asked.root ?? 0, nranks - 1) : null;
-  const cut = name && { [name]: values.includes(asked[name]) ? asked[name] : usual(name, values, entry, { ...asked, nranks }, links) };
+  const cut = name && {
+    [name]: values.includes(asked[name]) ? asked[name] : usual(name, values, entry, { ...asked, nranks }, links),
+  };
   return { collective, algorithm, nranks, root, nchunks: null, ...cut };
 }
 
 // Ranks per node that make at least two nodes of at least two.
-export const nodeSizes = (nranks) => Array.from({ length: nranks }, (_, g) => g).filter((g) => g > 1 && nranks % g === 0);
+export const nodeSizes = (nranks) =>
+  Array.from({ length: nranks }, (_, g) => g).filter((g) => g > 1 && nranks % g === 0);
 
 // Two links instead of one; without `across`, and through a switch, there is one.
 function nodes(own, { nranks, gpus, across, nics }, switched) {
-  const size = own.gpus ?? (nranks % gpus ? nodeSizes(nranks).filter((g) => g <= gpus).pop() : gpus);
+  const size =
+    own.gpus ??
+    (nranks % gpus
+      ? nodeSizes(nranks)
+          .filter((g) => g <= gpus)
+          .pop()
+      : gpus);
   if (!across || switched || !size) return null;
   return { gpus: size, across, ...(nics <= size && { nics }) };
 }
@@ -56,7 +67,7 @@ export function choose(catalogue, spec, change, links) {
   const asked = uncut(catalogue, spec, change, links);
   const same = catalogue.filter((entry) => entry.collective === asked.collective);
   const { schedule, before, after, factor, promise } = asked;
-  const entry = schedule ? null : find(same, asked) ?? same[0];
+  const entry = schedule ? null : (find(same, asked) ?? same[0]);
   const own = entry ? identity(entry, asked, links) : { schedule, before, after, factor, promise };
   const nranks = own.nranks ?? asked.nranks;
   const link = asked.link === "recorded" ? "nvlink-4" : asked.link;

@@ -22,7 +22,10 @@ const node = (link, rank) => Math.floor(rank / link.gpus);
 export const crosses = (link, src, dst) => Boolean(link.across) && node(link, src) !== node(link, dst);
 
 // The NIC that a rank goes out and comes in by: [node, which of its NICs]
-export const nicOf = (link, rank) => [node(link, rank), Math.floor(((rank % link.gpus) * (link.nics ?? link.gpus)) / link.gpus)];
+export const nicOf = (link, rank) => [
+  node(link, rank),
+  Math.floor(((rank % link.gpus) * (link.nics ?? link.gpus)) / link.gpus),
+];
 
 // A port serves its messages in turn, alpha and all; a NIC that ranks share passes their bytes in turn, and their alphas together.
 function priceStep(step, size, link, nranks) {

@@ -2,9 +2,11 @@
 // masks [rank][chunk] with bit o set when origin o is inside -> one flat state, index (rank * nchunks + chunk) * nranks + origin
 function initial(s, before) {
   const state = new Int32Array((s.nranks + s.nswitches) * s.nchunks * s.nranks);
-  before.forEach((row, rank) => row.forEach((mask, chunk) => {
-    for (let o = 0; o < s.nranks; o++) state[(rank * s.nchunks + chunk) * s.nranks + o] = (mask >> o) & 1;
-  }));
+  before.forEach((row, rank) =>
+    row.forEach((mask, chunk) => {
+      for (let o = 0; o < s.nranks; o++) state[(rank * s.nchunks + chunk) * s.nranks + o] = (mask >> o) & 1;
+    }),
+  );
   return state;
 }
 
@@ -41,12 +43,14 @@ export function value(counts, chunk) {
 export function faults(s, run, after) {
   const last = s.steps.length;
   const found = [];
-  after.forEach((row, rank) => row.forEach((mask, chunk) => {
-    if (mask < 0) return;
-    const counts = [...run.counts(last, rank, chunk)];
-    const lacks = counts.flatMap((n, o) => ((mask >> o) & 1 && n < 1 ? [o] : []));
-    const extra = counts.flatMap((n, o) => (n > ((mask >> o) & 1) ? [o] : []));
-    if (lacks.length || extra.length) found.push({ rank, chunk, lacks, extra });
-  }));
+  after.forEach((row, rank) =>
+    row.forEach((mask, chunk) => {
+      if (mask < 0) return;
+      const counts = [...run.counts(last, rank, chunk)];
+      const lacks = counts.flatMap((n, o) => ((mask >> o) & 1 && n < 1 ? [o] : []));
+      const extra = counts.flatMap((n, o) => (n > ((mask >> o) & 1) ? [o] : []));
+      if (lacks.length || extra.length) found.push({ rank, chunk, lacks, extra });
+    }),
+  );
   return found;
 }

@@ -8,7 +8,8 @@ const listed = (words) => words.join(", ").replace(/, (?=[^,]*$)/, " and ");
 // "chunk 3", "chunks 0 to 3", "all 8 chunks", "its whole buffer"
 export function chunkText(s, src, dst, chunks) {
   const [first, last] = [chunks[0], chunks[chunks.length - 1]];
-  if (s.collective === "all_to_all" && first === src * s.nranks + dst && first === last) return `its chunk for rank ${dst}`;
+  if (s.collective === "all_to_all" && first === src * s.nranks + dst && first === last)
+    return `its chunk for rank ${dst}`;
   if (s.nchunks === 1) return "its whole buffer";
   if (chunks.length === s.nchunks) return `all ${s.nchunks} chunks`;
   if (chunks.length === 1) return `chunk ${first}`;
@@ -42,9 +43,12 @@ export function phases(s, run) {
   const turn = s.steps.findIndex(([first]) => !first.adds);
   const halves = turn > 0 && s.steps.every((step, i) => step.every((t) => t.adds === i < turn));
   if (s.collective !== "all_reduce" || !halves) return s.steps.map(() => "");
-  const sums = (rank) => times(s.nchunks, (c) => run.counts(turn, rank, c)).some((counts) => counts.every((n) => n > 0));
+  const sums = (rank) =>
+    times(s.nchunks, (c) => run.counts(turn, rank, c)).some((counts) => counts.every((n) => n > 0));
   const spread = times(s.nranks, sums).filter(Boolean).length > 1;
-  return s.steps.map((_, i) => (i < turn ? (spread ? ", reduce-scatter" : ", reduce") : spread ? ", all-gather" : ", broadcast"));
+  return s.steps.map((_, i) =>
+    i < turn ? (spread ? ", reduce-scatter" : ", reduce") : spread ? ", all-gather" : ", broadcast",
+  );
 }
 
 function verdict(faults) {

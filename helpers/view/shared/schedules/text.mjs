@@ -12,9 +12,13 @@ const name = (word) => (word === "-" ? null : word);
 
 // -> { collective, algorithm, nranks, nchunks, root, nswitches, steps: [[{ chunk, src, dst, adds }]] }
 export function parse(text) {
-  const [header, ...lines] = text.trim().split("\n").map((line) => line.trim());
+  const [header, ...lines] = text
+    .trim()
+    .split("\n")
+    .map((line) => line.trim());
   const found = HEADER.exec(header);
-  if (!found) throw new Error(`the first line reads "all_reduce ring nranks=3 nchunks=3 root=-" or the like, got "${header}"`);
+  if (!found)
+    throw new Error(`the first line reads "all_reduce ring nranks=3 nchunks=3 root=-" or the like, got "${header}"`);
   return {
     collective: name(found[1]),
     algorithm: name(found[2]),

@@ -14,15 +14,24 @@ function merged(intervals) {
   return found;
 }
 
-const busy = (bars, places) => times(places, (rank) => merged(bars.flatMap(({ src, dst, send, recv }) =>
-  [...(src === rank ? [[send[0], send[1]]] : []), ...(dst === rank ? [[recv[0], recv[1]]] : [])])));
+const busy = (bars, places) =>
+  times(places, (rank) =>
+    merged(
+      bars.flatMap(({ src, dst, send, recv }) => [
+        ...(src === rank ? [[send[0], send[1]]] : []),
+        ...(dst === rank ? [[recv[0], recv[1]]] : []),
+      ]),
+    ),
+  );
 
 // -> { seconds, steps: [{ start, seconds }], bars: [{ step, src, dst, alpha: seconds, send: [from, to], recv: [from, to] }], busy }
 export function modelled(cost, places) {
-  const bars = cost.steps.flatMap(({ start, messages }, step) => messages.map(({ src, dst, sendAt, recvAt, alpha, transfer }) => {
-    const during = (at) => [start + at, start + at + alpha + transfer];
-    return { step: step + 1, src, dst, alpha, send: during(sendAt), recv: during(recvAt) };
-  }));
+  const bars = cost.steps.flatMap(({ start, messages }, step) =>
+    messages.map(({ src, dst, sendAt, recvAt, alpha, transfer }) => {
+      const during = (at) => [start + at, start + at + alpha + transfer];
+      return { step: step + 1, src, dst, alpha, send: during(sendAt), recv: during(recvAt) };
+    }),
+  );
   return { seconds: cost.seconds, steps: cost.steps, bars, busy: busy(bars, places) };
 }
 
@@ -35,13 +44,26 @@ export function recorded(run, cost, places) {
   let start = 0;
   const steps = cost.steps.map((model, i) => {
     const end = Math.max(start, ...rows.filter(({ step }) => step === i + 1).map(({ t }) => t[3]));
-    const step = { start, seconds: end - start, due: start + LATE * model.seconds, late: end - start > LATE * model.seconds };
+    const step = {
+      start,
+      seconds: end - start,
+      due: start + LATE * model.seconds,
+      late: end - start > LATE * model.seconds,
+    };
     start = end;
     return step;
   });
   const bars = rows.map(({ step, src, dst, t }) => {
     const { late, due } = steps[step - 1];
-    return { step, src, dst, alpha: 0, send: [t[0], t[1]], recv: [t[2] > t[3] ? t[0] : Math.max(t[0], t[2]), t[3]], late: late && t[3] > due };
+    return {
+      step,
+      src,
+      dst,
+      alpha: 0,
+      send: [t[0], t[1]],
+      recv: [t[2] > t[3] ? t[0] : Math.max(t[0], t[2]), t[3]],
+      late: late && t[3] > due,
+    };
   });
   return { seconds: Math.max(run.seconds, start), steps, bars, busy: busy(bars, places) };
 }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -79,7 +79,12 @@ def build(
     if unknown:
         name = min(unknown)
         raise ValueError(f"{collective} by {algorithm} takes no {name}, got {name}={given[name]!r}")
-    return builder(nranks=nranks, **given)
+    return _made(builder, nranks, tuple(given.items()))
+
+
+@lru_cache(maxsize=256, typed=True)  # a player asks for its schedule in many places
+def _made(builder: Callable[..., Schedule], nranks: int, given: tuple[tuple[str, int], ...]) -> Schedule:
+    return builder(nranks=nranks, **dict(given))
 
 
 @cache

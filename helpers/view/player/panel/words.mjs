@@ -1,8 +1,8 @@
 // What the player says of the moment: one schedule's step, beside a recorded run's, or how far two algorithms have come.
-import { shown } from "../shared/page/motion.mjs";
-import { secondsText } from "../shared/page/numbers.mjs";
-import { sentence } from "../shared/schedules/sentence.mjs";
-import { place } from "../shared/schedules/text.mjs";
+import { shown } from "../../shared/page/motion.mjs";
+import { secondsText } from "../../shared/page/numbers.mjs";
+import { sentence } from "../../shared/schedules/sentence.mjs";
+import { place } from "../../shared/schedules/text.mjs";
 
 const steps = (n) => (n === 1 ? "1 step" : `${n} steps`);
 
@@ -17,12 +17,17 @@ function besides({ real, line, schedule }, step) {
   const last = real.bars.filter((bar) => bar.step === step).reduce((a, b) => (b.recv[1] > a.recv[1] ? b : a));
   const model = line.steps[step - 1].seconds;
   const longer = model > 0 ? `, ${(seconds / model).toFixed(1)} times the model's` : "";
-  return `${said} Late: it took ${secondsText(seconds)}${longer}; last came what ${place(schedule, last.src)} sent to ${place(schedule, last.dst)}.`;
+  return (
+    `${said} Late: it took ${secondsText(seconds)}${longer}; ` +
+    `last came what ${place(schedule, last.src)} sent to ${place(schedule, last.dst)}.`
+  );
 }
 
 function progress({ schedule, last, line }, position) {
   const { state } = shown(position);
-  return state === last ? `${schedule.algorithm} is done, after ${secondsText(line.seconds)}` : `${schedule.algorithm} has done ${state} of ${steps(last)}`;
+  return state === last
+    ? `${schedule.algorithm} is done, after ${secondsText(line.seconds)}`
+    : `${schedule.algorithm} has done ${state} of ${steps(last)}`;
 }
 
 // Who was first, and how much longer the other takes.
@@ -33,7 +38,10 @@ function winner(views) {
   const ratio = second.line.seconds / first.line.seconds;
   if (!(ratio > 1.0005)) return "Done: both promises are kept, after the same time.";
   const much = Number.isFinite(ratio) ? `, ${ratio.toFixed(ratio < 10 ? 2 : 0)} times as long` : "";
-  return `Done: both promises are kept; ${first.schedule.algorithm} was first, and ${second.schedule.algorithm} took ${secondsText(second.line.seconds)}${much}.`;
+  return (
+    `Done: both promises are kept; ${first.schedule.algorithm} was first, ` +
+    `and ${second.schedule.algorithm} took ${secondsText(second.line.seconds)}${much}.`
+  );
 }
 
 // -> { lead, text, end } as sentence() has it; positions: each schedule's own, seconds: the clock's
@@ -46,7 +54,9 @@ export function words(views, positions, seconds) {
   }
   const done = views.every(({ last }, i) => shown(positions[i]).state === last);
   if (!seconds && !done) {
-    const needs = views.map(({ schedule, last, line }) => `${schedule.algorithm} needs ${secondsText(line.seconds)} in ${steps(last)}`);
+    const needs = views.map(
+      ({ schedule, last, line }) => `${schedule.algorithm} needs ${secondsText(line.seconds)} in ${steps(last)}`,
+    );
     return { lead: "Start", text: `${sentence(view, 0).text} By the model, ${needs.join("; ")}.`, end: "" };
   }
   const text = `${views.map((one, i) => progress(one, positions[i])).join("; ")}.`;

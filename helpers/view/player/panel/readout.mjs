@@ -1,16 +1,18 @@
 // The four figures under the picture: steps, time, bytes of the busiest rank, bus bandwidth; of two algorithms, those of both.
-import { h } from "../shared/page/dom.mjs";
-import { eased, shown } from "../shared/page/motion.mjs";
-import { bandwidthText, nbytesText, secondsText } from "../shared/page/numbers.mjs";
-import { timeAt } from "../shared/schedules/model.mjs";
+import { h } from "../../shared/page/dom.mjs";
+import { eased, shown } from "../../shared/page/motion.mjs";
+import { bandwidthText, nbytesText, secondsText } from "../../shared/page/numbers.mjs";
+import { timeAt } from "../../shared/schedules/model.mjs";
 
 const busiest = ({ cost, schedule }, at) => nbytesText(Math.max(...cost.sent[at].slice(0, schedule.nranks))); // a switch is no rank
 
-const least = ({ cost, schedule }) => `least ${nbytesText(cost.least)}${schedule.nswitches ? " where only ranks add" : ""}`;
+const least = ({ cost, schedule }) =>
+  `least ${nbytesText(cost.least)}${schedule.nswitches ? " where only ranks add" : ""}`;
 
 const busbw = (view) => (view.faults.length || !(view.cost.busbw < Infinity) ? "–" : bandwidthText(view.cost.busbw));
 
-const network = ({ link }) => `of ${bandwidthText(link.bandwidth)}${link.across ? ` inside, ${bandwidthText(link.across.bandwidth)} across,` : ""} one way per GPU`;
+const network = ({ link }) =>
+  `of ${bandwidthText(link.bandwidth)}${link.across ? ` inside, ${bandwidthText(link.across.bandwidth)} across,` : ""} one way per GPU`;
 
 function figures([view], [position], seconds) {
   const { last, real, line } = view;
@@ -27,7 +29,11 @@ function figures([view], [position], seconds) {
 function both(views, positions, seconds) {
   const each = views.map((view, i) => {
     const { state } = shown(positions[i]);
-    return [view.schedule.algorithm, `${state} of ${view.last}`, `steps; busiest rank sent ${busiest(view, state)}; busbw ${busbw(view)}`];
+    return [
+      view.schedule.algorithm,
+      `${state} of ${view.last}`,
+      `steps; busiest rank sent ${busiest(view, state)}; busbw ${busbw(view)}`,
+    ];
   });
   const ends = views.map(({ schedule, line }) => `${schedule.algorithm} ${secondsText(line.seconds)}`).join(", ");
   return [
@@ -40,7 +46,11 @@ function both(views, positions, seconds) {
 // -> { node, show(views, positions, seconds) }
 export function readout() {
   const node = h("dl", { class: "bim-readout" });
-  const show = (views, positions, seconds) => node.replaceChildren(...(views.length > 1 ? both : figures)(views, positions, seconds).map(([name, figure, note]) =>
-    h("div", {}, h("dt", {}, name), h("dd", {}, h("strong", {}, figure), h("span", {}, note)))));
+  const show = (views, positions, seconds) =>
+    node.replaceChildren(
+      ...(views.length > 1 ? both : figures)(views, positions, seconds).map(([name, figure, note]) =>
+        h("div", {}, h("dt", {}, name), h("dd", {}, h("strong", {}, figure), h("span", {}, note))),
+      ),
+    );
   return { node, show };
 }

@@ -1,30 +1,42 @@
 // One schedule's views: who holds what, who sends to whom, when; and when a recorded run of it did.
-import { drawMemory, memorySizes } from "../shared/drawing/memory.mjs";
-import { timeView } from "../shared/drawing/time.mjs";
-import { topologyView } from "../shared/drawing/topology.mjs";
-import { h } from "../shared/page/dom.mjs";
-import { shown } from "../shared/page/motion.mjs";
-import { loadText } from "../shared/schedules/load.mjs";
+import { drawMemory, memorySizes } from "../../shared/drawing/memory.mjs";
+import { timeView } from "../../shared/drawing/time.mjs";
+import { topologyView } from "../../shared/drawing/topology.mjs";
+import { h } from "../../shared/page/dom.mjs";
+import { shown } from "../../shared/page/motion.mjs";
+import { loadText } from "../../shared/schedules/load.mjs";
 
 const MODEL = "hollow: alpha, once per message · tinted: its bytes · thin: receiving · blank: waiting";
-const REAL = "solid: sending · thin: receiving · blank: waiting · ▾: late, a step that took over a quarter longer than the model's";
+const REAL =
+  "solid: sending · thin: receiving · blank: waiting · ▾: late, a step that took over a quarter longer than the model's";
 
 function panel(name, title, ...more) {
   const body = h("div", { class: "bim-view" });
   const note = h("p", { class: "bim-note" });
-  const node = h("div", { class: `bim-panel bim-panel-${name}` }, h("p", { class: "bim-title" }, title), more, body, note);
+  const node = h(
+    "div",
+    { class: `bim-panel bim-panel-${name}` },
+    h("p", { class: "bim-title" }, title),
+    more,
+    body,
+    note,
+  );
   return { node, body, note };
 }
 
 // A two-way switch; the second one pressed means on.
 function modes(label, [off, on], onChange) {
-  const buttons = [off, on].map((text, i) => h("button", { type: "button", class: "bim-tool", click: () => onChange(i === 1) }, text));
+  const buttons = [off, on].map((text, i) =>
+    h("button", { type: "button", class: "bim-tool", click: () => onChange(i === 1) }, text),
+  );
   const show = (value) => buttons.forEach((button, i) => button.setAttribute("aria-pressed", `${(i === 1) === value}`));
   return { node: h("div", { class: "bim-modes", role: "group", "aria-label": label }, buttons), show };
 }
 
 export const provenance = ({ source, date, label, machine }) =>
-  [source === "replay" ? `recorded ${date}` : "measured just now", [label, machine].filter(Boolean).join("; ")].filter(Boolean).join(": ");
+  [source === "replay" ? `recorded ${date}` : "measured just now", [label, machine].filter(Boolean).join("; ")]
+    .filter(Boolean)
+    .join(": ");
 
 // does: { mode, load, hold(position), drop(step) }; end: seconds at the right end of the axis. -> { nodes, redraw(wide), show }
 export function track(view, does, { name = "", end, tall }) {
@@ -40,8 +52,13 @@ export function track(view, does, { name = "", end, tall }) {
 
   function redraw(wide) {
     const width = (one) => one.body.clientWidth || 300;
-    const height = wide ? Math.max(220, memorySizes(view, 500, false).height) : Math.max(200, Math.min(view.places > 4 ? 300 : 230, tall));
-    const lines = [[time, {}], [real, { run: view.real }]].filter(([one]) => one);
+    const height = wide
+      ? Math.max(220, memorySizes(view, 500, false).height)
+      : Math.max(200, Math.min(view.places > 4 ? 300 : 230, tall));
+    const lines = [
+      [time, {}],
+      [real, { run: view.real }],
+    ].filter(([one]) => one);
     drawings = lines.map(([one, more]) => [one, timeView(view, width(one), does.hold, does.drop, { end, ...more })]);
     drawings.push([topology, topologyView(view, width(topology), height)]);
     drawings.forEach(([one, { node }]) => one.body.replaceChildren(node));

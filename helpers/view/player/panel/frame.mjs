@@ -1,5 +1,5 @@
 // The player's fixed furniture: stage, sentence, buttons. Built once; the player fills it.
-import { h } from "../shared/page/dom.mjs";
+import { h } from "../../shared/page/dom.mjs";
 
 function tool(label, onClick) {
   return h("button", { type: "button", class: "bim-tool", click: onClick }, label);
@@ -13,11 +13,36 @@ export function frame(does, { live, bar, figures, details }) {
   const end = h("em");
   const live_ = h("p", { class: "bim-sr", "aria-live": "polite" });
   const notice = h("p", { class: "bim-notice", role: "status" });
-  const stage = h("div", { class: "bim-stage", tabindex: "0", role: "group", "aria-label": "Step player: Space plays, arrow keys step, Home and End jump" });
+  const stage = h("div", {
+    class: "bim-stage",
+    tabindex: "0",
+    role: "group",
+    "aria-label": "Step player: Space plays, arrow keys step, Home and End jump",
+  });
   const enlarge = document.fullscreenEnabled && tool("Enlarge", does.enlarge);
-  const tools = h("div", { class: "bim-tools" },
-    !live && tool("Copy link", does.copyLink), tool("Copy as Python", does.copyPython), enlarge, notice);
-  const root = h("div", { class: "bim-player bim-widget" }, h("div", { class: "bim-body" },
-    controls, stage, h("p", { class: "bim-sentence" }, lead, " ", text, " ", end), bar, figures, tools, details, live_));
+  const tools = h(
+    "div",
+    { class: "bim-tools" },
+    !live && tool("Copy link", does.copyLink),
+    tool("Copy as Python", does.copyPython),
+    enlarge,
+    notice,
+  );
+  const root = h(
+    "div",
+    { class: "bim-player bim-widget" },
+    h(
+      "div",
+      { class: "bim-body" },
+      controls,
+      stage,
+      h("p", { class: "bim-sentence" }, lead, " ", text, " ", end),
+      bar,
+      figures,
+      tools,
+      details,
+      live_,
+    ),
+  );
   return { root, controls, stage, lead, text, end, live: live_, notice };
 }

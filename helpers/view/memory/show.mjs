@@ -1,0 +1,148 @@
+// What the widget shows: another trace, another moment, the picture, the list and the numbers.
+import { row, table } from "../shared/page/tables.mjs";
+import { layerText } from "./draw/bars.mjs";
+import { draw } from "./draw/easel.mjs";
+import { listing } from "./panel/list.mjs";
+import { rankTable } from "./panel/others.mjs";
+import { controlsOf, fill, keysOf } from "./panel/choices.mjs";
+import { dress, momentRows, NOUNS, sentence } from "./panel/telling.mjs";
+import { prepared } from "./scope.mjs";
+import { byLayer } from "./trace/parts.mjs";
+import { CLASSES, composition } from "./trace/store.mjs";
+
+const LISTED_EVERY = 250; // milliseconds between two lists while events arrive
+
+// Another trace is on show, or another of its ranks.
+export function take(widget) {
+  const { move, ui, parts, feed, does } = widget;
+  move.halt();
+  prepared(ui);
+  const { asked } = ui;
+  ui.part = Math.min(asked.part ?? ui.part, ui.phases.length);
+  if (asked.axis) ui.axisMode = asked.axis;
+  rescale(widget);
+  ui.at = Math.min(Math.max(asked.at ?? (ui.following ? ui.t.n - 1 : ui.t.peak), 0), Math.max(0, ui.t.n - 1));
+  ui.asked = {};
+  parts.title.textContent = ui.opened || ui.set.title || ui.t.about.label || ui.set.label || "Memory over time";
+  dress(parts.badge, ui, Boolean(feed));
+  parts.controls.replaceChildren(...controlsOf(ui, does));
+  parts.controls.hidden = !parts.controls.childNodes.length;
+  parts.barPanel.hidden = !ui.layered;
+  parts.back.hidden = !ui.opened;
+  all(widget, false);
+}
+
+export function rescale(widget) {
+  return prepared(widget.ui, true);
+}
+
+export function stand(widget, i, aloud) {
+  const { move, ui } = widget;
+  if (aloud) {
+    move.halt();
+    move.touched();
+    ui.following = false;
+  }
+  ui.at = Math.min(Math.max(i, ui.axis.from), Math.max(ui.axis.from, ui.axis.to - 1));
+  if (aloud) all(widget, true);
+  else later(widget);
+}
+
+// Everything now; or the picture at the next frame, once.
+export function all(widget, aloud) {
+  const { parts, move } = widget;
+  paintAll(widget);
+  list(widget);
+  if (aloud) parts.said.textContent = move.playing() ? "" : parts.sentence.textContent;
+}
+
+export function later(widget) {
+  widget.drawn ||= requestAnimationFrame(() => {
+    widget.drawn = 0;
+    paintAll(widget);
+  });
+}
+
+function paintAll(widget) {
+  const { feed, ui, parts, bar, move } = widget;
+  widget.frames += 1;
+  if (feed) catchUp(widget);
+  const { t, at, unit } = ui;
+  const words = sentence(t, at, ui);
+  draw(parts, ui);
+  parts.picture.setAttribute(
+    "aria-label",
+    `Bytes alive over ${ui.axis.mode === "seconds" ? "time" : "events"}, stacked by class. ${words}`,
+  );
+  parts.sentence.textContent = words;
+  parts.keys.replaceChildren(
+    ...keysOf(t.n ? composition(t, at) : CLASSES.map(() => 0), ui.used, t.total[at] ?? 0, unit, ui.unclassed),
+  );
+  if (ui.layered) parts.barText.textContent = layerText("", byLayer(t, at, ui.rows).get(""), unit);
+  if (ui.traces.length > 1) parts.ranks.replaceChildren(rankTable(ui.traces, ui.axis, ui.axis.place(at), unit));
+  parts.ranks.hidden = ui.traces.length < 2;
+  parts.bars.setAttribute(
+    "aria-label",
+    `Bytes by layer, stacked by class, after event ${at + 1}; the same as a table under The numbers`,
+  );
+  bar.show(ui.axis, at, move.playing(), words, Boolean(feed) && !ui.following && !feed.over);
+  if (move.playing() || (feed && performance.now() - widget.listed < LISTED_EVERY)) return;
+  if (feed) list(widget);
+}
+
+function catchUp(widget) {
+  const { ui, feed } = widget;
+  if (ui.opened || ui.set.ranks) return;
+  ui.traces = feed.traces.length ? feed.traces : ui.traces;
+  prepared(ui);
+  if (ui.following) ui.at = Math.max(0, ui.t.n - 1);
+}
+
+export function list(widget) {
+  const { ui, move, parts, does, numbers } = widget;
+  widget.listed = performance.now();
+  if (!ui.t.n || move.playing()) return;
+  fill(parts, listing(ui.t, ui.at, ui.list, ui), does.listMode);
+  numbers.refresh();
+}
+
+export function numbersOf(widget) {
+  const { ui, parts } = widget;
+  const { t, unit, used } = ui;
+  const head = ["Moment", "Event", ...(t.timed ? ["Time"] : []), ...used.map((cls) => NOUNS[cls]), "In all"];
+  const found = [
+    table(
+      `${parts.title.textContent}: ${parts.badge.textContent}, in ${unit}`,
+      head,
+      momentRows(t, unit, used).map((words) => row("td", words)),
+    ),
+  ];
+  if (ui.layered)
+    found.push(
+      table(
+        `By layer after event ${ui.at + 1}`,
+        ["Layer", "What it holds"],
+        [...byLayer(t, ui.at, ui.rows)].map(([name, bytes]) =>
+          row("td", [name || "outside", layerText(name, bytes, unit)]),
+        ),
+      ),
+    );
+  return found;
+}
+
+export function load(widget) {
+  const { model, parts, ui } = widget;
+  const set = model.get("trace");
+  if (set?.error) parts.notice.textContent = set.error;
+  if (!set?.ranks) return take(widget);
+  ui.take(set);
+  ui.following = false;
+  take(widget);
+}
+
+export function hear(widget, message) {
+  const { feed, ui } = widget;
+  if (!feed.hear(message)) return;
+  if (feed.over) ui.following = false;
+  later(widget);
+}
