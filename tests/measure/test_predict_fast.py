@@ -82,6 +82,7 @@ def test_norms_dropout_cat_and_addmm():
         lambda: torch.cat((x, x), dim=-1),
         lambda: torch.cat((x, x.chunk(2, -1)[0]), dim=-1),
         lambda: torch.cat((x[:1], x)),
+        lambda: torch.cat((x,)),
         lambda: torch.log_softmax(x, -1),
         lambda: torch.softmax(x.transpose(0, 1), 1),
         lambda: aten._log_softmax_backward_data(x, x, -1, x.dtype),

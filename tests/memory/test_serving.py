@@ -143,6 +143,7 @@ def test_of_a_mixture_only_the_visited_experts_are_recomputed():
         (lambda: kv_cache("GPT-2", 1, 0), FormError, "seq must be"),
         (lambda: offload.recompute("GPT-2", 0), FormError, "positive number of FLOP/s"),
         (lambda: offload.recompute("DeepSeek-V3", 1e15), FormError, "latent attention"),
+        (lambda: offload.forward_flops("DeepSeek-V3", 1, 8), FormError, "latent attention"),
         (lambda: offload.move_optimizer("GPT-2", LINK, "tpu"), FormError, "where must be one of cpu update"),
         (lambda: offload.move_activations("GPT-2", Bandwidth(1e9, "both ways")), UnitError, "one way"),
     ],

@@ -73,6 +73,11 @@ def test_one_lane_makes_31_wait():
     assert (got.steps, got.useful, got.efficiency) == (8, 8, 1 / 32)
 
 
+@pytest.mark.parametrize(("name", "lanes"), [("halves", 16), ("quarters", 8)])
+def test_parts_of_a_warp_are_equal_runs_of_lanes(name, lanes):
+    assert pattern(name) == tuple(part for part in range(32 // lanes) for _ in range(lanes))
+
+
 def test_every_lane_its_own_is_a_loop_over_lanes():
     got = diverge(pattern("every lane its own"), [2] * 32)
     assert (got.steps, got.efficiency) == (64, 1 / 32)

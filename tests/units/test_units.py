@@ -90,6 +90,11 @@ def test_parse(text, nbytes):
     assert parse_nbytes(text) == nbytes
 
 
+@pytest.mark.parametrize(("base", "units"), [(1000, ("KB", "MB", "GB", "TB")), (1024, ("KiB", "MiB", "GiB", "TiB"))])
+def test_every_unit_of_a_size_is_a_power_of_its_base(base, units):
+    assert [parse_nbytes(f"2 {unit}") for unit in units] == [2 * base**power for power in (1, 2, 3, 4)]
+
+
 @pytest.mark.parametrize("text", ["", "64 Mib", "-1 B", "1 PiB", None, -1, True, 1.5])
 def test_parse_refuses(text):
     with pytest.raises(UnitError, match="a size looks like"):
