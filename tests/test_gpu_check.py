@@ -19,17 +19,9 @@ from tools.gpu.checks import CHECKS, Check
 from tools.gpu.place import Place
 
 PLAYED = "NVIDIA Fake"
-# On the fake machine with 1 and 8 GPUs: what starts ranks, what counts GPUs, what is shared; the rest is as with two.
-COUNTED = [
-    "ranks start",
-    "what is here",
-    "ten primitives",
-    "skipped, and",
-    "host and GPU",
-    "GPU to GPU",
-    "some ranks",
-    "left",
-]
+# With 1 and 8 GPUs: what starts ranks, counts GPUs or shares them. The rest asks for no number, and runs with two.
+COUNTED = ["ranks start", "what is here", "ten primitives", "GPU to GPU", "nothing is left"]
+MORE = {1: ["two ranks on one", "every schedule", "a rank is killed"], 8: ["some ranks", "traces of"]}
 
 
 class Checked:
@@ -124,7 +116,7 @@ def test_it_records_with_machine_versions_and_command(on_two):
 
 @pytest.mark.parametrize("gpus, ranks", [(1, 2), (8, 8)])
 def test_one_gpu_and_eight(played, gpus, ranks):
-    checked = played(gpus, *COUNTED)
+    checked = played(gpus, *COUNTED, *MORE[gpus])
     assert checked.code == 0, checked.said
     shares = ", shares a GPU: not timed" if gpus < ranks else ""
     assert checked.rows[0] == f"{ranks} ranks, nccl, {gpus} x {PLAYED}{shares}"
@@ -158,7 +150,6 @@ def test_on_the_cpu_what_needs_a_gpu_says_so(on_cpu):
     assert on_cpu.rows[0] == "2 ranks, gloo, CPU" and on_cpu.outcomes("skipped") == {"a collective in a CUDA graph"}
     found = {name: answer["figures"] for name, answer in on_cpu.answers.items() if "figures" in answer}
     assert found["memory, the article's stages"]["share"] == 0
-    assert found["optimizers' peaks"]["peaks"]["adamw-foreach"]["tracked"] == pytest.approx(5, abs=0.01)
     assert found["a rank is killed"]["seconds"] < 5
 
 

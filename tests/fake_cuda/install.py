@@ -31,6 +31,10 @@ def _peer(device: object, other: object) -> bool:
     return True
 
 
+def _arch_list() -> list[str]:
+    raise AssertionError("torch.cuda.get_arch_list starts the driver before torch 2.13: nobody who plans may ask it")
+
+
 def install(torch: ModuleType) -> None:
     """Put everything in place. A machine without GPUs keeps the CPU's torch as it is."""
     if not machine.count():
@@ -51,6 +55,7 @@ def install(torch: ModuleType) -> None:
         ),
         "get_device_name": lambda device=None: machine.NAME,
         "get_device_capability": lambda device=None: machine.CAPABILITY,
+        "get_arch_list": _arch_list,
         "can_device_access_peer": _peer,
         "is_bf16_supported": lambda *_: True,
         "_sleep": streams.sleep,
