@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { amount, unitFor } from "../../helpers/view/memory/trace/amounts.mjs";
 import { axisOf, columns } from "../../helpers/view/memory/draw/axis.mjs";
-import { decodeMemory, encodeMemory } from "../../helpers/view/memory/link.mjs";
+import { decode, encode } from "../../helpers/view/memory/link.mjs";
 import { byLayer, grouped, layerNames, tallest } from "../../helpers/view/memory/trace/parts.mjs";
 import { receiver } from "../../helpers/view/memory/trace/receive.mjs";
 import { openSnapshot } from "../../helpers/view/memory/trace/snapshot.mjs";
@@ -85,6 +85,6 @@ console.log(
     amounts: bytes.map((nbytes) => [unitFor(nbytes), amount(nbytes, "MiB"), amount(nbytes, "GiB")]),
     snapshots: snapshots.map(open),
     feeds: feeds.map(hear),
-    links: states.map((state) => decodeMemory(encodeMemory(state, 2), 2)),
+    links: states.map((state) => decode(encode(state, 2), 2)),
   }),
 );

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { parse } from "../../helpers/view/shared/schedules/text.mjs";
 import { replay } from "../../helpers/view/shared/schedules/replay.mjs";
-import { cellText, decodeState, encodeState, fits } from "../../helpers/view/playground/link.mjs";
+import { python, decode, encode, fits } from "../../helpers/view/playground/link.mjs";
 import { chunkCounts, least, pledge, unfit } from "../../helpers/view/playground/proof/pledge.mjs";
 import { prove } from "../../helpers/view/playground/proof/proof.mjs";
 import { forbidden } from "../../helpers/view/playground/proof/rules.mjs";
@@ -27,9 +27,9 @@ function proved(text) {
     states: unfit(s) ? null : replay(s, pledge(s).before).states.map((one) => [...one]),
     moves: moves(s),
     text: scheduleText(s),
-    linked: fits(s) ? scheduleText(decodeState(encodeState(state, 2), 2, known).s) : null,
-    link: encodeState(state, 2),
-    cell: cellText(s, 1024, "nvlink-4"),
+    linked: fits(s) ? scheduleText(decode(encode(state, 2), 2, known).s) : null,
+    link: encode(state, 2),
+    cell: python(s, 1024, "nvlink-4"),
   };
 }
 

@@ -3,7 +3,12 @@ import { readFileSync } from "node:fs";
 import { occupancyCurve, occupancySentence, occupied } from "../../helpers/view/occupancy/count.mjs";
 import { decode, encode, fits, python } from "../../helpers/view/occupancy/link.mjs";
 import { banked, counts, issued, touched, warpSentence } from "../../helpers/view/warp/lanes.mjs";
-import { asPython, drawable, fromLink, warpLink } from "../../helpers/view/warp/link.mjs";
+import {
+  python as asPython,
+  fits as drawable,
+  decode as fromLink,
+  encode as warpLink,
+} from "../../helpers/view/warp/link.mjs";
 
 const { gpus, specs, warps } = JSON.parse(readFileSync(process.argv[2], "utf8"));
 

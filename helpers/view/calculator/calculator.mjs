@@ -1,11 +1,11 @@
 // The widget `calculator`: what a step or a server needs, term by term, beside a predicted run. Ties the choice and the drawing together.
 import { placeOf } from "../shared/page/lifecycle.mjs";
 import { h } from "../shared/page/dom.mjs";
-import { copy } from "../shared/page/link.mjs";
+import { copy, share } from "../shared/page/link.mjs";
 import { twin } from "../shared/page/tables.mjs";
 import { bars } from "./panel/bars.mjs";
 import { changed, controls, fits } from "./panel/choosing.mjs";
-import { letters } from "./panel/letters.mjs";
+import { symbols } from "./panel/symbols.mjs";
 import { decode, encode, python } from "./link.mjs";
 import { computed, highest } from "./moments.mjs";
 import { nearest, runOf } from "./runs.mjs";
@@ -143,12 +143,11 @@ function render({ model, el }) {
 
   const does = {
     copyLink() {
-      history.replaceState(null, "", encode(widget.ui.spec, widget.index));
-      copy(location.href, "Link", widget.parts.notice);
+      share(encode(widget.ui.spec, widget.index), widget.parts.notice);
     },
     copyPython: () => copy(python(widget.ui.spec), "Python", widget.parts.notice),
   };
-  widget.key = twin("What the letters stand for", () => letters(widget.ui.spec, widget.forms));
+  widget.key = twin("What the letters stand for", () => symbols(widget.ui.spec, widget.forms));
   widget.parts = furniture(does, widget.live, widget.key.node);
 
   el.append(widget.parts.root);

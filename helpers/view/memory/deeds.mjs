@@ -1,6 +1,6 @@
 // What a reader can do.
-import { copy } from "../shared/page/link.mjs";
-import { encodeMemory, pythonOf } from "./link.mjs";
+import { copy, share } from "../shared/page/link.mjs";
+import { encode, python } from "./link.mjs";
 import { all, later, list, load, rescale, stand, take } from "./show.mjs";
 import { openSnapshot } from "./trace/snapshot.mjs";
 
@@ -86,10 +86,8 @@ function bringing(widget) {
       }
     },
     copyLink() {
-      history.replaceState(
-        null,
-        "",
-        encodeMemory(
+      share(
+        encode(
           {
             show: widget.base.names?.length > 1 ? widget.ui.show : null,
             axis: widget.ui.axis.mode,
@@ -99,12 +97,12 @@ function bringing(widget) {
           },
           widget.index,
         ),
+        widget.parts.notice,
       );
-      copy(location.href, "Link", widget.parts.notice);
     },
     copyPython: () =>
       copy(
-        pythonOf({
+        python({
           show: widget.ui.opened ? null : widget.ui.show,
           axis: widget.ui.axis.mode,
           rank: widget.ui.rank,

@@ -3,13 +3,13 @@ const WORDS = ["show", "axis", "list"];
 const NUMBERS = ["rank", "part", "at"];
 
 // state: { show: name of a recorded trace, axis, list, rank, part, at }
-export function encodeMemory(state, index) {
+export function encode(state, index) {
   const fields = [...WORDS, ...NUMBERS].filter((name) => state[name] != null && state[name] !== "");
   return [`#memory-${index}`, ...fields.map((name) => `${name}-${state[name]}`)].join("--");
 }
 
 // The fields of a link made for this widget, or null when it is about something else or broken.
-export function decodeMemory(hash, index) {
+export function decode(hash, index) {
   const [head, ...parts] = hash.split("--");
   if (head !== `#memory-${index}`) return null;
   const state = {};
@@ -22,7 +22,7 @@ export function decodeMemory(hash, index) {
 }
 
 // A cell that shows the same.
-export function pythonOf({ show, axis, rank, at, limit }) {
+export function python({ show, axis, rank, at, limit }) {
   const options = [
     show ? `"${show}"` : "trace",
     limit ? `limit=${limit}` : "",

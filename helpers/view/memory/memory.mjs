@@ -5,7 +5,7 @@ import { twin } from "../shared/page/tables.mjs";
 import { doesOf } from "./deeds.mjs";
 import { onTheme } from "./draw/colours.mjs";
 import { pointers } from "./draw/pointers.mjs";
-import { decodeMemory } from "./link.mjs";
+import { decode } from "./link.mjs";
 import { mover } from "./moment.mjs";
 import { transportBar } from "./panel/bar.mjs";
 import { furniture } from "./panel/stage.mjs";
@@ -15,7 +15,7 @@ import { receiver } from "./trace/receive.mjs";
 
 function onHash(widget) {
   const { live, index, ui, does } = widget;
-  const found = live ? null : decodeMemory(location.hash, index);
+  const found = live ? null : decode(location.hash, index);
   if (!found) return;
   Object.assign(ui, { asked: found, rank: found.rank ?? ui.rank });
   if (found.show && found.show !== ui.show && ui.names.includes(found.show)) {

@@ -1,7 +1,7 @@
 // The widget `occupancy`: sliders for what a block takes, the SM that it fills, and what runs out first. Ties state and drawing together.
 import { placeOf } from "../shared/page/lifecycle.mjs";
 import { h } from "../shared/page/dom.mjs";
-import { copy } from "../shared/page/link.mjs";
+import { copy, share } from "../shared/page/link.mjs";
 import { nbytesText } from "../shared/page/numbers.mjs";
 import { row, table, twin } from "../shared/page/tables.mjs";
 import { occupancySentence, occupied, REGISTERS, THREADS } from "./count.mjs";
@@ -110,8 +110,7 @@ function doesOf(widget) {
         curveRows(gpuOf(widget), widget.s).map((words) => row("td", words)),
       ),
     copyLink() {
-      history.replaceState(null, "", encode(widget.s, widget.index));
-      copy(location.href, "Link", widget.parts.notice);
+      share(encode(widget.s, widget.index), widget.parts.notice);
     },
     copyPython: () => copy(python(widget.s), "Python", widget.parts.notice),
   };

@@ -1,5 +1,5 @@
 // What a reader can do.
-import { copy } from "../shared/page/link.mjs";
+import { copy, share } from "../shared/page/link.mjs";
 import { go, seek, toggle } from "../shared/page/motion.mjs";
 import { address, calm, draw, settle } from "./show.mjs";
 import { python } from "./state/link.mjs";
@@ -24,8 +24,7 @@ export function doesOf(widget) {
       draw(widget);
     },
     copyLink: () => {
-      history.replaceState(null, "", address(widget));
-      copy(location.href, "Link", widget.parts.notice);
+      share(address(widget), widget.parts.notice);
     },
     copyPython: () =>
       copy(

@@ -1,7 +1,7 @@
 // What a reader can do.
-import { copy } from "../shared/page/link.mjs";
+import { copy, share } from "../shared/page/link.mjs";
 import { added, doubled, dropped, emptied, removed, reshaped } from "./editing.mjs";
-import { cellText, fits } from "./link.mjs";
+import { python, fits } from "./link.mjs";
 import { verdictWords } from "./panel/saying.mjs";
 import { byAdding } from "./proof/pledge.mjs";
 import { moveText, prove, unsound } from "./proof/proof.mjs";
@@ -109,10 +109,9 @@ function choosing(widget) {
       widget.world.share();
     },
     copyLink() {
-      history.replaceState(null, "", widget.world.anchor());
-      copy(location.href, "Link", widget.parts.notice);
+      share(widget.world.anchor(), widget.parts.notice);
     },
-    copyPython: () => copy(cellText(widget.ui.s, widget.ui.nbytes, widget.ui.link), "Python", widget.parts.notice),
+    copyPython: () => copy(python(widget.ui.s, widget.ui.nbytes, widget.ui.link), "Python", widget.parts.notice),
   };
 }
 

@@ -1,7 +1,7 @@
 // What the playground and the world outside tell each other: a kernel or the page by the model, and a reader's links.
 import { find, identity } from "../shared/schedules/choices.mjs";
 import { parse } from "../shared/schedules/text.mjs";
-import { decodeState, encodeState } from "./link.mjs";
+import { decode, encode } from "./link.mjs";
 import { scheduleText } from "./writing.mjs";
 
 function specNow(talk) {
@@ -48,7 +48,7 @@ function onSpec(talk) {
 
 function onHash(talk) {
   const { live, index, known, does } = talk;
-  const linked = live ? null : decodeState(location.hash, index, known);
+  const linked = live ? null : decode(location.hash, index, known);
   if (linked?.bad) does.tell("This link asks for something that cannot be drawn.");
   else if (linked) does.open(linked);
 }
@@ -88,6 +88,6 @@ export function exchange(model, index, state, does) {
     share: talk.share,
     start: talk.start,
     close: talk.close,
-    anchor: () => encodeState(state(), index),
+    anchor: () => encode(state(), index),
   };
 }

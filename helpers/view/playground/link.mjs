@@ -13,7 +13,7 @@ function unpack(letters) {
 }
 
 // state: { s, nbytes, link, step, task } -> "#playground-0--all_reduce-mine-4-4-x--67108864-nvlink-4--2--own--3kg3l1-..."
-export function encodeState({ s, nbytes, link, step, task }, index) {
+export function encode({ s, nbytes, link, step, task }, index) {
   const head = [s.collective, s.nranks, s.nchunks, s.root ?? "x", s.algorithm].join("-");
   const steps = s.steps.map((moves) => moves.map(pack).join("")).join("-") || "0";
   return `#playground-${index}--${head}--${nbytes}-${link}--${step}--${task ?? "own"}--${steps}`;
@@ -22,7 +22,7 @@ export function encodeState({ s, nbytes, link, step, task }, index) {
 const LINK = /^#playground-(\d+)--(\w+)-(\d)-(\d+)-(\d|x)-([\w-]+?)--(\d+)-([\w-]+?)--(\d+)--([\w-]+?)--([0-9a-v-]+)$/;
 
 // The state in a link made for this playground, or null when it is about something else or broken; { bad } when it cannot be drawn.
-export function decodeState(hash, index, { links, tasks }) {
+export function decode(hash, index, { links, tasks }) {
   const found = LINK.exec(hash);
   if (!found || +found[1] !== index) return hash.startsWith(`#playground-${index}--`) ? { bad: true } : null;
   const [, , collective, nranks, nchunks, root, algorithm, nbytes, link, step, task, moves] = found;
@@ -53,7 +53,7 @@ export function fits(s) {
 }
 
 // A cell that checks and prices the same schedule.
-export function cellText(s, nbytes, link) {
+export function python(s, nbytes, link) {
   return [
     "from helpers.collectives import Schedule, check, price",
     "from helpers.facts import LINKS",

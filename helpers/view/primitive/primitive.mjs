@@ -1,6 +1,6 @@
 // The widget `primitive`: ranks by slots before and after one call, with the reader's own numbers. Ties state and drawing together.
 import { placeOf } from "../shared/page/lifecycle.mjs";
-import { copy } from "../shared/page/link.mjs";
+import { copy, share } from "../shared/page/link.mjs";
 import { twin } from "../shared/page/tables.mjs";
 import { decode, encode, fits, python } from "./link.mjs";
 import { readNumber, readRows, usual } from "./numbers.mjs";
@@ -54,8 +54,7 @@ function doesOf(widget) {
     play: () => widget.move.play(),
     copyCall: () => copy(runnable(widget.ui.s), "A cell that runs this on real ranks", widget.parts.notice),
     copyLink() {
-      history.replaceState(null, "", encode(specOf(widget.ui.s), widget.index));
-      copy(location.href, "Link", widget.parts.notice);
+      share(encode(specOf(widget.ui.s), widget.index), widget.parts.notice);
     },
     copyPython: () => copy(python(specOf(widget.ui.s)), "Python", widget.parts.notice),
   };

@@ -1,7 +1,7 @@
 // The state as a link and as a cell of Python.
 const MODE = /^(fixed|expandable|both)$/;
 
-export const encode = (index, { mode, step }) => `#segments-${index}--mode-${mode}--step-${step}`;
+export const encode = ({ mode, step }, index) => `#segments-${index}--mode-${mode}--step-${step}`;
 
 // -> { mode, step }, or null when the link is about something else
 export function decode(hash, index, nevents) {

@@ -2,7 +2,7 @@
 import { listen, transport } from "../shared/page/controls.mjs";
 import { h } from "../shared/page/dom.mjs";
 import { placeOf } from "../shared/page/lifecycle.mjs";
-import { copy } from "../shared/page/link.mjs";
+import { copy, share } from "../shared/page/link.mjs";
 import { motion } from "../shared/page/motion.mjs";
 import { twin } from "../shared/page/tables.mjs";
 import { decode, encode, python } from "./link.mjs";
@@ -40,8 +40,7 @@ function tools(widget) {
   const notice = h("p", { class: "bim-notice", role: "status" });
   const now = () => ({ mode: ui.mode, step: step(widget) });
   const link = () => {
-    history.replaceState(null, "", encode(index, now()));
-    copy(location.href, "Link", notice);
+    share(encode(now(), index), notice);
   };
   const code = () => copy(python(spec, now()), "Python", notice);
   return h(

@@ -2,7 +2,7 @@
 import { h } from "../shared/page/dom.mjs";
 import { nbytesText } from "../shared/page/numbers.mjs";
 import { canvas, label, rect } from "../shared/page/shapes.mjs";
-import { place } from "./place.mjs";
+import { layOut } from "./layout.mjs";
 import { cells, stateAt } from "./replay.mjs";
 
 const HEIGHT = 26;
@@ -36,7 +36,7 @@ function cellNodes(cell, where, spec, classes, fresh) {
 
 // One pool of one view. -> node or null
 function poolPicture(view, pool, state, spec, classes, fresh, width) {
-  const placed = place(view.segments, pool, width, view.scales[pool]);
+  const placed = layOut(view.segments, pool, width, view.scales[pool]);
   if (!placed.pieces.size) return null;
   const nodes = [...placed.pieces].flatMap(([number, pieces]) => {
     const own = state[number];
@@ -71,7 +71,7 @@ function poolPicture(view, pool, state, spec, classes, fresh, width) {
 
 // One scale per pool for all that stand beside each other.
 export function scales(views, width) {
-  const most = (pool) => Math.max(...views.map(({ segments }) => place(segments, pool, width).scale));
+  const most = (pool) => Math.max(...views.map(({ segments }) => layOut(segments, pool, width).scale));
   return { small: most("small"), large: most("large") };
 }
 

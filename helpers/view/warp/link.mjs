@@ -5,12 +5,12 @@ export const VIEWS = ["branch", "memory", "banks"];
 export const ELEMENTS = [2, 4, 8];
 export const MOST = { taken: 8, other: 8, stride: 33, offset: 128 };
 
-export const warpLink = ({ view, branch, taken, other, stride, offset, nbytes }, index) =>
+export const encode = ({ view, branch, taken, other, stride, offset, nbytes }, index) =>
   `#warp-${index}--view-${view}--branch-${BRANCHES.indexOf(branch)}--taken-${taken}--other-${other}` +
   `--stride-${stride}--offset-${offset}--nbytes-${nbytes}`;
 
 // The spec in a link made for this widget, or null when it is about something else.
-export function fromLink(hash, index) {
+export function decode(hash, index) {
   const found = new RegExp(
     `^#warp-${index}--view-(\\w+)--branch-(\\d+)--taken-(\\d+)--other-(\\d+)--stride-(\\d+)--offset-(\\d+)--nbytes-(\\d+)$`,
   ).exec(hash);
@@ -19,7 +19,7 @@ export function fromLink(hash, index) {
   return { view: found[1], branch: BRANCHES[+found[2]], taken, other, stride, offset, nbytes };
 }
 
-export const drawable = (s) =>
+export const fits = (s) =>
   VIEWS.includes(s.view) &&
   BRANCHES.includes(s.branch) &&
   ELEMENTS.includes(s.nbytes) &&
@@ -30,7 +30,7 @@ export const drawable = (s) =>
 
 const OPTIONS = { branch: ["branch", "taken", "other"], memory: ["stride", "offset", "nbytes"], banks: ["stride"] };
 
-export function asPython(s) {
+export function python(s) {
   const options = OPTIONS[s.view].map((name) => `${name}=${JSON.stringify(s[name])}`).join(", ");
   return `from helpers.view import explore_warp\n\nexplore_warp("${s.view}", ${options})`;
 }

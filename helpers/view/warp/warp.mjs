@@ -1,11 +1,11 @@
 // The widget `warp`: one warp at a branch, at a load, at the banks; sliders change it, the counts follow. Ties state and drawing together.
 import { h } from "../shared/page/dom.mjs";
 import { placeOf } from "../shared/page/lifecycle.mjs";
-import { copy } from "../shared/page/link.mjs";
+import { copy, share } from "../shared/page/link.mjs";
 import { row, table, twin } from "../shared/page/tables.mjs";
 import { knobs, pick, rowsOf } from "./knobs.mjs";
 import { counts, warpSentence } from "./lanes.mjs";
-import { asPython, drawable, fromLink, VIEWS, warpLink } from "./link.mjs";
+import { python, fits, decode, VIEWS, encode } from "./link.mjs";
 import { warpPicture } from "./picture.mjs";
 
 const NAMES = { branch: "at a branch", memory: "loading from memory", banks: "loading from shared memory" };
@@ -28,8 +28,7 @@ function tool(label, click) {
 
 function copyLink(widget) {
   const { index, notice } = widget;
-  history.replaceState(null, "", warpLink(widget.s, index));
-  copy(location.href, "Link", notice);
+  share(encode(widget.s, index), notice);
 }
 
 function draw(widget, anew) {
@@ -64,8 +63,8 @@ function take(widget, change) {
 
 function onHash(widget) {
   const { live, index, notice } = widget;
-  const linked = live ? null : fromLink(location.hash, index);
-  if (linked && drawable(linked)) {
+  const linked = live ? null : decode(location.hash, index);
+  if (linked && fits(linked)) {
     widget.s = linked;
     draw(widget, true);
   } else if (linked) notice.textContent = "This link asks for something that cannot be drawn.";
@@ -101,7 +100,7 @@ function furniture(widget) {
       return table(warpSentence(widget.s), head, body);
     }),
   };
-  const code = tool("Copy as Python", () => copy(asPython(widget.s), "Python", notice));
+  const code = tool("Copy as Python", () => copy(python(widget.s), "Python", notice));
   const link = !widget.live && tool("Copy link", () => copyLink(widget));
   return { ...parts, tools: h("div", { class: "bim-tools" }, link, code, notice) };
 }

@@ -16,3 +16,9 @@ export async function copy(text, what, notice) {
     box.select();
   }
 }
+
+// The address of what stands there: in the bar, and on the clipboard.
+export function share(address, notice) {
+  history.replaceState(null, "", address);
+  return copy(location.href, "Link", notice);
+}

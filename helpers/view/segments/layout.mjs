@@ -34,7 +34,7 @@ function flow(sizes, scale, width) {
 const lines = (placed) => Math.max(0, ...placed.flat().map(([line]) => line + 1));
 
 // segments: [[pool, bytes]]; least: no finer scale than this. -> { scale, pieces: by segment, lines } per pool, numbers of segments kept
-export function place(segments, pool, width, least = 0) {
+export function layOut(segments, pool, width, least = 0) {
   const mine = segments.map(([name, size], i) => [i, name, size]).filter(([, name]) => name === pool);
   const sizes = mine.map(([, , size]) => size);
   const fit = (scale) => lines(flow(sizes, scale, width)) <= LINES[pool];

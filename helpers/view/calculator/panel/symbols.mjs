@@ -43,7 +43,7 @@ function rows(spec, forms) {
   ].filter(([, , value]) => value);
 }
 
-export const letters = (spec, forms) =>
+export const symbols = (spec, forms) =>
   table(
     `Sizes of ${spec.model}, and of this choice`,
     ["Letter", "Stands for", "Here"],
