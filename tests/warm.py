@@ -37,7 +37,8 @@ def _ranks(nranks: int) -> list[dict[str, str]]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
-    shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "TORCHELASTIC_RUN_ID": "warm", "GROUP_RANK": "0"}
+    shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "GROUP_RANK": "0"}
+    shared |= {"TORCHELASTIC_RUN_ID": "warm", "TORCHELASTIC_USE_AGENT_STORE": "True", "TORCHELASTIC_RESTART_COUNT": "0"}
     sizes = {name: str(nranks) for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE")}
     ranks = [{"RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(nranks)]
     return [shared | sizes | rank for rank in ranks] or [{}]

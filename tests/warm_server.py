@@ -14,8 +14,9 @@ from pathlib import Path
 
 import numpy  # noqa: F401
 import torch
-import torch.distributed  # noqa: F401
+import torch.distributed
 
+LOOKS = 0.1  # seconds between two looks of torchrun at its ranks: so long the others live on after one has failed
 GRACE = 5.0  # seconds in which a rank that was told to end has ended
 
 
@@ -61,33 +62,47 @@ def become(argv: list[str]) -> int:
     return code
 
 
+def keep_store(port: str) -> None:
+    """In a fork: what torchrun keeps for its ranks, so that it outlives each of them. Never returns."""
+    store = torch.distributed.TCPStore("127.0.0.1", int(port), is_master=True, wait_for_workers=False)
+    while store:
+        signal.pause()
+
+
+def fork(become_it, *what) -> int:
+    """The pid of a process that does this and never returns."""
+    pid = os.fork()
+    if pid == 0:
+        become_it(*what)
+    return pid
+
+
 def run(job: dict) -> int:
-    """Start every rank; a failure ends the others. One program that is no rank: its own exit status."""
-    pids = []
-    for env in job["ranks"]:
-        pid = os.fork()
-        if pid == 0:
-            rank(job, env)
-        pids.append(pid)
-    codes: dict[int, int] = {}
-    told = None
-    while len(codes) < len(pids):
-        pid, status = os.waitpid(-1, 0 if told is None else os.WNOHANG)
-        if pid:
-            codes[pid] = os.waitstatus_to_exitcode(status)
-        elif time.monotonic() > told + GRACE:
-            stop(pids, codes, signal.SIGKILL)
-        else:
-            time.sleep(0.01)
-        if any(codes.values()) and told is None:
-            told = time.monotonic()
-            stop(pids, codes, signal.SIGTERM)
-    return codes[pids[0]] if len(pids) == 1 and "RANK" not in job["ranks"][0] else int(any(codes.values()))
+    """Start every rank; a failure ends the others. A program that is no rank: its own exit status."""
+    if "RANK" not in job["ranks"][0]:
+        return os.waitstatus_to_exitcode(os.waitpid(fork(rank, job, job["ranks"][0]), 0)[1])
+    keeper = fork(keep_store, job["ranks"][0]["MASTER_PORT"])
+    codes = wait({fork(rank, job, env) for env in job["ranks"]})
+    os.kill(keeper, signal.SIGKILL)
+    os.waitpid(keeper, 0)
+    return int(any(codes))
 
 
-def stop(pids: list[int], codes: dict[int, int], signum: int) -> None:
-    for pid in set(pids) - set(codes):
-        os.kill(pid, signum)
+def wait(running: set[int]) -> list[int]:
+    """The exit status of every rank, once all have ended."""
+    codes, told = [], None
+    while running:
+        time.sleep(LOOKS if told is None else LOOKS / 10)
+        for pid in list(running):
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended:
+                running.remove(pid)
+                codes.append(os.waitstatus_to_exitcode(status))
+        if any(codes) and (told is None or time.monotonic() > told + GRACE):
+            for pid in running:
+                os.kill(pid, signal.SIGTERM if told is None else signal.SIGKILL)
+            told = told or time.monotonic()
+    return codes
 
 
 if __name__ == "__main__":

@@ -10,8 +10,16 @@ from pathlib import Path
 
 import psutil
 import pytest
+import warm
 
 from helpers.ranks import Ranks
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cold():
+    """The process with torch in it ends with the tests."""
+    yield
+    warm.end()
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""torchrun for real: four ranks on one node, and two torchruns that are two nodes on loopback."""
+"""What torchrun starts: four ranks on one node, and, by torchrun for real, two nodes on loopback."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def check(said: dict, rank: int, nranks: int, local_nranks: int) -> None:
 
 
 def test_every_lab_function_runs_unchanged_in_four_ranks(lab):
-    (ended,) = torchruns.run(lab, nproc=4)
+    ended = torchruns.warm_run(lab, nproc=4)
     assert ended.code == 0, ended.err[-3000:]
     said = emitted(ended.out)
     assert sorted(said) == [0, 1, 2, 3]
@@ -81,13 +81,13 @@ def test_and_on_two_nodes(lab):
 
 
 def test_the_module_shows_the_same_under_torchrun_as_alone(four):
-    (ended,) = torchruns.run("-m", "helpers.ranks", "-r", "1", nproc=4)
+    ended = torchruns.warm_run("-m", "helpers.ranks", "-r", "1", nproc=4)
     assert ended.code == 0, ended.err[-3000:]
     assert ended.out == "4 ranks, gloo, CPU\n\n" + primitives.text(four.run(primitives.perform_all, 1))
 
 
 def test_the_columns_under_torchrun():
-    (ended,) = torchruns.run("-m", "helpers.ranks", "bench", "all_gather", "-b", "1K", "-e", "4K", nproc=3)
+    ended = torchruns.warm_run("-m", "helpers.ranks", "bench", "all_gather", "-b", "1K", "-e", "4K", nproc=3)
     rows = [line.split() for line in ended.out.splitlines() if not line.startswith("#")]
     assert ended.code == 0, ended.err[-3000:]
     assert [[*row[:5], row[8], row[12]] for row in rows] == [
@@ -102,5 +102,5 @@ def test_a_rank_that_raises_ends_the_job_and_is_named(tmp_path):
         "import torch, torch.distributed as dist\nfrom helpers.ranks import job\n"
         "with job() as j:\n    assert j.rank != 2, 'rank 2 has had enough'\n    dist.all_reduce(torch.ones(4))\n"
     )
-    (ended,) = torchruns.run(str(script), nproc=3)
+    ended = torchruns.warm_run(str(script), nproc=3)
     assert ended.code == 1 and "AssertionError: rank 2 has had enough" in ended.err

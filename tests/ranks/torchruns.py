@@ -1,4 +1,7 @@
-"""Starting torchrun for a test: one or more "nodes", each a torchrun of its own. No process is left when `run` returns."""
+"""Starting torchrun for a test: one or more "nodes", each a torchrun of its own. No process is left when `run` returns.
+
+`warm_run` is what most tests need: the same ranks from a process that has torch in it already.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import psutil
+import warm
 
 ROOT = Path(__file__).parents[2]
 SET_BY_LAUNCHERS = ("RANK", "WORLD_SIZE", "MASTER_", "LOCAL_", "GROUP_", "TORCHELASTIC", "SLURM_", "GLOO_", "NCCL_")
@@ -23,6 +27,12 @@ class Ended(NamedTuple):
     code: int
     out: str
     err: str
+
+
+def warm_run(*arguments: str, nproc: int) -> Ended:
+    """The ranks that `torchrun --nproc-per-node nproc arguments` would start."""
+    done = warm.run(*arguments, nranks=nproc, OMP_NUM_THREADS="1")
+    return Ended(done.returncode, done.stdout, done.stderr)
 
 
 def free_port() -> int:
