@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parent.parent / "tests" / "faults"))
+TESTS = Path(__file__).resolve().parent.parent / "tests"
+sys.path += [str(TESTS), str(TESTS / "faults")]
 
 from busy import BUSY, ready
 from kernels import FOUR, HEALTHY, SUMS, Cell, Kernel, alive

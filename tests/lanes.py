@@ -54,6 +54,13 @@ def shares(weights: dict[str, float], n: int) -> list[list[str]]:
     return found
 
 
+def some(values: Iterable, kept: Iterable, why: str) -> list:
+    """`values` for parametrize: those in `kept` are for `make test`, the others, for the reason given, for `make test-all` alone."""
+    values, kept = list(values), list(kept)
+    assert kept and all(value in values for value in kept), kept
+    return [value if value in kept else pytest.param(value, marks=pytest.mark.matrix(why)) for value in values]
+
+
 def read_shard(text: str) -> tuple[int, int]:
     """ "2/4" -> (2, 4). Raises UsageError."""
     i, _, n = text.partition("/")

@@ -7,6 +7,7 @@ import sys
 
 import psutil
 import pytest
+from lanes import some
 
 from benchmarks import (
     algorithms,
@@ -97,6 +98,7 @@ def few(monkeypatch):
     monkeypatch.setattr(faults, "LAUNCHES_IN_ALL", 6)
 
 
+@pytest.mark.matrix("benchmarks, run for real")
 def test_every_promise_is_a_row_and_a_broken_one_says_so(few):
     found = list(faults.measured([*faults.PARTS], rounds=1))
     rows = [str(row) for row in found]
@@ -167,6 +169,7 @@ def test_launchers_take_turns_and_a_row_that_failed_is_not_tried_again(monkeypat
     assert lines[-1] == "hangs, used: no answer"
 
 
+@pytest.mark.matrix("benchmarks, run for real")
 def test_everybody_is_timed_in_real_kernels_and_who_fails_is_named_with_the_reason(monkeypatch, capsys):
     monkeypatch.setattr(sessions, "PREPARED", 0.0)
     monkeypatch.setattr(sessions, "RELAUNCHES", 1)
@@ -217,6 +220,7 @@ def test_no_time_in_one_round_is_no_time(monkeypatch):
     assert [ranks.ratio(r) for r in (0.42, 9.96, 1890.6)] == ["0.4x", "10.0x", "1,891x"]
 
 
+@pytest.mark.matrix("benchmarks, run for real")
 def test_the_others_get_an_environment_that_sees_torch_and_is_gone_afterwards(monkeypatch, capsys):
     absent = Launcher("absent", "/nowhere/absent-1.0-py3-none-any.whl", *[""] * 5)
     monkeypatch.setattr(peers, "PEERS", (SPAWN, absent))
@@ -256,7 +260,10 @@ def test_every_entry_is_built_proved_and_priced(capsys):
     assert rows[0].split()[-1] == "60"  # 2(P-1) steps of P transfers
 
 
-@pytest.mark.parametrize("collective", ["all_reduce", "all_gather", "scatter", "all_to_all"])
+@pytest.mark.parametrize(
+    "collective",
+    some(["all_reduce", "all_gather", "scatter", "all_to_all"], ["all_gather"], "benchmarks, run for real"),
+)
 def test_every_schedule_is_paired_with_torchs_own_call(collective, capsys):
     algorithms.main(collective, begin=1024, end=4096, ranks=2, backend="gloo", reps=2)
     first, *sizes = capsys.readouterr().out.splitlines()
@@ -270,6 +277,7 @@ def test_every_schedule_is_paired_with_torchs_own_call(collective, capsys):
     assert all(float(cell.strip("()")) > 0 for row in rows for cell in row[1:])
 
 
+@pytest.mark.matrix("benchmarks, run for real")
 def test_the_emulator_is_compared_with_the_model_for_every_algorithm(monkeypatch, capsys):
     monkeypatch.setattr(emulator, "SIZES", (1024, 4 * 2**20))
     monkeypatch.setattr(emulator, "REPS", 1)

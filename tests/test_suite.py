@@ -139,3 +139,12 @@ def test_a_lane_of_which_all_is_in_other_shards_has_not_failed(monkeypatch, else
 
     monkeypatch.setattr(suite.subprocess, "run", run)
     assert suite.run_lane(suite.Lane("few", ())).failed is failed
+
+
+def test_some_of_the_values_are_for_make_test_and_none_is_lost():
+    first, *rest = lanes.some([1, 2, 3], [1], "more numbers")
+    assert first == 1 and [param.values for param in rest] == [(2,), (3,)]
+    assert {mark.args for param in rest for mark in param.marks} == {("more numbers",)}
+    for kept in ([], [4]):
+        with pytest.raises(AssertionError):
+            lanes.some([1, 2, 3], kept, "more numbers")

@@ -12,6 +12,7 @@ from fractions import Fraction
 from types import SimpleNamespace
 
 import pytest
+from lanes import some
 
 from helpers.collectives import (
     CATALOGUE,
@@ -28,6 +29,12 @@ from helpers.collectives.algorithms.hierarchical import per_node
 from helpers.collectives.ports import ends, flows, pieces
 
 P64 = range(1, 65)
+# A proof of a schedule is one for its P alone. All up to 17, then powers of two, their neighbours, primes and what has many divisors.
+SOME_P = (*range(1, 18), 23, 24, 31, 32, 33, 48, 64)
+REST = tuple(n for n in P64 if n not in SOME_P)
+NUMBERS = pytest.mark.parametrize(
+    "ps", some([SOME_P, REST], [SOME_P], "every number of ranks"), ids=["some P", "the other P"]
+)
 ROOTED = [key for key in CATALOGUE if PROMISES[key[0]].rooted]
 PIPELINED = [key for key, build in CATALOGUE.items() if "nchunks" in inspect.signature(build).parameters]
 
@@ -57,11 +64,12 @@ QUOTED = {
 }
 
 
+@NUMBERS
 @pytest.mark.parametrize("key", CATALOGUE, ids="-".join)
-def test_promise_steps_and_bytes_at_every_p(key):
+def test_promise_steps_and_bytes_at_every_p(key, ps):
     build = CATALOGUE[key]
     said = about(build)
-    for n in P64:
+    for n in ps:
         few = {"slices": 2} if n > 16 and key[1] == "nvls" else {}  # slices are alike: two of them show all there is
         s = build(nranks=n, **few)
         check(s)
@@ -85,22 +93,26 @@ def test_what_notebooks_quote_stays(key):
         assert (len(s.steps), max(s.sent())) == QUOTED[key](n), n
 
 
+@pytest.mark.parametrize(
+    "ps", some([range(1, 18), range(18, 65)], [range(1, 18)], "every root at every number of ranks"), ids=str
+)
 @pytest.mark.parametrize("key", ROOTED, ids="-".join)
-def test_every_root(key):
-    """All of them at every P; in two chunks where a pipeline may have more, since a root says nothing of their number."""
+def test_every_root(key, ps):
+    """All of them; in two chunks where a pipeline may have more, since a root says nothing of their number."""
     build = CATALOGUE[key]
     few = {"nchunks": 2} if key in PIPELINED else {}
-    for n in P64:
+    for n in ps:
         for root in range(n):
             s = build(nranks=n, root=root, **few)
             check(s)
             assert s.root == root and (n == 1 or len(s.steps) == about(build).steps(n, **few))
 
 
+@NUMBERS
 @pytest.mark.parametrize("key", ROOTED, ids="-".join)
-def test_every_root_has_its_profile(key):
+def test_every_root_has_its_profile(key, ps):
     build = CATALOGUE[key]
-    for n in P64:
+    for n in ps:
         for root in range(n) if n <= 12 else (n // 2,):
             assert loads(build(nranks=n, root=root)) == build.profile(n, root=root)
 

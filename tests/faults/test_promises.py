@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 
 import pytest
 from kernels import HEALTHY, SUMS
+from lanes import some
+
+from helpers.ranks import Ranks
 
 pytestmark = pytest.mark.alone
 
@@ -40,14 +44,27 @@ def launch(number):
 """
 
 
-def test_fifty_deaths_of_fifty_name_the_right_rank_and_signal(kernel):
-    rows = [line.split() for line in kernel.run(FIFTY).text.splitlines() if line.startswith(("True", "False"))]
-    assert len(rows) == 50 and all(right == "True" for right, _ in rows)
+@pytest.mark.parametrize("number", some([10, 50], [10], "fifty deaths, a hundred launches"))
+def test_every_death_names_the_right_rank_and_signal(kernel, number):
+    rows = [
+        line.split()
+        for line in kernel.run(FIFTY.replace("range(50)", f"range({number})")).text.splitlines()
+        if line.startswith(("True", "False"))
+    ]
+    assert len(rows) == number and all(right == "True" for right, _ in rows)
     assert max(float(took) for _, took in rows) < DEATH
     assert kernel.run(HEALTHY).text == SUMS
 
 
-@pytest.mark.parametrize("timeout", [1.0, 10.0], ids=["set to 1 s", "10 s, the default"])
+def test_ten_seconds_are_the_default():
+    assert inspect.signature(Ranks).parameters["timeout"].default == 10.0
+
+
+@pytest.mark.parametrize(
+    "timeout",
+    some([1.0, 10.0], [1.0], "the default deadline, waited for"),
+    ids=["set to 1 s", "10 s, the default"],
+)
 def test_a_skipped_collective_is_told_at_the_deadline(kernel, timeout):
     made = "" if timeout == 10.0 else f", timeout={timeout}"
     text = kernel.run(
@@ -61,11 +78,12 @@ def test_a_skipped_collective_is_told_at_the_deadline(kernel, timeout):
     assert "ranks 0, 2, 3 waiting in all_reduce #1 of float32[4] at cell line 2" in said
 
 
-def test_a_hundred_launches_half_of_them_failing_leave_nothing(kernel):
+@pytest.mark.parametrize("number", some([12, 100], [12], "fifty deaths, a hundred launches"))
+def test_launches_half_of_them_failing_leave_nothing(kernel, number):
     kernel.settle()
     kernel.run(LAUNCHES)
     assert kernel.run("print(all([launch(number) for number in range(12)]))").text.endswith("True\n")
     before, rss = kernel.holds(), kernel.rss()
-    assert kernel.run("print(all([launch(number) for number in range(100)]))").text.endswith("True\n")
+    assert kernel.run(f"print(all([launch(number) for number in range({number})]))").text.endswith("True\n")
     assert kernel.more_than(before) == {}
     assert kernel.rss() - rss < RSS_GROWTH
