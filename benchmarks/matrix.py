@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-TESTS = Path(__file__).resolve().parent.parent / "tests"
-sys.path += [str(TESTS), str(TESTS / "faults")]
+sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path.append(str(Path(__file__).resolve().parent.parent / "tests" / "faults"))
 
 from busy import BUSY, ready
 from kernels import FOUR, HEALTHY, SUMS, Cell, Kernel, alive
