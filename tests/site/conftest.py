@@ -1,5 +1,7 @@
 """Books built once, served gzipped on 127.0.0.1."""
 
+import fcntl
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,17 +14,30 @@ from pages import Watch
 from tools.serve import make_server
 
 
+def once(tmp_path_factory, name: str, build: Callable[[Path], Path]) -> Path:
+    """What `build` makes in a new folder: by the first worker that wants it, for all workers of a run."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return build(tmp_path_factory.mktemp(name))
+    shared = tmp_path_factory.getbasetemp().parent
+    with (shared / f"{name}.lock").open("a+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock.seek(0)
+        if not (built := lock.read()):
+            built = str(build(tmp_path_factory.mktemp(name)))
+            lock.write(built)
+    return Path(built)
+
+
 @pytest.fixture(scope="session")
 def site(tmp_path_factory) -> Path:
     """The real book, built from nothing."""
-    return build_or_fail(ROOT, tmp_path_factory.mktemp("site"))
+    return once(tmp_path_factory, "site", lambda folder: build_or_fail(ROOT, folder))
 
 
 @pytest.fixture(scope="session")
 def sample(tmp_path_factory) -> Path:
     """The sample book."""
-    folder = tmp_path_factory.mktemp("sample")
-    return build_or_fail(make_sample(folder / "book"), folder / "out")
+    return once(tmp_path_factory, "sample", lambda folder: build_or_fail(make_sample(folder / "book"), folder / "out"))
 
 
 @contextmanager
