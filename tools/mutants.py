@@ -15,7 +15,7 @@ import argparse
 import math
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tools.mutation import draw, record, sandbox
@@ -79,6 +79,8 @@ def judge(
         if place := where.find(point):
             stages = found.stages(place.point, tree, tests[part])
             verdict = court.verdict(place, order(stages, killers.get(name, "")))
+        if verdict.verdict == "survived" and wanted.dearest < math.inf:
+            verdict = replace(verdict, how=f"tests of up to {wanted.dearest:g} s")
         record.add(run, name, verdict, folder)
         print(name, verdict.verdict, verdict.how, verdict.by, f"{verdict.seconds:g} s", flush=True)
 

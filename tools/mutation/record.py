@@ -86,6 +86,8 @@ def table(folder: Path = FOLDER) -> str:
         f"# Mutants, seed {SEED}",
         "",
         "Made by `python -m tools.mutants table` from the files beside it. killed %: of those judged that are not equivalent.",
+        "A mutant meets the tests that reach it, of the package's own folders (draw.PARTS); a survivor's line in the run says where dear",
+        "ones were left out, so that what is killed is a lower bound. gone: the code that it was planted in.",
         "",
     ]
     rows += [f"| part | run | {' | '.join(COLUMNS)} | killed % |", f"|---|---|{'---|' * (len(COLUMNS) + 1)}"]
