@@ -16,7 +16,7 @@ from helpers.ranks import load
 ROOT = Path(__file__).resolve().parent.parent
 
 NAMES = {
-    "helpers.collectives": "Transfer Schedule CATALOGUE PROMISES simulate check price Price lower PRIMITIVES primitive",
+    "helpers.collectives": "Transfer Schedule CATALOGUE PROMISES simulate check price Price lower PRIMITIVES find_primitive",
     "helpers.ranks": "Ranks world World execute bench here emit measured_or_recorded record load fit_link traced",
     "helpers.ranks.primitives": "gathered text",
     "helpers.ranks.hooks": "unnoted",
