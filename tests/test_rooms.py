@@ -42,7 +42,7 @@ print("met")
 """
 
 
-@pytest.mark.parametrize("package", ["ranks", "measure"])
+@pytest.mark.parametrize("package", ["ranks", "measure", "view"])
 def test_no_room_is_crowded(package):
     folders = [HELPERS / package, *(path for path in (HELPERS / package).rglob("*") if path.is_dir())]
     sizes = {path: sum(one.is_file() and one.suffix != ".pyc" for one in path.iterdir()) for path in folders}
