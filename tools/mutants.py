@@ -66,7 +66,8 @@ def judge(
 ) -> None:
     """Judge in drawn order; the test that found a fault before goes first. An equivalent one is judged only by its name."""
     drawn, done = record.read_draw(folder), {*record.judged(run, folder), *record.equivalent(folder)}
-    killers = {name: verdict.by for other in record.RUNS for name, verdict in record.judged(other, folder).items()}
+    past = [verdict for other in record.RUNS for verdict in record.judged(other, folder).items()]
+    killers = {name: verdict.by for name, verdict in past if verdict.by}
     killers |= record.mended(folder)
     found, where, tests = Reach(), draw.Tree(tree), {part.name: part.tests for part in draw.PARTS}
     for noted in sorted(path.parent for path in notes(tree).glob("*/reached")):
