@@ -63,7 +63,7 @@ class AlgorithmsDirective(SphinxDirective):
 def permalink(collective: str, algorithm: str, nranks: int) -> str:
     """The address of a state of the first player on the page, as the player itself writes it."""
     spec = player_spec(resolve((collective, algorithm), nranks))
-    fields = [f"{name}-{spec[name]}" for name in FIELDS if spec.get(name) is not None]
+    fields = [f"{name}-{value}" for name in FIELDS if (value := getattr(spec, name)) is not None]
     return "--".join(["#player-0", *fields, "step-0"])
 
 

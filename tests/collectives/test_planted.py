@@ -77,7 +77,7 @@ def test_the_players_get_its_schedules(plant):
     (entry,) = [e for e in traces.catalogue() if (e["collective"], e["algorithm"]) == KEY]
     got = traces.traces(*KEY)
     assert [got[f"{n}"]["text"] for n in entry["nranks"]] == [str(CATALOGUE[KEY](n)) for n in entry["nranks"]]
-    assert player_spec(resolve(KEY, 8))["algorithm"] == "left-ring"
+    assert player_spec(resolve(KEY, 8)).algorithm == "left-ring"
 
 
 def test_nothing_goes_into_the_catalogue_that_cannot_stay(plant):

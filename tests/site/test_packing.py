@@ -41,7 +41,13 @@ def test_the_shim_unpacks_what_a_widget_asks_for(key, tmp_path):
         (tmp_path / name).write_text(script, encoding="utf-8")
     (tmp_path / "widgets" / "player.js").write_text("", encoding="utf-8")
     spec = player_spec(resolve(key, 8))
-    run = [NODE, Path(__file__).with_name("look_up.mjs"), ROOT / "assets" / "shim.js", tmp_path, json.dumps(spec)]
+    run = [
+        NODE,
+        Path(__file__).with_name("look_up.mjs"),
+        ROOT / "assets" / "shim.js",
+        tmp_path,
+        json.dumps(spec.as_json()),
+    ]
     done = subprocess.run(run, capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.rstrip("\n") == str(built(spec))
 

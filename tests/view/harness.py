@@ -7,6 +7,7 @@ from functools import cache
 from html import escape
 from pathlib import Path
 
+from helpers.view.player.spec import PlayerSpec
 from helpers.view.shared.bundle import plain_script
 from helpers.view.shared.schedules.traces import catalogue, links, traces
 from helpers.view.shared.widget import VIEW, stylesheet
@@ -52,11 +53,12 @@ def tables() -> str:
     return json.dumps({" ".join(key): traces(*key) for key in keys}, ensure_ascii=False)
 
 
-def page(specs: list[dict], theme: str = "light", live: bool = False) -> str:
+def page(specs: list[PlayerSpec], theme: str = "light", live: bool = False) -> str:
     """HTML of a page with one player per spec."""
     state = {"catalogue": catalogue(), "links": links(), "live": live}
     mounts = "".join(
-        f'<div class="bim-mount" data-kind="player" data-spec="{escape(json.dumps(spec))}"></div>' for spec in specs
+        f'<div class="bim-mount" data-kind="player" data-spec="{escape(json.dumps(spec.as_json()))}"></div>'
+        for spec in specs
     )
     return f"""<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8"><title>Player</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><style>{FONT}{stylesheet("player")}
@@ -79,7 +81,7 @@ def answered(page) -> None:
     page.wait_for_function("models.every((model) => !model.open)")
 
 
-def write(path: Path, specs: list[dict], **options: object) -> str:
+def write(path: Path, specs: list[PlayerSpec], **options: object) -> str:
     """Writes the page and returns its file:// address."""
     path.write_text(page(specs, **options), encoding="utf-8")
     return path.resolve().as_uri()

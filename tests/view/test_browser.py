@@ -13,7 +13,7 @@ from helpers.collectives import CATALOGUE, Schedule, price
 from helpers.facts import LINKS
 from helpers.units import seconds_text
 from helpers.view.player.widget import player_spec, resolve
-from helpers.view.shared.schedules.traces import build, trace
+from helpers.view.shared.schedules.traces import as_data, build
 
 AXE = Path(__file__).parents[1] / "vendor" / "axe-core" / "axe.min.js"
 RING = CATALOGUE["all_reduce", "ring"]
@@ -325,7 +325,7 @@ def test_python_of_what_is_on_show(open_player):
     cell = page.evaluate("navigator.clipboard.readText()")
     names: dict = {}
     exec(cell.replace("\n\nplayer(", "\n\nmade = player("), names)
-    assert names["made"].spec == player_spec(RING(4), step=2)
+    assert names["made"].spec == player_spec(RING(4), step=2).as_json()
 
 
 @pytest.mark.parametrize(
@@ -355,7 +355,7 @@ def test_a_kernel_hears_the_step_and_the_choice(open_player):
     page.get_by_role("combobox", name="Root").select_option("2")
     assert page.evaluate("models[0].get('spec').root") == 2
     assert "rank 0 sends" in page.locator(".bim-sentence").inner_text().lower()  # nobody has answered yet
-    page.evaluate("trace => models[0].set('trace', trace)", trace(build("broadcast", "flat", 4, root=2)))
+    page.evaluate("trace => models[0].set('trace', trace)", as_data(build("broadcast", "flat", 4, root=2)))
     assert "rank 2 sends" in page.locator(".bim-sentence").inner_text().lower()
     page.evaluate("models[0].set('step', 3)")
     assert position(page) == 3

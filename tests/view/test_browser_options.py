@@ -12,7 +12,7 @@ from helpers.collectives import CATALOGUE, Nodes, price
 from helpers.facts import LINKS
 from helpers.units import seconds_text
 from helpers.view import player
-from helpers.view.player.spec import prices, schedules, stops
+from helpers.view.player.spec import PlayerSpec, prices, schedules, stops
 from helpers.view.player.widget import player_spec, resolve
 
 __all__ = ["open_player"]
@@ -20,7 +20,7 @@ NODES = {"gpus": 4, "across": "infiniband-ndr"}
 RING = CATALOGUE["all_reduce", "ring"]
 
 
-def spec(what: str, nranks: int = 4, **options: object) -> dict:
+def spec(what: str, nranks: int = 4, **options: object) -> PlayerSpec:
     which = {key: options.pop(key) for key in ("nchunks", "slices", "root") if key in options}
     return player_spec(resolve(what, nranks, gpus=options.get("gpus"), **which), **options)
 
@@ -195,7 +195,7 @@ def test_the_comparison_is_chosen_linked_and_copied(open_player):
     page.get_by_role("slider", name="Step").fill("3")
     told = page.locator(".bim-sentence").inner_text()
     want = spec("all_reduce ring", 8, nbytes="16 GiB", gpus=2, across="infiniband-ndr", versus="hierarchical", step=3)
-    assert copied_python(page) == want
+    assert copied_python(page) == want.as_json()
     reopened(page)
     assert page.locator(".bim-sentence").inner_text() == told
     assert page.get_by_role("combobox", name="Compared with").input_value() == "hierarchical"

@@ -16,7 +16,7 @@ from helpers.collectives.ports import Tariff, chunk_nbytes, flows
 from helpers.facts import LINKS, Link
 from helpers.units import Bandwidth, bandwidth_text, nbytes_text, seconds_text
 from helpers.view.player.spec import stops
-from helpers.view.shared.schedules.traces import build, catalogue, offered, trace
+from helpers.view.shared.schedules.traces import as_data, build, catalogue, offered
 
 RANDOM_CASES = 800
 
@@ -104,7 +104,7 @@ def figures() -> dict[str, list[float]]:
 def played(cases, figures, node, tmp_path_factory) -> dict:
     """One node process plays everything."""
     sent = [
-        {"trace": trace(s), "nbytes": nbytes, "link": as_the_player_takes_it(network)} for s, nbytes, network in cases
+        {"trace": as_data(s), "nbytes": nbytes, "link": as_the_player_takes_it(network)} for s, nbytes, network in cases
     ]
     path = tmp_path_factory.mktemp("cases") / "cases.json"
     path.write_text(json.dumps({"cases": sent, **figures}), encoding="utf-8")

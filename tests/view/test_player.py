@@ -11,9 +11,9 @@ from helpers.collectives import CATALOGUE, Schedule, ScheduleError, Transfer, ch
 from helpers.facts import LINKS
 from helpers.view import Player, player
 from helpers.view.player.spec import entry_of
-from helpers.view.player.widget import player_html, player_sentence, player_spec, resolve
+from helpers.view.player.widget import PlayerSpec, player_html, player_sentence, player_spec, resolve
 from helpers.view.shared.mount import fallback, mount
-from helpers.view.shared.schedules.traces import build, catalogue, links, offered, trace, traces, usual
+from helpers.view.shared.schedules.traces import as_data, build, catalogue, links, offered, traces, usual
 
 RING = CATALOGUE["all_reduce", "ring"](nranks=4)
 BROKEN = Schedule("all_reduce", "mine", 4, 4, RING.steps[:-1])
@@ -35,7 +35,7 @@ class Seen(HTMLParser):
 
 
 def test_a_trace_is_text_and_promise():
-    got = trace(CATALOGUE["reduce_scatter", "ring"](nranks=3))
+    got = as_data(CATALOGUE["reduce_scatter", "ring"](nranks=3))
     assert Schedule.parse(got["text"]) == CATALOGUE["reduce_scatter", "ring"](nranks=3)
     assert got["before"] == [[1, 1, 1], [2, 2, 2], [4, 4, 4]]
     assert got["after"] == [[7, -1, -1], [-1, 7, -1], [-1, -1, 7]]
@@ -44,7 +44,7 @@ def test_a_trace_is_text_and_promise():
 
 def test_a_schedule_without_a_collective_has_no_trace():
     with pytest.raises(ScheduleError, match="named"):
-        trace(RING + RING)
+        as_data(RING + RING)
 
 
 def test_the_page_gets_every_trace_that_the_catalogue_offers():
@@ -84,7 +84,7 @@ def test_a_player_takes_a_schedule_in_every_form(what):
 
 
 def test_the_spec_is_the_whole_state():
-    assert player_spec(RING, "1 MiB", "pcie-5", 3) == {
+    assert player_spec(RING, "1 MiB", "pcie-5", 3).as_json() == {
         "collective": "all_reduce",
         "algorithm": "ring",
         "nranks": 4,
@@ -100,16 +100,33 @@ def test_the_spec_is_the_whole_state():
     "schedule", [BROKEN, build("broadcast", "binomial", 4, root=2), build("broadcast", "ring", 4, nchunks=5)], ids=str
 )
 def test_what_the_page_cannot_look_up_travels_in_full(schedule):
-    spec = json.loads(json.dumps(player_spec(schedule)))
+    spec = json.loads(json.dumps(player_spec(schedule).as_json()))
     assert Schedule.parse(spec["schedule"]) == schedule
-    assert trace(schedule) == {
+    assert as_data(schedule) == {
         "text": spec["schedule"],
         **{k: spec[k] for k in ("before", "after", "factor", "promise")},
     }
 
 
+@pytest.mark.parametrize(
+    "spec",
+    [
+        player_spec(RING, "1 MiB", "pcie-5", 3),
+        player_spec(BROKEN, versus="ring"),
+        player_spec(RING, gpus=2, across="infiniband-ndr", nics=1, versus="hierarchical"),
+        player_spec(RING, recorded="trace-late-emulated"),
+    ],
+    ids=["by name", "by text", "nodes", "recorded"],
+)
+def test_a_spec_comes_back_from_the_page_as_it_went(spec):
+    told = json.loads(json.dumps(spec.as_json()))
+    assert PlayerSpec.read(told | {"beside": "it"}) == spec
+    with pytest.raises(AttributeError):
+        spec.step = 1
+
+
 def test_a_pipelined_broadcast_names_its_chunks():
-    assert player_spec(build("broadcast", "ring", 4, nchunks=8))["nchunks"] == 8
+    assert player_spec(build("broadcast", "ring", 4, nchunks=8)).nchunks == 8
     assert " in 8 chunks" in player_sentence(player_spec(build("broadcast", "ring", 4, nchunks=8)))
 
 
@@ -144,7 +161,7 @@ def test_a_saved_player_is_data_and_a_table():
     seen = Seen(html)
     tag, attributes = seen.tags[0]
     assert (tag, attributes["class"], attributes["data-kind"]) == ("div", "bim-mount", "player")
-    assert json.loads(attributes["data-spec"]) == player_spec(CATALOGUE["all_reduce", "ring"](nranks=3))
+    assert json.loads(attributes["data-spec"]) == player_spec(CATALOGUE["all_reduce", "ring"](nranks=3)).as_json()
     assert {tag for tag, _ in seen.tags} <= {"div", "p", "table", "caption", "thead", "tbody", "tr", "th", "td"}
     assert "all_reduce by ring on 3 ranks, 64 MiB" in seen.text
     assert sum(tag == "tr" for tag, _ in seen.tags) == 1 + 4
@@ -168,7 +185,7 @@ def test_the_mimebundle_has_widget_page_and_text():
 def test_the_saved_output_is_what_the_cell_asked_for():
     widget = player("all_reduce ring", nranks=4)
     before = widget.html()
-    widget.spec = player_spec(CATALOGUE["all_reduce", "ring"](nranks=8))
+    widget.spec = player_spec(CATALOGUE["all_reduce", "ring"](nranks=8)).as_json()
     widget.step = 5
     assert widget.html() == before
 
@@ -182,7 +199,7 @@ def test_a_kernel_answers_every_choice_with_its_trace():
         spec = {"collective": key[0], "algorithm": key[1], "nranks": 6, "nchunks": None, "root": root, **cut}
         widget.spec = {"nbytes": 1, "link": "nvlink-4", "step": 0, **spec}
         own = cut if name == "gpus" else {}
-        assert widget.trace == trace(build(*key, 6, root, **cut)) | own
+        assert widget.trace == as_data(build(*key, 6, root, **cut)) | own
         assert widget.schedule.nranks == 6
 
 

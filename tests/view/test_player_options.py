@@ -14,7 +14,7 @@ from helpers.view.player import page
 from helpers.view.player.recorded import compact
 from helpers.view.player.spec import built, last_step, network, prices, schedules, stops
 from helpers.view.player.widget import player_html, player_sentence, player_spec, resolve
-from helpers.view.shared.schedules.traces import trace
+from helpers.view.shared.schedules.traces import as_data
 
 RING = CATALOGUE["all_reduce", "ring"](nranks=4)
 HIERARCHICAL = CATALOGUE["all_reduce", "hierarchical"]
@@ -65,7 +65,7 @@ class Run:
 
 def test_nodes_are_priced_as_nodes_are():
     spec = player_spec(RING, "1 MiB", gpus=2, across="infiniband-ndr", nics=1)
-    assert {key: spec[key] for key in ("gpus", "across", "nics")} == {"gpus": 2, "across": "infiniband-ndr", "nics": 1}
+    assert (spec.gpus, spec.across, spec.nics) == (2, "infiniband-ndr", 1)
     nodes = Nodes(2, LINKS["nvlink-4"], LINKS["infiniband-ndr"], 1)
     assert prices(spec) == [price(RING, 2**20, nodes)]
     assert f", {seconds_text(price(RING, 2**20, nodes).seconds)} by" in player_sentence(spec)
@@ -77,14 +77,14 @@ def test_nodes_are_priced_as_nodes_are():
 def test_an_algorithm_of_nodes_is_named_for_every_size_of_node(nranks):
     for gpus in (g for g in range(1, nranks + 1) if nranks % g == 0):
         spec = player_spec(resolve("all_reduce hierarchical", nranks, gpus=gpus), gpus=gpus, across="infiniband-ndr")
-        assert (spec["algorithm"], spec["gpus"]) == ("hierarchical", gpus)
+        assert (spec.algorithm, spec.gpus) == ("hierarchical", gpus)
         assert built(spec) == HIERARCHICAL(nranks, gpus)
         assert built(player_spec(HIERARCHICAL(nranks, gpus))) == HIERARCHICAL(nranks, gpus)
 
 
 def test_a_network_cut_otherwise_than_its_algorithm_takes_the_schedule_along():
     spec = player_spec(HIERARCHICAL(8, 4), gpus=2, across="infiniband-ndr")
-    assert built(spec) == HIERARCHICAL(8, 4) and spec["gpus"] == 2 and "schedule" in spec
+    assert built(spec) == HIERARCHICAL(8, 4) and spec.gpus == 2 and spec.schedule == str(HIERARCHICAL(8, 4))
 
 
 def test_nvls_is_pipelined_unless_told_otherwise():
@@ -94,9 +94,9 @@ def test_nvls_is_pipelined_unless_told_otherwise():
     assert player("all_reduce nvls", nranks=8, nbytes="16 MiB").spec["slices"] == 6
     assert player("all_reduce ring", nranks=8, nbytes="1 KiB", versus="nvls").spec["rival"]["slices"] == 1
     assert player("all_reduce nvls", nranks=8, slices=1).spec["slices"] == 1
-    cut = [prices(player("all_reduce nvls", nranks=8, slices=n).spec)[0].seconds for n in (1, 8)]
+    cut = [prices(player_spec(resolve("all_reduce nvls", 8, slices=n)))[0].seconds for n in (1, 8)]
     assert cut[1] < 0.9 * cut[0]
-    assert " in 8 slices," in player_sentence(player("all_reduce nvls", nranks=8).spec)
+    assert " in 8 slices," in player_sentence(player_spec(resolve("all_reduce nvls", 8)))
 
 
 def test_two_algorithms_stop_the_clock_where_either_ends_a_step():
@@ -106,7 +106,7 @@ def test_two_algorithms_stop_the_clock_where_either_ends_a_step():
     ring, tree = prices(spec)
     assert ends[0] == 0 and ends[-1] == pytest.approx(max(ring.seconds, tree.seconds))
     assert len(ends) - 1 == last_step(spec) <= len(ring.steps) + len(tree.steps)
-    assert player_spec(RING, versus="binomial", step=last_step(spec))["step"] == last_step(spec)
+    assert player_spec(RING, versus="binomial", step=last_step(spec)).step == last_step(spec)
 
 
 def test_a_kernel_answers_for_both():
@@ -114,7 +114,7 @@ def test_a_kernel_answers_for_both():
     assert Schedule.parse(widget.trace["versus"]["text"]) == HIERARCHICAL(8, 4)
     spec = widget.spec | {"rival": widget.spec["rival"] | {"gpus": 2}}
     widget.spec = spec
-    assert widget.trace["versus"] == trace(HIERARCHICAL(8, 2)) | {"gpus": 2}
+    assert widget.trace["versus"] == as_data(HIERARCHICAL(8, 2)) | {"gpus": 2}
     widget.spec = {key: value for key, value in spec.items() if key != "rival"}
     assert "versus" not in widget.trace
 
@@ -134,12 +134,12 @@ def test_every_algorithm_can_stand_beside_the_ring(name):
 @pytest.mark.parametrize("make", [Run, lambda data: data, lambda data: vars(Run(data))], ids=["run", "data", "dict"])
 def test_a_recorded_run_brings_its_size_and_its_link(make):
     spec = player_spec(RING, recorded=make(traced()))
-    assert (spec["nbytes"], spec["link"], spec["recorded"]["link"]) == (4096, "recorded", traced()["link"])
+    assert (spec.nbytes, spec.link, spec.recorded["link"]) == (4096, "recorded", traced()["link"])
     assert prices(spec)[0].seconds == pytest.approx(6 * (5e-4 + 1024 / 1e8))
-    assert len(spec["recorded"]["messages"]) == 24
-    assert spec["recorded"]["messages"][0] == [1, 0, 1, 0, 1_000_000, 0, 1_000_000]
+    assert len(spec.recorded["messages"]) == 24
+    assert spec.recorded["messages"][0] == [1, 0, 1, 0, 1_000_000, 0, 1_000_000]
     assert network(spec).alpha == 5e-4
-    json.dumps(spec)
+    json.dumps(spec.as_json())
 
 
 def test_where_a_run_comes_from_is_said():

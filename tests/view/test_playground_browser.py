@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from helpers.collectives import CATALOGUE, Schedule, ScheduleError, check
 from helpers.view.playground.widget import SIZES, begun, empty, known, playground_spec, targets
-from helpers.view.shared.schedules.traces import catalogue, links, trace
+from helpers.view.shared.schedules.traces import as_data, catalogue, links
 
 RING = CATALOGUE["all_reduce", "ring"](4)
 DOUBLED = Schedule("all_reduce", "mine", 4, 4, (*RING.steps[:3], RING.steps[2], *RING.steps[3:]))
@@ -408,7 +408,7 @@ def test_starting_from_a_schedule_of_the_catalogue(open_playground):
     choose(page, "Start from", "ring")
     asked = page.evaluate("models[0].get('spec')")
     assert (asked["collective"], asked["algorithm"], asked["nranks"]) == ("all_reduce", "ring", 4)
-    page.evaluate("trace => models[0].set('trace', trace)", trace(RING))
+    page.evaluate("trace => models[0].set('trace', trace)", as_data(RING))
     assert written(page) == "\n".join(str(RING).splitlines()[1:])
     assert page.get_by_role("combobox", name="Start from").input_value() == "ring"
     draw(page, 1, 0, 1)

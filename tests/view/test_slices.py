@@ -46,7 +46,7 @@ def test_a_player_shows_the_ring_ahead_on_four_ranks_and_the_switch_from_eight_o
     for nranks in NRANKS:
         spec = player_spec(resolve("all_reduce nvls", nranks, nbytes=nbytes), nbytes)
         ring = CATALOGUE["all_reduce", "ring"](nranks)
-        switch, around = (price(s, spec["nbytes"], LINKS[spec["link"]]).seconds for s in (built(spec), ring))
+        switch, around = (price(s, spec.nbytes, LINKS[spec.link]).seconds for s in (built(spec), ring))
         assert nranks not in (2, 3, 4) or around < switch, nranks
         assert nranks < 8 or switch < around, nranks
 

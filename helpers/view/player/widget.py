@@ -5,13 +5,13 @@ from __future__ import annotations
 import traitlets
 
 from helpers.collectives import Schedule
-from helpers.view.player.spec import answer, last_step, player_spec
+from helpers.view.player.spec import PlayerSpec, answer, last_step, player_spec
 from helpers.view.player.text import player_html, player_sentence
 from helpers.view.shared.schedules.named import What, built, resolve
 from helpers.view.shared.schedules.traces import build, catalogue, links
 from helpers.view.shared.widget import CourseWidget
 
-__all__ = ["Player", "build", "player", "player_html", "player_sentence", "player_spec", "resolve"]
+__all__ = ["Player", "PlayerSpec", "build", "player", "player_html", "player_sentence", "player_spec", "resolve"]
 
 
 class Player(CourseWidget):
@@ -44,25 +44,26 @@ class Player(CourseWidget):
     ):
         schedule = resolve(schedule_or_key, nranks, root, nchunks, slices, gpus, nbytes, link)
         spec = player_spec(schedule, nbytes, link, step, gpus=gpus, **state)
-        super().__init__(spec=spec, step=step, trace=answer(spec), catalogue=catalogue(), links=links())
+        told = {"catalogue": catalogue(), "links": links()}
+        super().__init__(spec=spec.as_json(), step=step, trace=answer(spec), **told)
         self._saved = spec  # what a saved notebook shows is what the cell asked for
         self.observe(self._answer, "spec")
 
     @property
     def schedule(self) -> Schedule:
         """The schedule on show, also after the reader chose another."""
-        return built(self.spec)
+        return built(PlayerSpec.read(self.spec))
 
     def _answer(self, change: dict) -> None:
         """A control changed: the new schedule's trace, or the reason why there is none."""
         try:
-            self.trace = answer(change["new"])
+            self.trace = answer(PlayerSpec.read(change["new"]))
         except (ValueError, KeyError) as error:
             self.trace = {"error": str(error)}
 
     @traitlets.validate("step")
     def _valid_step(self, proposal: dict) -> int:
-        last = last_step(self.spec) if self.spec else 0
+        last = last_step(PlayerSpec.read(self.spec)) if self.spec else 0
         if not 0 <= proposal["value"] <= last:
             raise traitlets.TraitError(f"step must lie in 0..{last}, got {proposal['value']}")
         return proposal["value"]

@@ -13,8 +13,8 @@ from helpers.exercises.puzzles import PUZZLES
 from helpers.facts import LINKS
 from helpers.units import parse_nbytes
 from helpers.view.shared.mount import fallback, mount
-from helpers.view.shared.schedules.named import built, resolve
-from helpers.view.shared.schedules.traces import PROMISES_IN_WORDS, catalogue, links, trace
+from helpers.view.shared.schedules.named import Asked, built, resolve
+from helpers.view.shared.schedules.traces import PROMISES_IN_WORDS, as_data, catalogue, links
 from helpers.view.shared.widget import CourseWidget
 
 NRANKS = range(2, 9)  # more cannot be pressed
@@ -100,7 +100,7 @@ def playground_spec(
         )
     if len(s.steps) > STEPS:
         raise ValueError(f"the playground draws up to {STEPS} steps, got {len(s.steps)}")
-    trace(s)  # refuses what has no collective or does not fit it
+    as_data(s)  # refuses what has no collective or does not fit it
     if link not in LINKS:
         raise ValueError(f"unknown link {link!r}: expected one of {', '.join(LINKS)}")
     if target is not None and target not in SIZES:
@@ -157,7 +157,7 @@ class Playground(CourseWidget):
             self._text = spec["schedule"]
             return
         try:
-            self.trace = trace(built(spec))
+            self.trace = as_data(built(Asked.read(spec)))
         except (ValueError, KeyError) as error:
             self.trace = {"error": str(error)}
 

@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
+
 from helpers.collectives import Schedule
 from helpers.facts import LINKS, Link
 from helpers.units import parse_nbytes
 from helpers.view.shared.schedules.traces import LINK, NBYTES, NRANKS, build, catalogue, usual
+from helpers.view.shared.spec import Spec
 
 What = Schedule | str | tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Asked(Spec):
+    """Which schedule a page asks for: one of the catalogue by name with its options, or any by its text in `schedule`."""
+
+    collective: str | None = None
+    algorithm: str | None = None
+    nranks: int | None = None
+    nchunks: int | None = None
+    root: int | None = None
+    slices: int | None = None
+    gpus: int | None = None
+    schedule: str | None = None
+
+    def left_out(self) -> list[str]:
+        """What is None; but of one of the catalogue's, nchunks and root are told as such."""
+        null = () if self.schedule else ("nchunks", "root")
+        return [field.name for field in fields(self) if getattr(self, field.name) is None and field.name not in null]
 
 
 def entry_of(collective: str | None, algorithm: str | None) -> dict | None:
@@ -54,10 +76,9 @@ def link_of(slug: str | None) -> Link:
     return LINKS.get(slug, LINKS[LINK])
 
 
-def built(spec: dict) -> Schedule:
+def built(asked: Asked) -> Schedule:
     """The schedule that a spec, or its rival, means."""
-    if "schedule" in spec:
-        return Schedule.parse(spec["schedule"])
-    own = spec.get("gpus") if (entry_of(spec["collective"], spec["algorithm"]) or {}).get("gpus") else None
-    options = spec.get("nchunks"), spec.get("slices"), own
-    return build(spec["collective"], spec["algorithm"], spec["nranks"], spec.get("root") or None, *options)
+    if asked.schedule is not None:
+        return Schedule.parse(asked.schedule)
+    own = asked.gpus if (entry_of(asked.collective, asked.algorithm) or {}).get("gpus") else None
+    return build(asked.collective, asked.algorithm, asked.nranks, asked.root or None, asked.nchunks, asked.slices, own)

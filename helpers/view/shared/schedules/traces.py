@@ -34,7 +34,7 @@ PROMISES_IN_WORDS = {
 }
 
 
-def trace(schedule: Schedule) -> dict:
+def as_data(schedule: Schedule) -> dict:
     """{"text", "before", "after", "factor", "promise"}.
 
     before, after: masks [rank][chunk], bit o set when origin o is inside, -1 where it does not matter.
@@ -162,9 +162,9 @@ def traces(collective: str, algorithm: str) -> dict[str, dict]:
         name, values = offered(entry, nranks)
         for n in values:
             own = {name: n} if name == "gpus" else {}  # what else tells these apart stands in their text
-            found[f"{nranks}.{n}"] = trace(build(collective, algorithm, nranks, **{name: n})) | own
+            found[f"{nranks}.{n}"] = as_data(build(collective, algorithm, nranks, **{name: n})) | own
         if not name:
-            found[f"{nranks}"] = trace(build(collective, algorithm, nranks))
+            found[f"{nranks}"] = as_data(build(collective, algorithm, nranks))
     return found
 
 
