@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from helpers.collectives import OPS, PRIMITIVES
 from helpers.view.primitive.rows import number_text
-from helpers.view.primitive.widget import after, primitive_spec, primitives
+from helpers.view.primitive.widget import PrimitiveSpec, after, primitive_spec, primitives
 
 SUM = primitive_spec("all_reduce", 3, "1 2 3")
 
@@ -46,7 +46,7 @@ def held(page: Page) -> list[list[str]]:
     )
 
 
-def wanted(spec: dict) -> list[list[str]]:
+def wanted(spec: PrimitiveSpec) -> list[list[str]]:
     return [[number_text(value) for value in row or ()] for row in after(spec)]
 
 
@@ -341,7 +341,7 @@ def test_python_of_what_is_on_show(open_primitive):
     cell = page.evaluate("navigator.clipboard.readText()")
     names: dict = {}
     exec(cell.replace("\n\nprimitive(", "\n\nmade = primitive("), names)
-    assert names["made"].spec == primitive_spec("reduce", 3, "1 -2 3; 4 5.5 6; 7 8 9", root=1, op="max")
+    assert names["made"].spec == primitive_spec("reduce", 3, "1 -2 3; 4 5.5 6; 7 8 9", root=1, op="max").as_json()
 
 
 def test_the_call_is_copied_as_a_cell(open_primitive):
@@ -357,16 +357,16 @@ def test_a_kernel_hears_every_choice_and_is_heard(open_primitive):
     page = open_primitive(SUM, live=True)
     assert page.evaluate("models[0].saved") == 0
     choose(page, "Operation", "max")
-    assert page.evaluate("models[0].get('spec')") == SUM | {"op": "max"}
+    assert page.evaluate("models[0].get('spec')") == SUM.as_json() | {"op": "max"}
     assert page.evaluate("models[0].saved") == 1
     choose(page, "Primitive", "broadcast")
     assert page.evaluate("models[0].get('spec').op") == "sum"  # broadcast takes none
-    page.evaluate("spec => models[0].set('spec', spec)", primitive_spec("gather", 2, "5 6", root=1))
+    page.evaluate("spec => models[0].set('spec', spec)", primitive_spec("gather", 2, "5 6", root=1).as_json())
     assert held(page) == [[], ["5", "6"]]
     assert page.evaluate("models[0].saved") == 2  # what came from the kernel is not sent back
     assert page.get_by_role("button", name="Copy link").count() == 0
     page.evaluate("stops[0]()")
-    page.evaluate("spec => models[0].set('spec', spec)", SUM)
+    page.evaluate("spec => models[0].set('spec', spec)", SUM.as_json())
     assert held(page) == [[], ["5", "6"]]
 
 

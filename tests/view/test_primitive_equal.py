@@ -16,7 +16,8 @@ from helpers.collectives import OPS, PRIMITIVES, origins
 from helpers.collectives.outcomes import givers
 from helpers.collectives.primitives import SHARES
 from helpers.view.primitive.rows import number_text, read_values, usual, usual_length
-from helpers.view.primitive.widget import after, before, getters, primitive_spec, primitives
+from helpers.view.primitive.widget import PrimitiveSpec, after, before, getters, primitive_spec, primitives
+from helpers.view.shared.spec import Spec
 
 CASES = 1500
 
@@ -32,7 +33,7 @@ def some_number(rng: random.Random) -> float:
     )
 
 
-def some_spec(rng: random.Random) -> dict:
+def some_spec(rng: random.Random) -> PrimitiveSpec:
     """Any spec that Python accepts."""
     made = rng.choice(list(PRIMITIVES.values()))
     nranks = rng.randint(2, 16)
@@ -44,7 +45,7 @@ def some_spec(rng: random.Random) -> dict:
 
 
 @pytest.fixture(scope="module")
-def specs() -> list[dict]:
+def specs() -> list[PrimitiveSpec]:
     rng = random.Random(30)
     plain = [
         primitive_spec(name, n, root=n - 1 if p.rooted else 0) for name, p in PRIMITIVES.items() for n in (2, 4, 16)
@@ -70,7 +71,7 @@ def played(specs, numbers, node, tmp_path_factory) -> dict:
     """One node process computes everything."""
     path = tmp_path_factory.mktemp("primitives") / "cases.json"
     told = {"primitives": primitives(), "specs": specs, "numbers": numbers, "texts": TEXTS, "shares": SHARED}
-    path.write_text(json.dumps(told), encoding="utf-8")
+    path.write_text(json.dumps(told, default=Spec.as_json), encoding="utf-8")
     script = Path(__file__).with_name("play_primitives.mjs")
     done = subprocess.run([node, script, path], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
@@ -79,9 +80,9 @@ def played(specs, numbers, node, tmp_path_factory) -> dict:
 
 def test_there_are_enough_cases(specs):
     assert len(specs) >= 1000
-    assert {spec["primitive"] for spec in specs} == set(PRIMITIVES)
-    assert {spec["nranks"] for spec in specs} == set(range(2, 17))
-    assert {spec["op"] for spec in specs} == set(OPS)
+    assert {spec.primitive for spec in specs} == set(PRIMITIVES)
+    assert {spec.nranks for spec in specs} == set(range(2, 17))
+    assert {spec.op for spec in specs} == set(OPS)
 
 
 def test_every_number_after_the_call_is_the_same_to_the_last_bit(specs, played):
@@ -91,9 +92,9 @@ def test_every_number_after_the_call_is_the_same_to_the_last_bit(specs, played):
 
 def test_every_number_comes_from_the_same_places(specs, played):
     for spec, got in zip(specs, played["cases"], strict=True):
-        name, nranks, root = spec["primitive"], spec["nranks"], spec["root"]
+        name, nranks, root = spec.primitive, spec.nranks, spec.root
         parts = origins(name, nranks, root)
-        width = len(spec["values"][0]) // (nranks if PRIMITIVES[name].kind == "parts" else 1)
+        width = len(spec.values[0]) // (nranks if PRIMITIVES[name].kind == "parts" else 1)
         wanted = [[[[r, i * width + k] for r, i in part] for part in held for k in range(width)] for held in parts]
         assert got["origins"] == wanted, spec
         assert got["gives"] == [rank in givers(name, nranks, root) for rank in range(nranks)]
@@ -111,10 +112,10 @@ def test_numbers_are_written_the_same(numbers, specs, played):
 
 def test_a_spec_a_link_and_a_text_bring_the_same_numbers_back(specs, played):
     for spec, got in zip(specs, played["cases"], strict=True):
-        assert got["spec"] == spec
-        assert got["linked"] == spec
+        assert got["spec"] == spec.as_json()
+        assert got["linked"] == spec.as_json()
         assert got["fits"] is True
-        assert got["rows"] == spec["values"]
+        assert got["rows"] == spec.values
 
 
 def test_text_is_read_the_same(played):
@@ -137,12 +138,12 @@ def test_shares_and_usual_numbers_are_the_same(specs, played):
         assert math.isclose(got, SHARES[key](nranks), rel_tol=1e-15)
     assert played["usual"] == [usual(0, 0), usual(2, 3), usual(15, 15)]
     for spec, got in zip(specs, played["cases"], strict=True):
-        assert got["usualLength"] == usual_length(spec["primitive"], spec["nranks"])
+        assert got["usualLength"] == usual_length(spec.primitive, spec.nranks)
 
 
 def test_the_call_on_show_is_pythons(specs, played):
     for spec, got in zip(specs, played["cases"], strict=True):
-        line = PRIMITIVES[spec["primitive"]].line(spec["nranks"], spec["root"], spec["op"])
+        line = PRIMITIVES[spec.primitive].line(spec.nranks, spec.root, spec.op)
         assert got["code"].splitlines()[-1] == line
         ast.parse(got["code"])
         ast.parse(got["runnable"])
@@ -159,7 +160,7 @@ def kernel():
 @pytest.mark.parametrize("name", PRIMITIVES)
 def test_the_copied_cell_does_on_real_ranks_what_the_widget_shows(name, specs, played, kernel):
     """On 4 ranks; what is not promised (None) may be anything."""
-    at = next(i for i, spec in enumerate(specs) if (spec["primitive"], spec["nranks"]) == (name, 4))
+    at = next(i for i, spec in enumerate(specs) if (spec.primitive, spec.nranks) == (name, 4))
     lines = kernel.run(played["cases"][at]["runnable"]).splitlines()
     results = [ast.literal_eval(line) for line in lines]
     if name == "barrier":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import widget_harness
 from playwright.sync_api import Page, expect
@@ -115,10 +117,10 @@ def test_views_branches_and_sliders_are_pressed(open_widget):
     for branch in BRANCHES:
         page.get_by_role("combobox", name="Branch", exact=True).select_option(branch)
         press(page, "Steps in odd arms", "Home")
-        assert sentence(page) == f"{warp_sentence({**spec, 'view': 'branch', 'branch': branch, 'other': 1})}."
+        assert sentence(page) == f"{warp_sentence(replace(spec, view='branch', branch=branch, other=1))}."
     page.get_by_role("combobox", name="What the warp does").select_option("banks")
     press(page, "Stride", "End")
-    assert sentence(page) == f"{warp_sentence({**spec, 'view': 'banks', 'stride': 33})}."
+    assert sentence(page) == f"{warp_sentence(replace(spec, view='banks', stride=33))}."
     expect(page.locator("[aria-live=polite]")).to_have_text(sentence(page))
 
 

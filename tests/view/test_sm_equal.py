@@ -12,7 +12,8 @@ import pytest
 
 from helpers.memory.occupancy import curve
 from helpers.memory.warps import bank_conflicts, coalesce, diverge, pattern, strided
-from helpers.view.occupancy.widget import NVIDIA, found, gpus, occupancy_sentence, occupancy_spec
+from helpers.view.occupancy.widget import NVIDIA, OccupancySpec, found, gpus, occupancy_sentence, occupancy_spec
+from helpers.view.shared.spec import Spec
 from helpers.view.warp.widget import (
     BRANCHES,
     LENGTHS,
@@ -20,6 +21,7 @@ from helpers.view.warp.widget import (
     SIZES,
     STRIDES,
     VIEWS,
+    WarpSpec,
     counts,
     lengths,
     warp_sentence,
@@ -29,7 +31,7 @@ from helpers.view.warp.widget import (
 CASES = 1200
 
 
-def some_sm(rng: random.Random) -> dict:
+def some_sm(rng: random.Random) -> OccupancySpec:
     gpu = rng.choice(list(NVIDIA))
     most = int(NVIDIA[gpu].shared_block.quantity)
     threads = rng.choice((rng.randint(1, 1024), 32 * rng.randint(1, 32)))
@@ -37,7 +39,7 @@ def some_sm(rng: random.Random) -> dict:
     return occupancy_spec(gpu, threads, rng.choice((0, 32, 255, rng.randint(1, 255))), shared)
 
 
-def some_warp(rng: random.Random) -> dict:
+def some_warp(rng: random.Random) -> WarpSpec:
     ranges = (VIEWS, BRANCHES, LENGTHS, LENGTHS, STRIDES, OFFSETS, SIZES)
     return warp_spec(*(rng.choice(list(values)) for values in ranges))
 
@@ -56,7 +58,7 @@ def cases() -> dict:
 def played(cases, node, tmp_path_factory) -> dict:
     """One node process computes everything."""
     path = tmp_path_factory.mktemp("sm") / "cases.json"
-    path.write_text(json.dumps(cases), encoding="utf-8")
+    path.write_text(json.dumps(cases, default=Spec.as_json), encoding="utf-8")
     script = Path(__file__).with_name("play_sm.mjs")
     done = subprocess.run([node, script, path], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
@@ -65,8 +67,8 @@ def played(cases, node, tmp_path_factory) -> dict:
 
 def test_there_are_enough_cases(cases):
     assert len(cases["specs"]) >= 1000 and len(cases["warps"]) >= 1000
-    assert {spec["gpu"] for spec in cases["specs"]} == set(NVIDIA)
-    assert {spec["branch"] for spec in cases["warps"]} == set(BRANCHES)
+    assert {spec.gpu for spec in cases["specs"]} == set(NVIDIA)
+    assert {spec.branch for spec in cases["warps"]} == set(BRANCHES)
     assert any(found(spec).blocks == 0 for spec in cases["specs"])
 
 
@@ -80,26 +82,26 @@ def test_every_sm_is_filled_the_same(cases, played):
 
 def test_every_curve_is_the_same(cases, played):
     for spec, got in zip(cases["specs"], played["curves"], strict=False):
-        assert got == [warps for _, warps in curve(NVIDIA[spec["gpu"]], spec["registers"], spec["shared"])]
+        assert got == [warps for _, warps in curve(NVIDIA[spec.gpu], spec.registers, spec.shared)]
 
 
 def test_every_warp_is_counted_the_same(cases, played):
     for spec, got in zip(cases["warps"], played["warps"], strict=True):
-        access = coalesce(strided(spec["stride"], spec["offset"], spec["nbytes"]), spec["nbytes"])
+        access = coalesce(strided(spec.stride, spec.offset, spec.nbytes), spec.nbytes)
         assert got["counts"] == counts(spec), spec
         assert (tuple(got["sectors"]), tuple(got["lines"])) == (access.sectors, access.lines)
-        assert tuple(map(tuple, got["words"])) == bank_conflicts(strided(spec["stride"])).words
+        assert tuple(map(tuple, got["words"])) == bank_conflicts(strided(spec.stride)).words
         assert got["sentence"] == warp_sentence(spec)
-        if spec["view"] == "branch":
-            issued = diverge(pattern(spec["branch"]), lengths(spec)).issued
+        if spec.view == "branch":
+            issued = diverge(pattern(spec.branch), lengths(spec)).issued
             assert got["issued"] == [[branch, list(lanes)] for branch, lanes in issued]
 
 
 def test_a_link_brings_the_state_back_and_python_the_widget(cases, played):
     for kind, field in (("specs", "fits"), ("warps", "drawable")):
         for spec, got in zip(cases[kind], played[kind], strict=True):
-            assert (got["linked"], got[field]) == (spec, True)
+            assert (got["linked"], got[field]) == (spec.as_json(), True)
             call = ast.parse(got["python"]).body[-1].value
             options = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
-            assert options.items() <= spec.items()
-            assert call.args[0].value == (spec["gpu"] if kind == "specs" else spec["view"])
+            assert options.items() <= spec.as_json().items()
+            assert call.args[0].value == (spec.gpu if kind == "specs" else spec.view)

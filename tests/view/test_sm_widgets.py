@@ -19,13 +19,13 @@ def test_a_saved_cell_keeps_the_state_and_a_table():
     assert "<td>registers</td><td>4</td>" in html
     assert "On A100, 256 threads a block, 64 registers each" in html
     spec = json.loads(re.search(r'data-spec="([^"]+)"', html)[1].replace("&quot;", '"'))
-    assert spec == occupancy_spec("A100", 256, 64)
+    assert spec == occupancy_spec("A100", 256, 64).as_json()
 
 
 def test_what_a_widget_saves_is_what_its_cell_asked_for():
     widget = explore_warp("banks", stride=2)
     before = widget.html()
-    widget.spec = warp_spec("banks", stride=32)
+    widget.spec = warp_spec("banks", stride=32).as_json()
     assert widget.counts["ways"] == 32
     assert widget.html() == before == warp_html(warp_spec("banks", stride=2))
     assert repr(widget).startswith("WarpWidget(Stride 2 in shared memory")

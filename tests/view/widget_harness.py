@@ -9,6 +9,7 @@ from pathlib import Path
 from harness import FONT
 
 from helpers.view.shared.bundle import plain_script
+from helpers.view.shared.spec import Spec
 from helpers.view.shared.widget import VIEW, stylesheet
 
 AXE = Path(__file__).parents[1] / "vendor" / "axe-core" / "axe.min.js"
@@ -35,7 +36,8 @@ function makeModel(state) {
 def page(kind: str, states: list[dict], theme: str = "light") -> str:
     """HTML of a page with one widget per state (its traits); `models` and `stops`, what each render returned, are the window's."""
     mounts = "".join(
-        f'<div class="bim-mount" data-kind="{kind}" data-state="{escape(json.dumps(state))}"></div>' for state in states
+        f'<div class="bim-mount" data-kind="{kind}" data-state="{escape(json.dumps(state, default=Spec.as_json))}"></div>'
+        for state in states
     )
     return f"""<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8"><title>{kind}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><style>{FONT}{stylesheet(kind)}

@@ -5,6 +5,8 @@ The rules stand in `helpers.memory.occupancy`; the page computes the same in Jav
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import traitlets
 
 from helpers.facts import ACCELERATORS
@@ -12,9 +14,20 @@ from helpers.memory.occupancy import RESERVED, SHARED_GRAIN, Occupancy, Occupanc
 from helpers.units import nbytes_text
 from helpers.view.shared.mount import fallback, mount
 from helpers.view.shared.percents import percent
+from helpers.view.shared.spec import Spec
 from helpers.view.shared.widget import CourseWidget
 
 NVIDIA = {name: gpu for name, gpu in ACCELERATORS.items() if gpu.blocks and gpu.capability[0].isdigit()}
+
+
+@dataclass(frozen=True)
+class OccupancySpec(Spec):
+    """The whole state of the widget: an accelerator by its name, threads per block, registers per thread, shared bytes per block."""
+
+    gpu: str
+    threads: int
+    registers: int
+    shared: int
 
 
 def gpus() -> list[dict]:
@@ -35,38 +48,40 @@ def gpus() -> list[dict]:
     ]
 
 
-def occupancy_spec(gpu: str = "A100", threads: int = 256, registers: int = 32, shared: int = 0) -> dict:
-    """The whole state of the widget as JSON; shared in bytes per block. ValueError on what no launch may have."""
+def occupancy_spec(gpu: str = "A100", threads: int = 256, registers: int = 32, shared: int = 0) -> OccupancySpec:
+    """The state that the reader begins with; shared in bytes per block. ValueError on what no launch may have."""
     if gpu not in NVIDIA:
         raise ValueError(f"accelerator must be one of {', '.join(NVIDIA)}, got {gpu!r}")
-    spec = {"gpu": gpu, "threads": threads, "registers": registers, "shared": shared}
+    spec = OccupancySpec(gpu, threads, registers, shared)
     found(spec)
     return spec
 
 
-def found(spec: dict) -> Occupancy:
+def found(spec: OccupancySpec) -> Occupancy:
     """What fits, as `helpers.memory.occupancy` counts it."""
-    return occupancy(NVIDIA[spec["gpu"]], spec["threads"], spec["registers"], spec["shared"])
+    return occupancy(NVIDIA[spec.gpu], spec.threads, spec.registers, spec.shared)
 
 
-def occupancy_sentence(spec: dict) -> str:
+def occupancy_sentence(spec: OccupancySpec) -> str:
     """On A100, 256 threads a block, 32 registers each, 0 B of shared memory: 8 blocks fit, 64 of 64 warps, 100 %. First to ..."""
     got = found(spec)
-    asked = f"{spec['threads']} threads a block, {spec['registers']} registers each, {nbytes_text(spec['shared'])} of shared memory"
+    asked = (
+        f"{spec.threads} threads a block, {spec.registers} registers each, {nbytes_text(spec.shared)} of shared memory"
+    )
     if not got.blocks:
-        return f"On {spec['gpu']}, {asked}: no block launches, one needs more registers than the SM has"
+        return f"On {spec.gpu}, {asked}: no block launches, one needs more registers than the SM has"
     most = int(got.gpu.warps.quantity)
     fits = f"{got.blocks} block{'s' * (got.blocks != 1)} fit{'s' * (got.blocks == 1)}"
     full = f"{got.warps} of {most} warps, {percent(got.warps, most)}"
-    return f"On {spec['gpu']}, {asked}: {fits}, {full}. First to run out: {' and '.join(got.limiters)}"
+    return f"On {spec.gpu}, {asked}: {fits}, {full}. First to run out: {' and '.join(got.limiters)}"
 
 
-def occupancy_html(spec: dict) -> str:
+def occupancy_html(spec: OccupancySpec) -> str:
     """The mount element: the spec, and for readers without JavaScript the sentence and the four limits as a table."""
     got = found(spec)
     rows = [(name, "any number" if limit is None else limit) for name, limit in got.limits.items()]
     text = fallback(f"{occupancy_sentence(spec)}.", ("Resource", "Blocks it would allow"), rows, "One SM")
-    return mount("occupancy", spec, text)
+    return mount("occupancy", spec.as_json(), text)
 
 
 class OccupancyWidget(CourseWidget):
@@ -78,20 +93,20 @@ class OccupancyWidget(CourseWidget):
 
     def __init__(self, gpu: str = "A100", threads: int = 256, registers: int = 32, shared: int = 0):
         spec = occupancy_spec(gpu, threads, registers, shared)
-        super().__init__(spec=spec, gpus=gpus())
+        super().__init__(spec=spec.as_json(), gpus=gpus())
         self._saved = spec  # what a saved notebook shows is what the cell asked for
 
     @traitlets.validate("spec")
     def _valid(self, proposal: dict) -> dict:
         """Only what can be drawn; else TraitError with the reason."""
         try:
-            return occupancy_spec(*(proposal["value"][field] for field in ("gpu", "threads", "registers", "shared")))
-        except (KeyError, OccupancyError, ValueError) as error:
+            return occupancy_spec(**vars(OccupancySpec.read(proposal["value"]))).as_json()
+        except (TypeError, OccupancyError, ValueError) as error:
             raise traitlets.TraitError(f"no spec of an SM: {error}") from error
 
     @property
     def occupancy(self) -> Occupancy:
-        return found(self.spec)
+        return found(OccupancySpec.read(self.spec))
 
     def sentence(self) -> str:
         return occupancy_sentence(self._saved)

@@ -5,16 +5,30 @@ What a primitive does to numbers is told by `helpers.collectives.outcome`; the p
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import traitlets
 
 from helpers.collectives import PRIMITIVES, find_primitive, origins, outcome
 from helpers.collectives.outcomes import givers
-from helpers.view.primitive.rows import Values, list_text, read_values, whole
+from helpers.view.primitive.rows import Rows, Values, list_text, read_values, whole
 from helpers.view.shared.mount import fallback, mount
+from helpers.view.shared.spec import Spec
 from helpers.view.shared.widget import CourseWidget
 
 NRANKS = range(2, 17)
 SLOTS = 16  # the most numbers that a rank may hold, before or after
+
+
+@dataclass(frozen=True)
+class PrimitiveSpec(Spec):
+    """The whole state of the widget: a call of torch, and the numbers that every rank has before it. values: a row per rank."""
+
+    primitive: str
+    nranks: int
+    root: int
+    op: str
+    values: Rows
 
 
 def primitives() -> list[dict]:
@@ -40,8 +54,8 @@ def _who(ranks: tuple[int, ...]) -> str:
     return {(0, 1, 2, 3): "all", (1,): "root", (1, 2): "peer"}[ranks]
 
 
-def primitive_spec(name: str, nranks: int = 4, values: Values = None, root: int = 0, op: str = "sum") -> dict:
-    """The whole state of the widget as JSON: {"primitive", "nranks", "root", "op", "values": a row per rank}.
+def primitive_spec(name: str, nranks: int = 4, values: Values = None, root: int = 0, op: str = "sum") -> PrimitiveSpec:
+    """The state that the reader begins with; values as `read_values` takes them.
 
     ValueError on an unknown primitive or op, 1 or more than 16 ranks, a root or an op where the primitive takes none, or values
     that do not fit it.
@@ -56,55 +70,55 @@ def primitive_spec(name: str, nranks: int = 4, values: Values = None, root: int 
     if op != "sum" and not made.reduces:
         raise ValueError(f"{name} takes no op, got op={op!r}")
     rows = read_values(name, nranks, values, root)
-    spec = {"primitive": name, "nranks": nranks, "root": root, "op": op, "values": rows}
+    spec = PrimitiveSpec(name, nranks, root, op, rows)
     _refuse(spec)
     return spec
 
 
-def _refuse(spec: dict) -> None:
+def _refuse(spec: PrimitiveSpec) -> None:
     """ValueError unless the spec can be computed and drawn."""
-    if len({len(row) for row in spec["values"]}) != 1:
-        raise ValueError(f"values: every rank needs equally many, got {[len(row) for row in spec['values']]}")
-    longest = max(len(row or ()) for row in [*spec["values"], *after(spec)])
+    if len({len(row) for row in spec.values}) != 1:
+        raise ValueError(f"values: every rank needs equally many, got {[len(row) for row in spec.values]}")
+    longest = max(len(row or ()) for row in [*spec.values, *after(spec)])
     if longest > SLOTS:
-        raise ValueError(f"the widget draws at most {SLOTS} numbers per rank, {spec['primitive']} would hold {longest}")
+        raise ValueError(f"the widget draws at most {SLOTS} numbers per rank, {spec.primitive} would hold {longest}")
 
 
-def before(spec: dict) -> list[list[float] | None]:
+def before(spec: PrimitiveSpec) -> list[list[float] | None]:
     """What every rank gives; None where its buffer does not matter."""
-    gives = givers(spec["primitive"], spec["nranks"], spec["root"])
-    return [row if rank in gives else None for rank, row in enumerate(spec["values"])]
+    gives = givers(spec.primitive, spec.nranks, spec.root)
+    return [row if rank in gives else None for rank, row in enumerate(spec.values)]
 
 
-def after(spec: dict) -> list[list[float] | None]:
+def after(spec: PrimitiveSpec) -> list[list[float] | None]:
     """What every rank holds after the call; None where nothing is promised. Computed in float64, as the page does."""
     given = [row and [float(value) for value in row] for row in before(spec)]
-    held = outcome(spec["primitive"], given, spec["root"], spec["op"])
+    held = outcome(spec.primitive, given, spec.root, spec.op)
     return [row and [whole(value) for value in row] for row in held]
 
 
-def primitive_sentence(spec: dict) -> str:
+def primitive_sentence(spec: PrimitiveSpec) -> str:
     """all_reduce (sum) on 4 ranks: rank 0 gives [1, 2, 3, 4] and ends with [64, 68, 72, 76]."""
-    made, starts, ends = find_primitive(spec["primitive"]), before(spec), after(spec)
+    made, starts, ends = find_primitive(spec.primitive), before(spec), after(spec)
     giving, getting = ([rank for rank, row in enumerate(rows) if row] for rows in (starts, ends))
     giver = giving[0]
     others = [rank for rank in getting if rank != giver]
     getter = giver if giver in getting and len(giving) > 1 else others[0]
-    op = f" ({spec['op']})" if made.reduces else ""
+    op = f" ({spec.op})" if made.reduces else ""
     gives, gets, unit = ("arrives at", "leaves at", " ms") if made.name == "barrier" else ("gives", "ends with", "")
     who = " and" if getter == giver else f", rank {getter}"
     told = f"rank {giver} {gives} {list_text(starts[giver])}{who} {gets} {list_text(ends[getter])}{unit}"
-    return f"{made.name}{op} on {spec['nranks']} ranks: {told}"
+    return f"{made.name}{op} on {spec.nranks} ranks: {told}"
 
 
-def primitive_html(spec: dict) -> str:
+def primitive_html(spec: PrimitiveSpec) -> str:
     """The mount element: the spec, and for readers without JavaScript one sentence and every rank's numbers as a table."""
-    made = find_primitive(spec["primitive"])
+    made = find_primitive(spec.primitive)
     pairs = zip(before(spec), after(spec), strict=True)
     rows = [(f"rank {rank}", list_text(given), list_text(held)) for rank, (given, held) in enumerate(pairs)]
-    call = made.line(spec["nranks"], spec["root"], spec["op"])
+    call = made.line(spec.nranks, spec.root, spec.op)
     text = fallback(f"{primitive_sentence(spec)}. {made.use}", ("Rank", "Before", "After"), rows, call)
-    return mount("primitive", spec, text)
+    return mount("primitive", spec.as_json(), text)
 
 
 class PrimitiveWidget(CourseWidget):
@@ -118,27 +132,27 @@ class PrimitiveWidget(CourseWidget):
         self, name: str = "all_reduce", nranks: int = 4, values: Values = None, root: int = 0, op: str = "sum"
     ):
         spec = primitive_spec(name, nranks, values, root, op)
-        super().__init__(spec=spec, primitives=primitives())
+        super().__init__(spec=spec.as_json(), primitives=primitives())
         self._saved = spec  # what a saved notebook shows is what the cell asked for
 
     @traitlets.validate("spec")
     def _valid(self, proposal: dict) -> dict:
         """Only what can be drawn; else TraitError with the reason."""
         try:
-            name, *rest = (proposal["value"][field] for field in ("primitive", "nranks", "values", "root", "op"))
-            return primitive_spec(name, *rest)
-        except (KeyError, ValueError, TypeError) as error:
+            asked = PrimitiveSpec.read(proposal["value"])
+            return primitive_spec(asked.primitive, asked.nranks, asked.values, asked.root, asked.op).as_json()
+        except (ValueError, TypeError) as error:
             raise traitlets.TraitError(f"no spec of a primitive: {error}") from error
 
     @property
     def before(self) -> list[list[float] | None]:
         """What every rank gives."""
-        return before(self.spec)
+        return before(PrimitiveSpec.read(self.spec))
 
     @property
     def after(self) -> list[list[float] | None]:
         """What every rank holds after the call."""
-        return after(self.spec)
+        return after(PrimitiveSpec.read(self.spec))
 
     def sentence(self) -> str:
         return primitive_sentence(self._saved)

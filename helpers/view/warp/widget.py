@@ -5,16 +5,31 @@ The counting stands in `helpers.memory.warps`; the page computes the same in Jav
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import traitlets
 
 from helpers.memory.warps import BRANCHES, LANES, WarpError, bank_conflicts, coalesce, diverge, pattern, strided
 from helpers.view.shared.mount import fallback, mount
 from helpers.view.shared.percents import percent
+from helpers.view.shared.spec import Spec
 from helpers.view.shared.widget import CourseWidget
 
 VIEWS = ("branch", "memory", "banks")
 LENGTHS, STRIDES, OFFSETS, SIZES = range(1, 9), range(34), range(0, 129, 4), (2, 4, 8)
-FIELDS = ("view", "branch", "taken", "other", "stride", "offset", "nbytes")
+
+
+@dataclass(frozen=True)
+class WarpSpec(Spec):
+    """The whole state of the widget. view: what is drawn; taken and other: instructions in the two arms of the branch."""
+
+    view: str
+    branch: str
+    taken: int
+    other: int
+    stride: int
+    offset: int
+    nbytes: int
 
 
 def warp_spec(
@@ -25,11 +40,8 @@ def warp_spec(
     stride: int = 1,
     offset: int = 0,
     nbytes: int = 4,
-) -> dict:
-    """The whole state of the widget as JSON. view: what is drawn; taken and other: instructions in the two arms of the branch.
-
-    ValueError, naming what may stand there, on anything that cannot be drawn.
-    """
+) -> WarpSpec:
+    """The state that the reader begins with. ValueError, naming what may stand there, on anything that cannot be drawn."""
     for name, value, allowed in (
         ("view", view, VIEWS),
         ("branch", branch, BRANCHES),
@@ -41,44 +53,46 @@ def warp_spec(
     ):
         if isinstance(value, bool) or value not in allowed:
             raise ValueError(f"{name} must be one of {', '.join(map(str, allowed))}, got {value!r}")
-    values = (view, branch, taken, other, stride, offset, nbytes)
-    return dict(zip(FIELDS, values, strict=True))
+    return WarpSpec(view, branch, taken, other, stride, offset, nbytes)
 
 
-def lengths(spec: dict) -> list[int]:
+def lengths(spec: WarpSpec) -> list[int]:
     """Instructions of every branch: even ones are `taken` long, odd ones `other`."""
-    return [spec["other"] if branch % 2 else spec["taken"] for branch in range(LANES)]
+    return [spec.other if branch % 2 else spec.taken for branch in range(LANES)]
 
 
-def counts(spec: dict) -> dict[str, int]:
+def counts(spec: WarpSpec) -> dict[str, int]:
     """What the view counts: of a branch steps and useful lane-steps, of memory sectors, lines and bytes, of banks the passes."""
-    if spec["view"] == "branch":
-        got = diverge(pattern(spec["branch"]), lengths(spec))
+    if spec.view == "branch":
+        got = diverge(pattern(spec.branch), lengths(spec))
         return {"steps": got.steps, "useful": got.useful, "passed": LANES * got.steps}
-    if spec["view"] == "memory":
-        got = coalesce(strided(spec["stride"], spec["offset"], spec["nbytes"]), spec["nbytes"])
+    if spec.view == "memory":
+        got = coalesce(strided(spec.stride, spec.offset, spec.nbytes), spec.nbytes)
         return {"sectors": len(got.sectors), "lines": len(got.lines), "asked": got.asked, "moved": got.moved}
-    got = bank_conflicts(strided(spec["stride"]))
+    got = bank_conflicts(strided(spec.stride))
     return {"ways": got.ways, "banks": sum(bool(words) for words in got.words), "words": sum(map(len, got.words))}
 
 
-def warp_sentence(spec: dict) -> str:
+def warp_sentence(spec: WarpSpec) -> str:
     """What the picture says, with its counts."""
     n = counts(spec)
-    if spec["view"] == "branch":
+    if spec.view == "branch":
         share = percent(n["useful"], n["passed"])
-        return f"Branch on {spec['branch']}: the warp issues {n['steps']} steps, and {share} of the lane-steps do something"
-    if spec["view"] == "memory":
-        load = f"{spec['nbytes']}-byte elements, stride {spec['stride']}, {spec['offset']} bytes after a line's start"
+        return (
+            f"Branch on {spec.branch}: the warp issues {n['steps']} steps, and {share} of the lane-steps do something"
+        )
+    if spec.view == "memory":
+        load = f"{spec.nbytes}-byte elements, stride {spec.stride}, {spec.offset} bytes after a line's start"
         touched = f"{n['sectors']} sectors in {n['lines']} lines, {n['moved']} bytes moved for {n['asked']} asked"
         return f"{load}: {touched}, {percent(n['asked'], n['moved'])}"
     passes = "1 pass, no conflict" if n["ways"] == 1 else f"{n['ways']} passes, a {n['ways']}-way conflict"
-    return f"Stride {spec['stride']} in shared memory: {n['words']} words in {n['banks']} of 32 banks, {passes}"
+    return f"Stride {spec.stride} in shared memory: {n['words']} words in {n['banks']} of 32 banks, {passes}"
 
 
-def warp_html(spec: dict) -> str:
+def warp_html(spec: WarpSpec) -> str:
     """The mount element: the spec, and for readers without JavaScript the sentence and the counts as a table."""
-    return mount("warp", spec, fallback(f"{warp_sentence(spec)}.", ("Counted", ""), counts(spec).items(), "One warp"))
+    text = fallback(f"{warp_sentence(spec)}.", ("Counted", ""), counts(spec).items(), "One warp")
+    return mount("warp", spec.as_json(), text)
 
 
 class WarpWidget(CourseWidget):
@@ -89,20 +103,20 @@ class WarpWidget(CourseWidget):
 
     def __init__(self, view: str = "memory", **state: int | str):
         spec = warp_spec(view, **state)
-        super().__init__(spec=spec)
+        super().__init__(spec=spec.as_json())
         self._saved = spec  # what a saved notebook shows is what the cell asked for
 
     @traitlets.validate("spec")
     def _valid(self, proposal: dict) -> dict:
         """Only what can be drawn; else TraitError with the reason."""
         try:
-            return warp_spec(*(proposal["value"][field] for field in FIELDS))
-        except (KeyError, WarpError, ValueError) as error:
+            return warp_spec(**vars(WarpSpec.read(proposal["value"]))).as_json()
+        except (TypeError, WarpError, ValueError) as error:
             raise traitlets.TraitError(f"no spec of a warp: {error}") from error
 
     @property
     def counts(self) -> dict[str, int]:
-        return counts(self.spec)
+        return counts(WarpSpec.read(self.spec))
 
     def sentence(self) -> str:
         return warp_sentence(self._saved)
