@@ -8,14 +8,16 @@ from pathlib import Path
 
 from harness import FONT, SHIM
 
+from helpers.view.segments.spec import SegmentsSpec
 from helpers.view.shared.bundle import plain_script
 from helpers.view.shared.widget import VIEW, stylesheet
 
 
-def write(path: Path, specs: list[dict], theme: str = "light") -> str:
+def write(path: Path, specs: list[SegmentsSpec], theme: str = "light") -> str:
     """Writes the page and returns its file:// address."""
     mounts = "".join(
-        f'<div class="bim-mount" data-kind="segments" data-spec="{escape(json.dumps(spec))}"></div>' for spec in specs
+        f'<div class="bim-mount" data-kind="segments" data-spec="{escape(json.dumps(spec.as_json()))}"></div>'
+        for spec in specs
     )
     path.write_text(
         f"""<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8"><title>Segments</title>

@@ -522,15 +522,15 @@ def test_a_kernel_hears_what_is_drawn_and_is_heard(open_playground):
     assert page.evaluate("models[0].saved") == 0
     draw(page, 0, 0, 1)
     spec = page.evaluate("models[0].get('spec')")
-    assert spec == {**BROADCAST, "schedule": "broadcast mine nranks=4 nchunks=1 root=0\n0:0→1"}
+    assert spec == {**BROADCAST.as_json(), "schedule": "broadcast mine nranks=4 nchunks=1 root=0\n0:0→1"}
     assert page.evaluate("models[0].saved") == 1
-    page.evaluate("spec => models[0].set('spec', spec)", playground_spec(RING, step=2))
+    page.evaluate("spec => models[0].set('spec', spec)", playground_spec(RING, step=2).as_json())
     assert written(page) == "\n".join(str(RING).splitlines()[1:])
     assert sentence(page).startswith("Step 3 of 6.")
     assert page.evaluate("models[0].saved") == 1  # what came from the kernel is not sent back
     assert page.get_by_role("button", name="Copy link").count() == 0
     page.evaluate("stops[0]()")
-    page.evaluate("spec => models[0].set('spec', spec)", BROADCAST)
+    page.evaluate("spec => models[0].set('spec', spec)", BROADCAST.as_json())
     assert written(page) != ""
 
 

@@ -39,7 +39,7 @@ def test_a_page_may_change_step_and_mode_and_nothing_else():
 
 def test_segments_are_numbered_in_the_order_of_their_making():
     spec = segments_spec("a = 12 MiB; b = 1 KiB; del a; empty_cache(); c = 14 MiB")
-    fixed, grown = spec["views"]
+    fixed, grown = spec.views
     assert fixed["segments"] == [["large", 12 << 11], ["small", 2 << 11], ["large", 14 << 11]]
     assert grown["segments"][0] == ["large", 20 << 11]
     assert [action[2:3] for action in fixed["actions"]] == [[0], [0], [1], [1], [], [0], [2], [2]]
@@ -47,6 +47,6 @@ def test_segments_are_numbered_in_the_order_of_their_making():
 
 def test_a_recorded_trace_is_shown_by_its_name():
     spec = segments_spec("article-cuda-like", label="the article")
-    assert spec["program"] is None
-    assert len(spec["events"]) > 1000
-    assert spec["views"][0]["peaks"][1] > spec["views"][1]["peaks"][1] > spec["views"][1]["peaks"][0]
+    assert spec.program is None
+    assert len(spec.events) > 1000
+    assert spec.views[0]["peaks"][1] > spec.views[1]["peaks"][1] > spec.views[1]["peaks"][0]

@@ -70,7 +70,7 @@ def test_a_link_holds_the_state_and_python_makes_the_same_widget(page):
     code = page.evaluate("navigator.clipboard.readText()")
     made = {}
     exec(code.replace("\nsegments(", "\nmade = segments("), made)
-    assert made["made"].spec["events"] == segments_spec(GROWING)["events"]
+    assert made["made"].spec["events"] == segments_spec(GROWING).events
     assert made["made"].spec["limit"] == 140 * 2**20
 
 

@@ -36,7 +36,7 @@ def played(node, tmp_path_factory):
     traces = [some_trace(seed) for seed in range(40)]
     specs = [segments_spec(trace, limit=LIMIT) for trace in traces]
     path = tmp_path_factory.mktemp("segments") / "specs.json"
-    path.write_text(json.dumps(specs))
+    path.write_text(json.dumps([spec.as_json() for spec in specs]))
     script = Path(__file__).parent / "play_segments.mjs"
     done = subprocess.run([node, script, path], capture_output=True, text=True, timeout=60, check=True)
     return list(zip(traces, json.loads(done.stdout), strict=True))
@@ -78,7 +78,7 @@ def test_words_tell_what_the_allocator_did(played):
 def test_the_sentences_of_a_small_program(node, tmp_path):
     text = "a = 6 MiB; b = 3 MiB; del a; c = 4 MiB; d = 100; del c; e = 19 MiB; empty_cache()"
     path = tmp_path / "spec.json"
-    path.write_text(json.dumps([segments_spec(text, limit=60 * MIB)]))
+    path.write_text(json.dumps([segments_spec(text, limit=60 * MIB).as_json()]))
     script = Path(__file__).parent / "play_segments.mjs"
     done = subprocess.run([node, script, path], capture_output=True, text=True, timeout=60, check=True)
     fixed, _ = json.loads(done.stdout)[0]

@@ -4,17 +4,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from helpers.memory import Trace, pack
 from helpers.view.memory.text import trace_sentence, trace_table
 from helpers.view.shared.mount import fallback, mount
 from helpers.view.shared.recorded import recorded_set, traces_of
+from helpers.view.shared.spec import Spec
 
 LARGEST = (
     24_000  # bytes of a packed trace that a saved notebook may hold; a larger one is saved as its table, or recorded
 )
 AXES = ("events", "seconds")
+
+
+@dataclass(frozen=True)
+class MemorySpec(Spec):
+    """The state that the reader begins with: which recorded set of which, the event and the rank to stand at, and how it is drawn.
+
+    show: "" for a trace of this session. limit: bytes of the device, a dashed line. at: None for the peak. axis: one of AXES.
+    """
+
+    show: str
+    names: list[str]
+    limit: int | None
+    at: int | None
+    rank: int
+    axis: str
 
 
 def trace_set(traces: Sequence[Trace], title: str = "") -> dict:
@@ -47,8 +63,8 @@ def with_reserved(traces: Sequence[object], reserved: Sequence[int]) -> Trace:
 
 def memory_spec(
     shown: Sequence[str] = (), *, limit: int | None = None, at: int | None = None, rank: int = 0, axis: str = "events"
-) -> dict:
-    """The state that the reader begins with: {"show", "names", "limit", "at", "rank", "axis"}. shown: recorded names, the first on show.
+) -> MemorySpec:
+    """The state that the reader begins with. shown: recorded names, the first on show.
 
     limit: bytes of the device, a dashed line. at: the event to stand at (None: the peak). ValueError on anything else.
     """
@@ -59,32 +75,25 @@ def memory_spec(
     for name, value in (("at", at), ("rank", rank)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
             raise ValueError(f"{name} is a number from 0, got {value!r}")
-    return {
-        "show": shown[0] if shown else "",
-        "names": list(shown),
-        "limit": limit,
-        "at": at,
-        "rank": rank,
-        "axis": axis,
-    }
+    return MemorySpec(shown[0] if shown else "", list(shown), limit, at, rank, axis)
 
 
-def refuse_outside(spec: Mapping, traces: Sequence[Trace]) -> None:
+def refuse_outside(spec: MemorySpec, traces: Sequence[Trace]) -> None:
     """ValueError when the spec asks for a rank or an event that is not there."""
-    if spec["rank"] >= len(traces):
-        raise ValueError(f"rank must lie in 0..{len(traces) - 1}, got {spec['rank']}")
-    if spec["at"] is not None and spec["at"] >= len(traces[spec["rank"]]):
-        raise ValueError(f"at must be an event in 0..{len(traces[spec['rank']]) - 1}, got {spec['at']}")
+    if spec.rank >= len(traces):
+        raise ValueError(f"rank must lie in 0..{len(traces) - 1}, got {spec.rank}")
+    if spec.at is not None and spec.at >= len(traces[spec.rank]):
+        raise ValueError(f"at must be an event in 0..{len(traces[spec.rank]) - 1}, got {spec.at}")
 
 
-def set_html(spec: Mapping, found: Mapping) -> str:
+def set_html(spec: MemorySpec, found: Mapping) -> str:
     """The mount: the spec alone for recorded traces, with the trace for small ones; for large ones of a session only sentence and table."""
     traces = traces_of(found)
     header, rows = trace_table(traces)
     text = fallback(f"{set_sentence(found, traces)}.", header, rows, found.get("label", ""))
     if found.get("recorded"):
-        return mount("memory", dict(spec), text)
-    whole = {**spec, "trace": dict(found)}
+        return mount("memory", spec.as_json(), text)
+    whole = {**spec.as_json(), "trace": dict(found)}
     return mount("memory", whole, text) if len(json.dumps(found)) <= LARGEST else text
 
 

@@ -14,6 +14,7 @@ import traitlets
 from helpers.memory import Event, Trace
 from helpers.view.memory.feed import Sender
 from helpers.view.memory.spec import (
+    MemorySpec,
     memory_spec,
     refuse_outside,
     set_html,
@@ -36,11 +37,11 @@ class Memory(CourseWidget):
     trace = traitlets.Dict().tag(sync=True)
     stream = traitlets.Bool(False).tag(sync=True)  # events arrive by messages
 
-    def __init__(self, spec: dict, found: dict | None, saved: str | None = None, live: bool = False):
+    def __init__(self, spec: MemorySpec, found: dict | None, saved: str | None = None, live: bool = False):
         self._sender = Sender(self._tell)
-        super().__init__(spec=spec, trace=found or {}, stream=live)
+        super().__init__(spec=spec.as_json(), trace=found or {}, stream=live)
         self._saved = recorded_set(saved) if saved else found
-        self._saved_spec = {**spec, "show": saved, "names": [saved]} if saved else spec
+        self._saved_spec = replace(spec, show=saved, names=[saved]) if saved else spec
         self.on_msg(lambda _, content, __: self._sender.answer(content.get("ask")))
 
     @traitlets.observe("spec")

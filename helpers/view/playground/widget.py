@@ -6,6 +6,8 @@ the page computes them in JavaScript, tested equal.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import traitlets
 
 from helpers.collectives import PROMISES, Schedule
@@ -15,6 +17,7 @@ from helpers.units import parse_nbytes
 from helpers.view.shared.mount import fallback, mount
 from helpers.view.shared.schedules.named import Asked, built, resolve
 from helpers.view.shared.schedules.traces import PROMISES_IN_WORDS, as_data, catalogue, links
+from helpers.view.shared.spec import Spec
 from helpers.view.shared.widget import CourseWidget
 
 NRANKS = range(2, 9)  # more cannot be pressed
@@ -32,6 +35,17 @@ SIZES = {
     "all_to_all_pairs": (4, None),
     "all_reduce_six": (6, None),
 }
+
+
+@dataclass(frozen=True)
+class PlaygroundSpec(Spec):
+    """The whole state of a playground: what is drawn, as text, its size and link, where the reader stands, and the puzzle, if any."""
+
+    schedule: str
+    nbytes: int
+    link: str
+    step: int
+    task: str | None
 
 
 def targets() -> list[dict]:
@@ -87,8 +101,8 @@ def empty(collective: str, nranks: int = 4, nchunks: int | None = None, root: in
 
 def playground_spec(
     schedule: Schedule, nbytes: int | str = "64 MiB", link: str = "nvlink-4", step: int = 0, target: str | None = None
-) -> dict:
-    """The whole state of a playground as JSON: {"schedule": text, "nbytes", "link", "step", "task"}.
+) -> PlaygroundSpec:
+    """The state that the reader begins with.
 
     ValueError on fewer than 2 or more than 8 ranks, switches, more than 64 steps, a collective that it does not fit, or an unknown
     link or target.
@@ -107,25 +121,25 @@ def playground_spec(
         raise ValueError(f"unknown target {target!r}: expected one of {', '.join(SIZES)}")
     if not isinstance(step, int) or isinstance(step, bool) or not 0 <= step <= len(s.steps):
         raise ValueError(f"step must lie in 0..{len(s.steps)}, got {step!r}")
-    return {"schedule": str(s), "nbytes": parse_nbytes(nbytes), "link": link, "step": step, "task": target}
+    return PlaygroundSpec(str(s), parse_nbytes(nbytes), link, step, target)
 
 
-def playground_sentence(spec: dict) -> str:
+def playground_sentence(spec: PlaygroundSpec) -> str:
     """A playground for broadcast on 8 ranks from rank 0 in 1 chunk: no steps yet."""
-    s = Schedule.parse(spec["schedule"])
+    s = Schedule.parse(spec.schedule)
     root = "" if s.root is None else f" {'to' if s.collective in ('reduce', 'gather') else 'from'} rank {s.root}"
     chunks = "1 chunk" if s.nchunks == 1 else f"{s.nchunks} chunks"
     steps = f"{len(s.steps)} step" + "s" * (len(s.steps) != 1) if s.steps else "no steps yet"
     return f"a playground for {s.collective} on {s.nranks} ranks{root} in {chunks}: {steps}"
 
 
-def playground_html(spec: dict) -> str:
+def playground_html(spec: PlaygroundSpec) -> str:
     """The mount element: the spec, and for readers without JavaScript the task in words and the steps as a table."""
-    s = Schedule.parse(spec["schedule"])
+    s = Schedule.parse(spec.schedule)
     rows = [(n, " ".join(map(str, step))) for n, step in enumerate(s.steps, 1)] or [("1", "yours to write")]
     sentence = f"{playground_sentence(spec).capitalize()}. {PROMISES_IN_WORDS[s.collective].capitalize()}."
     notation = "chunk:sender⇒receiver is added, chunk:sender→receiver overwrites"
-    return mount("playground", spec, fallback(sentence, ("Step", "What moves"), rows, notation))
+    return mount("playground", spec.as_json(), fallback(sentence, ("Step", "What moves"), rows, notation))
 
 
 class Playground(CourseWidget):
@@ -140,9 +154,9 @@ class Playground(CourseWidget):
 
     def __init__(self, schedule: Schedule, **state: object):
         spec = playground_spec(schedule, **state)
-        super().__init__(spec=spec, catalogue=catalogue(), links=links(), playground=known())
+        super().__init__(spec=spec.as_json(), catalogue=catalogue(), links=links(), playground=known())
         self._saved = spec  # what a saved notebook shows is what the cell asked for
-        self._text = spec["schedule"]
+        self._text = spec.schedule
         self.observe(self._answer, "spec")
 
     @property
@@ -152,12 +166,12 @@ class Playground(CourseWidget):
 
     def _answer(self, change: dict) -> None:
         """The reader changed the schedule, or asks for one of the catalogue's to start from."""
-        spec = change["new"]
-        if "schedule" in spec:
-            self._text = spec["schedule"]
+        asked = Asked.read(change["new"])
+        if asked.schedule is not None:
+            self._text = asked.schedule
             return
         try:
-            self.trace = as_data(built(Asked.read(spec)))
+            self.trace = as_data(built(asked))
         except (ValueError, KeyError) as error:
             self.trace = {"error": str(error)}
 

@@ -5,6 +5,8 @@ The page replays nothing: it applies these actions one after the other, as PyTor
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from helpers.memory.allocator import Action, Replay, program, replay
 from helpers.memory.allocator.expandable import space_size
 from helpers.memory.allocator.programs import WRITTEN
@@ -12,6 +14,7 @@ from helpers.memory.allocator.rules import MIN_BLOCK
 from helpers.memory.trace import CLASSES, Event, Trace
 from helpers.units import MIB, nbytes_text, parse_nbytes
 from helpers.view.shared.recorded import names, recorded_set, traces_of
+from helpers.view.shared.spec import Spec
 
 MODES = ("fixed", "expandable", "both")
 EVENTS = 2500  # more do not fit into a page's mount, nor on a screen
@@ -25,10 +28,31 @@ CODES = {
 }
 
 
+@dataclass(frozen=True)
+class SegmentsSpec(Spec):
+    """The whole state of the widget: a trace, and its replay with fixed and with expandable segments.
+
+    program: the text, where one was written. mode: which replay is on show. step: how many events have happened. limit: bytes.
+    texts: what events name by number. events: as `_event` packs them. views: as `_view` does.
+    """
+
+    label: str
+    source: str
+    program: str | None
+    written: bool
+    mode: str
+    step: int
+    limit: int | None
+    classes: list[str]
+    texts: list[str]
+    events: list[list]
+    views: list[dict]
+
+
 def segments_spec(
     what: Trace | str, mode: str = "both", limit: int | str | None = None, step: int = 0, label: str = ""
-) -> dict:
-    """The widget's state as JSON: {"label", "source", "program", "mode", "step", "limit", "texts", "events", "views"}.
+) -> SegmentsSpec:
+    """The state that the reader begins with.
 
     what: a trace, the name of a recorded one, or a program as `allocator.program` reads it.
     mode: "fixed" segments, "expandable" ones, or "both" beside each other.
@@ -45,19 +69,19 @@ def segments_spec(
     texts: dict[str, int] = {}
     events = [_event(e, texts) for e in trace.events]
     views = [_view(replay(trace, expandable, limit, raises=False)) for expandable in (False, True)]
-    return {
-        "label": label or str(trace.about.get("label", "a trace")),
-        "source": f"model of the allocator; trace {trace.source}",
-        "program": what if trace.source == WRITTEN and isinstance(what, str) else None,
-        "written": trace.source == WRITTEN,
-        "mode": mode,
-        "step": step,
-        "limit": limit,
-        "classes": list(CLASSES),
-        "texts": list(texts),
-        "events": events,
-        "views": views,
-    }
+    return SegmentsSpec(
+        label=label or str(trace.about.get("label", "a trace")),
+        source=f"model of the allocator; trace {trace.source}",
+        program=what if trace.source == WRITTEN and isinstance(what, str) else None,
+        written=trace.source == WRITTEN,
+        mode=mode,
+        step=step,
+        limit=limit,
+        classes=list(CLASSES),
+        texts=list(texts),
+        events=events,
+        views=views,
+    )
 
 
 def _read(what: Trace | str, label: str) -> Trace:
@@ -136,14 +160,12 @@ class _Spaces:
         self.made.append((action.pool, action.size))
 
 
-def segments_sentence(spec: dict) -> str:
+def segments_sentence(spec: SegmentsSpec) -> str:
     """a program in the model of the allocator: 6 events, peak 20 MiB reserved (expandable segments: 20 MiB)."""
-    fixed, grown = (view["peaks"][1] for view in spec["views"])
-    oom = [
-        "runs out of memory" if view["oom"] else f"{_mib(view['peaks'][1])} reserved at most" for view in spec["views"]
-    ]
+    fixed, grown = (view["peaks"][1] for view in spec.views)
+    oom = ["runs out of memory" if view["oom"] else f"{_mib(view['peaks'][1])} reserved at most" for view in spec.views]
     return (
-        f"{spec['label']} in the model of the allocator, {len(spec['events'])} events:"
+        f"{spec.label} in the model of the allocator, {len(spec.events)} events:"
         f" {oom[0]} with fixed segments, {oom[1]} with expandable ones"
     ) + ("" if fixed or grown else " (nothing was allocated)")
 

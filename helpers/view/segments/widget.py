@@ -7,23 +7,24 @@ import traitlets
 from helpers.memory.allocator.rules import MIN_BLOCK
 from helpers.memory.trace import Trace
 from helpers.units import nbytes_text
-from helpers.view.segments.spec import MODES, segments_sentence, segments_spec
+from helpers.view.segments.spec import MODES, SegmentsSpec, segments_sentence, segments_spec
 from helpers.view.shared.mount import fallback, mount
 from helpers.view.shared.widget import CourseWidget
 
 ROWS = 12  # of the fallback's table
 
 
-def segments_html(spec: dict) -> str:
+def segments_html(spec: SegmentsSpec) -> str:
     """The mount element: the spec, and for readers without JavaScript one sentence and the segments that each way opened."""
     rows = []
-    for view in spec["views"]:
+    for view in spec.views:
         name = "expandable" if view["expandable"] else "fixed"
         rows += [(name, f"{pool} {nbytes_text(size * MIN_BLOCK)}") for pool, size in view["segments"]]
     if len(rows) > ROWS:
         rows = [*rows[: ROWS - 1], ("...", f"and {len(rows) - ROWS + 1} more")]
     text = segments_sentence(spec)
-    return mount("segments", spec, fallback(f"{text[0].upper()}{text[1:]}.", ("Segments", "Pool and size"), rows))
+    table = fallback(f"{text[0].upper()}{text[1:]}.", ("Segments", "Pool and size"), rows)
+    return mount("segments", spec.as_json(), table)
 
 
 class SegmentsWidget(CourseWidget):
@@ -34,7 +35,7 @@ class SegmentsWidget(CourseWidget):
 
     def __init__(self, what: Trace | str, **options: object):
         spec = segments_spec(what, **options)
-        super().__init__(spec=spec)
+        super().__init__(spec=spec.as_json())
         self._saved = spec  # what a saved notebook shows is what the cell asked for
 
     @traitlets.validate("spec")
