@@ -9,7 +9,14 @@ from playwright.sync_api import Page
 from helpers.facts import MODELS
 from helpers.memory.closed_form import step
 from helpers.view.calculator.forms import DEVICES, forms
-from helpers.view.calculator.widget import Calculator, calculator_html, calculator_sentence, calculator_spec, computed
+from helpers.view.calculator.widget import (
+    Calculator,
+    CalculatorSpec,
+    calculator_html,
+    calculator_sentence,
+    calculator_spec,
+    computed,
+)
 
 GIB = 2**30
 PLAIN = calculator_spec("Llama-2-7B", seq=4096)
@@ -90,7 +97,7 @@ def test_every_control_changes_the_sum(open_calculator):
         assert gib(page) == pytest.approx(total / GIB, rel=6e-3), control
         assert said(page) == sentence(page) != first
         assert page.evaluate("document.activeElement.ariaLabel") == control  # focus stays
-        page.evaluate("spec => models[0].set('spec', {...spec})", PLAIN)
+        page.evaluate("spec => models[0].set('spec', {...spec})", PLAIN.as_json())
         assert sentence(page) == first
     assert page.evaluate("models[0].saved") == 0  # on a page nobody has to hear of it
 
@@ -194,13 +201,17 @@ def test_it_is_accessible_and_never_scrolls_sideways(open_calculator, theme, wid
 
 def test_a_saved_notebook_keeps_the_choice_and_a_table():
     widget = Calculator("Llama-2-7B", seq=4096, checkpoint="full")
-    assert widget.sentence() == calculator_sentence(widget.spec) in repr(widget)
+    assert widget.sentence() == calculator_sentence(CalculatorSpec.read(widget.spec)) in repr(widget)
     assert "optimizer; device H100: 80 GiB" in repr(widget)
     assert widget.terms.total == step("Llama-2-7B", seq=4096, checkpoint="full").peak
     html = widget.html()
-    assert html == calculator_html(widget.spec) and "<script" not in html and "<td>momentum</td>" in html
+    assert (
+        html == calculator_html(CalculatorSpec.read(widget.spec))
+        and "<script" not in html
+        and "<td>momentum</td>" in html
+    )
     widget.spec = {**widget.spec, "batch": 2}
-    assert widget.html() == html and "2 sequences" in calculator_sentence(widget.spec)
+    assert widget.html() == html and "2 sequences" in calculator_sentence(CalculatorSpec.read(widget.spec))
     with pytest.raises(Exception, match="batch must be"):
         widget.spec = {**widget.spec, "batch": 0}
 

@@ -15,12 +15,13 @@ from helpers.memory import Sharding
 from helpers.memory.closed_form import FormError, Step, step
 from helpers.memory.closed_form.kept import WIDTHS
 from helpers.view.calculator.forms import STEPS, TENSORS, forms
-from helpers.view.calculator.widget import OFFERED, calculator_spec, computed
+from helpers.view.calculator.widget import OFFERED, CalculatorSpec, calculator_spec, computed
+from helpers.view.shared.spec import Spec
 
 CASES = 1000
 
 
-def some_spec(rng: random.Random) -> dict:
+def some_spec(rng: random.Random) -> CalculatorSpec:
     """Any spec that Python accepts."""
     while True:
         model = rng.choice(list(MODELS.values()))
@@ -50,7 +51,7 @@ def some_spec(rng: random.Random) -> dict:
 
 
 @pytest.fixture(scope="module")
-def specs() -> list[dict]:
+def specs() -> list[CalculatorSpec]:
     rng = random.Random(23)
     plain = [
         calculator_spec(name, checkpoint=checkpoint, seq=1024)
@@ -65,7 +66,7 @@ def specs() -> list[dict]:
 def played(specs, node, tmp_path_factory) -> dict:
     """One node process computes everything."""
     path = tmp_path_factory.mktemp("calculator") / "cases.json"
-    path.write_text(json.dumps({"forms": forms(), "specs": specs}), encoding="utf-8")
+    path.write_text(json.dumps({"forms": forms(), "specs": specs}, default=Spec.as_json), encoding="utf-8")
     script = Path(__file__).with_name("play_calculator.mjs")
     done = subprocess.run([node, script, path], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
@@ -84,11 +85,11 @@ def listed(terms) -> list[dict]:
 
 def test_the_cases_are_many_and_of_every_kind(specs):
     assert len(specs) >= 1000
-    training = [spec for spec in specs if spec["mode"] == "train"]
+    training = [spec for spec in specs if spec.mode == "train"]
     for name, values in (("precision", WIDTHS), ("optimizer", STEPS), ("zero", (0, 1, 2, 3)), ("tensor", TENSORS)):
-        assert {spec[name] for spec in training} == set(values)
-    assert {spec["model"] for spec in specs} == set(MODELS)
-    assert {spec["mode"] for spec in specs} == {"train", "serve"}
+        assert {getattr(spec, name) for spec in training} == set(values)
+    assert {spec.model for spec in specs} == set(MODELS)
+    assert {spec.mode for spec in specs} == {"train", "serve"}
 
 
 def test_every_term_and_every_operator_is_the_same(specs, played):
@@ -104,7 +105,7 @@ def test_every_term_and_every_operator_is_the_same(specs, played):
 
 def test_a_link_brings_the_same_choice_back(specs, played):
     for spec, got in zip(specs, played["cases"], strict=True):
-        assert got["linked"] == spec == got["same"]
+        assert got["linked"] == spec.as_json() == got["same"]
         assert got["fits"] is True and got["elsewhere"] is None
     assert not any(played["wrong"])
 
@@ -113,12 +114,12 @@ def test_a_recorded_run_stands_beside_its_own_choice_only(specs, played):
     rows = {tuple(row[:4]): row for row in forms()["predicted"]["rows"]}
     shown = 0
     for spec, got in zip(specs, played["cases"], strict=True):
-        plain = spec["mode"] == "train" and (spec["zero"], spec["tensor"]) == (0, 1)
-        plain = plain and (spec["precision"], spec["optimizer"], spec["attention"]) == ("bf16", "adamw", "flash")
-        row = rows.get((spec["model"], spec["batch"], spec["seq"], spec.get("checkpoint"))) if plain else None
+        plain = spec.mode == "train" and (spec.zero, spec.tensor) == (0, 1)
+        plain = plain and (spec.precision, spec.optimizer, spec.attention) == ("bf16", "adamw", "flash")
+        row = rows.get((spec.model, spec.batch, spec.seq, spec.checkpoint)) if plain else None
         assert (got["run"] or {}).get("peak") == (row[4] if row else None)
         shown += row is not None
-        assert got["near"] is None if MODELS[spec["model"]].latent else got["near"]["model"] == spec["model"]
+        assert got["near"] is None if MODELS[spec.model].latent else got["near"]["model"] == spec.model
     assert shown >= 18
 
 

@@ -6,6 +6,8 @@ Chapters: training-memory, too-big.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import traitlets
 
 from helpers.memory.closed_form import FormError, Step, Terms, inference, step
@@ -13,6 +15,7 @@ from helpers.memory.sharding import Sharding, ShardingError
 from helpers.units import nbytes_text
 from helpers.view.calculator.forms import DEVICES, TENSORS, forms
 from helpers.view.shared.mount import fallback, mount
+from helpers.view.shared.spec import Spec
 from helpers.view.shared.widget import CourseWidget
 
 MODES = ("train", "serve")
@@ -31,6 +34,34 @@ SERVING = {"width": 2, "cache": 2}
 OFFERED = {"width": (1, 2, 4), "cache": (1, 2), "data": (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)}
 
 
+@dataclass(frozen=True)
+class CalculatorSpec(Spec):
+    """The whole state of the widget: a model on a device, and how it is trained or served; the page is given its mode's own fields.
+
+    data, tensor: ranks. width, cache: bytes of a parameter, and of a number in the cache.
+    """
+
+    model: str
+    mode: str
+    batch: int
+    seq: int
+    device: str
+    precision: str | None = None
+    optimizer: str | None = None
+    attention: str | None = None
+    checkpoint: str | None = None
+    zero: int | None = None
+    data: int | None = None
+    tensor: int | None = None
+    sequence: bool | None = None
+    width: int | None = None
+    cache: int | None = None
+
+    def left_out(self) -> dict:
+        """What the other mode takes."""
+        return SERVING if self.mode == "train" else TRAINING
+
+
 def calculator_spec(
     model: str = "Llama-2-7B",
     mode: str = "train",
@@ -38,8 +69,8 @@ def calculator_spec(
     seq: int | None = None,
     device: str = "H100",
     **how: object,
-) -> dict:
-    """The whole state of the widget as JSON. how: TRAINING's or SERVING's keys, each with the value shown there unless told.
+) -> CalculatorSpec:
+    """The state that the reader begins with. how: TRAINING's or SERVING's keys, each with the value shown there unless told.
 
     ValueError naming what was given and what was expected: an unknown device or key, or a choice that the formulas refuse.
     """
@@ -54,71 +85,68 @@ def calculator_spec(
     if model not in named:
         raise ValueError(f"model must be one of {', '.join(named)}, got {model!r}")
     seq = named[model]["context"] if seq is None else seq
-    spec = {"model": model, "mode": mode, "batch": batch, "seq": seq, "device": device, **usual, **how}
+    spec = CalculatorSpec(model, mode, batch, seq, device, **usual | how)
     _refuse(spec)
     return spec
 
 
-def _refuse(spec: dict) -> None:
+def _refuse(spec: CalculatorSpec) -> None:
     """ValueError for what the page does not offer, or what the formulas refuse."""
     for name in ("batch", "seq"):
-        value = spec[name]
+        value = getattr(spec, name)
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 2**20:
             raise ValueError(f"{name} must be a whole number from 1 to 1,048,576, got {value!r}")
     for name, offered in {**OFFERED, "tensor": TENSORS}.items():
-        if name in spec and (isinstance(spec[name], bool) or spec[name] not in offered):
-            raise ValueError(f"{name} must be one of {', '.join(map(str, offered))}, got {spec[name]!r}")
+        value = getattr(spec, name)
+        if name not in spec.left_out() and (isinstance(value, bool) or value not in offered):
+            raise ValueError(f"{name} must be one of {', '.join(map(str, offered))}, got {value!r}")
     try:
         computed(spec)
     except (FormError, ShardingError) as error:
         raise ValueError(str(error)) from None
 
 
-def computed(spec: dict) -> Step | Terms:
+def computed(spec: CalculatorSpec) -> Step | Terms:
     """What the formulas say of it: a Step to train, Terms to serve."""
-    if spec["mode"] == "serve":
-        return inference(spec["model"], spec["batch"], spec["seq"], spec["width"], spec["cache"])
-    how = {key: spec[key] for key in TRAINING if key not in SPLIT}
-    return step(spec["model"], spec["batch"], spec["seq"], **how, sharding=sharding(spec))
+    if spec.mode == "serve":
+        return inference(spec.model, spec.batch, spec.seq, spec.width, spec.cache)
+    how = {key: getattr(spec, key) for key in TRAINING if key not in SPLIT}
+    return step(spec.model, spec.batch, spec.seq, **how, sharding=sharding(spec))
 
 
-def sharding(spec: dict) -> Sharding:
+def sharding(spec: CalculatorSpec) -> Sharding:
     """How a choice shares the step out; replicas that share nothing do not matter to one rank."""
-    split = {key: spec[key] for key in SPLIT}
-    split["data"] = spec["data"] if spec["zero"] else 1
-    split["sequence"] = spec["sequence"] and spec["tensor"] > 1
-    return Sharding(**split)
+    data = spec.data if spec.zero else 1
+    return Sharding(zero=spec.zero, data=data, tensor=spec.tensor, sequence=spec.sequence and spec.tensor > 1)
 
 
-def terms(spec: dict) -> Terms:
+def terms(spec: CalculatorSpec) -> Terms:
     """What stands in memory at the highest moment."""
     made = computed(spec)
     return made.terms if isinstance(made, Step) else made
 
 
-def capacity(spec: dict) -> int:
+def capacity(spec: CalculatorSpec) -> int:
     """Bytes of the device."""
-    return DEVICES[spec["device"]]
+    return DEVICES[spec.device]
 
 
-def calculator_sentence(spec: dict) -> str:
+def calculator_sentence(spec: CalculatorSpec) -> str:
     """Llama-2-7B trains on 1 sequence of 4,096 tokens: 108 GiB, at the loss; an H100 has 80 GiB."""
-    made, many = computed(spec), "s" * (spec["batch"] > 1)
-    if spec["mode"] == "serve":
-        what = f"serves {spec['batch']} request{many} of {spec['seq']:,} tokens: {nbytes_text(made.total)}"
+    made, many = computed(spec), "s" * (spec.batch > 1)
+    if spec.mode == "serve":
+        what = f"serves {spec.batch} request{many} of {spec.seq:,} tokens: {nbytes_text(made.total)}"
     else:
         place = made.moments and made.where
-        what = (
-            f"trains on {spec['batch']} sequence{many} of {spec['seq']:,} tokens: {nbytes_text(made.peak)}, at: {place}"
-        )
-    return f"{spec['model']} {what}; device {spec['device']}: {nbytes_text(capacity(spec))}"
+        what = f"trains on {spec.batch} sequence{many} of {spec.seq:,} tokens: {nbytes_text(made.peak)}, at: {place}"
+    return f"{spec.model} {what}; device {spec.device}: {nbytes_text(capacity(spec))}"
 
 
-def calculator_html(spec: dict) -> str:
+def calculator_html(spec: CalculatorSpec) -> str:
     """The mount element: the spec, and for readers without JavaScript one sentence and the terms as a table."""
     rows = [(term.name, term.formula, nbytes_text(term.nbytes)) for term in terms(spec)]
     text = fallback(f"{calculator_sentence(spec)}.", ("Term", "Formula", "Bytes"), rows, "At the highest moment")
-    return mount("calculator", spec, text)
+    return mount("calculator", spec.as_json(), text)
 
 
 class Calculator(CourseWidget):
@@ -130,21 +158,21 @@ class Calculator(CourseWidget):
 
     def __init__(self, model: str = "Llama-2-7B", **how: object):
         spec = calculator_spec(model, **how)
-        super().__init__(spec=spec, forms=forms())
+        super().__init__(spec=spec.as_json(), forms=forms())
         self._saved = spec  # what a saved notebook shows is what the cell asked for
 
     @traitlets.validate("spec")
     def _valid(self, proposal: dict) -> dict:
         """Only what can be computed; else TraitError with the reason."""
         try:
-            return calculator_spec(**proposal["value"])
+            return calculator_spec(**proposal["value"]).as_json()
         except (ValueError, TypeError) as error:
             raise traitlets.TraitError(f"no spec of a calculator: {error}") from error
 
     @property
     def terms(self) -> Terms:
         """What stands in memory at the highest moment, as closed_form has it."""
-        return terms(self.spec)
+        return terms(CalculatorSpec.read(self.spec))
 
     def sentence(self) -> str:
         return calculator_sentence(self._saved)
