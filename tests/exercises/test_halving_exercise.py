@@ -125,7 +125,7 @@ WRONG = {
     "a switch": (
         no_fold,
         CATALOGUE["all_reduce", "nvls"],
-        "At nranks=1: expected all_reduce of 1 ranks and no switch, got 'all_reduce nvls nranks=1 nchunks=1 root=- nswitches=1'.",
+        "At nranks=1: expected all_reduce of 1 ranks and no switch, got 'all_reduce nvls nranks=1 nchunks=8 root=- nswitches=1'.",
     ),
     "gather only": (no_fold, CATALOGUE["all_gather", "bruck"], "got 'all_gather bruck nranks=1"),
     "the wrong way round": (

@@ -56,12 +56,14 @@ def far() -> Iterator[Ranks]:
 
 
 # the measured curve lies on the model's --------------------------------------------------------------------------------
+@pytest.mark.alone
 @pytest.mark.parametrize("busy", [False, True])
 def test_a_message_takes_alpha_and_its_bytes(slow, busy):
     sizes = [4, 64 * KIB, 512 * KIB]
     assert slow.run(messages, sizes, busy)[0] == [near(LINK.seconds(nbytes)) for nbytes in sizes]
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     "algorithm", ["ring", "binomial", "flat", "halving-doubling", "recursive-doubling", "two-shot"]
 )
@@ -71,6 +73,7 @@ def test_an_all_reduce_takes_what_price_says_at_every_size(slow, algorithm):
         assert seconds == near(price(s, nbytes, LINK).seconds), f"{nbytes} bytes"
 
 
+@pytest.mark.alone
 def test_tree_and_ring_cross_where_price_says(slow):
     """Measured at the powers of two around it: the tree wins up to one, the ring from the next, and the model says between the two."""
     tree, ring = all_reduce("binomial"), all_reduce("ring")
@@ -83,12 +86,14 @@ def test_tree_and_ring_cross_where_price_says(slow):
     assert last < model <= first == 2 * last
 
 
+@pytest.mark.alone
 def test_tree_and_ring_are_equal_where_price_says_that_they_cross(slow):
     where = crossover(all_reduce("binomial"), all_reduce("ring"), LINK) // 4 * 4
     (tree,), (ring,) = (slow.run(lab.played, all_reduce(name), [where], 9)[0] for name in ("binomial", "ring"))
     assert tree == near(ring)
 
 
+@pytest.mark.alone
 def test_every_collective_of_torchs_takes_what_its_schedule_costs(slow):
     nbytes = 512 * KIB
     for name, (collective, seconds) in slow.run(lab.called, nbytes)[0].items():
@@ -96,24 +101,28 @@ def test_every_collective_of_torchs_takes_what_its_schedule_costs(slow):
         assert seconds == near(price(s, nbytes, LINK).seconds), name
 
 
+@pytest.mark.alone
 def test_a_topology_prices_each_pair_of_ranks_by_itself(nodes):
     assert nodes.run(lab.between, 0, 1, 100_000)[0] == near(NODES.inside.seconds(100_000))
     assert nodes.run(lab.between, 1, 2, 100_000)[0] == near(NODES.between.seconds(100_000))
     assert nodes.run(lab.in_a_subgroup, 100_000)[0] == near(NODES.between.seconds(100_000))
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("algorithm", ["ring", "binomial"])
 def test_a_topology_is_priced_and_measured_alike(nodes, algorithm):
     s = all_reduce(algorithm)
     assert nodes.run(lab.played, s, [400_000], 3)[0] == [near(price(s, 400_000, NODES).seconds)]
 
 
+@pytest.mark.alone
 def test_messages_queue_at_the_port_they_share(slow):
     one = LINK.seconds(200_000)
     assert slow.run(lab.to_one, 200_000)[0] == near(3 * one)
     assert slow.run(lab.from_one, 200_000)[0] == near(3 * one)
 
 
+@pytest.mark.alone
 def test_alpha_and_bandwidth_are_recovered_by_ping_pong(slow):
     found = fit_link(slow, sizes=[4 * KIB, 256 * KIB, MIB])
     assert isinstance(found, Link) and found.alpha == near(LINK.alpha) and found.beta == near(LINK.beta)
@@ -130,6 +139,7 @@ def test_the_whole_catalogue_gives_the_same_bits_as_torchs_stand_ins():
         assert ranks.run(labs.differences, cases) == [[]] * 3
 
 
+@pytest.mark.alone
 def test_posting_is_free_sending_takes_the_port_and_a_late_receiver_waits_no_more(far):
     found = far.run(lab.posted)
     assert found[0]["posted"] < FAR.alpha / 2 and found[0]["sent"] > 0.9 * FAR.alpha
@@ -145,6 +155,7 @@ def test_tags_anyone_short_and_empty_messages_and_dtypes(slow):
     assert found["scalar"] == 7.0 and found["objects"] == [{"a": 1}]
 
 
+@pytest.mark.alone
 def test_an_asynchronous_all_reduce_overlaps_and_keeps_its_order(far):
     keys = ("all_reduce", "ring"), ("broadcast", "binomial")
     ring, tree = (price(CATALOGUE[key](nranks=2), 16, FAR).seconds for key in keys)
@@ -156,10 +167,12 @@ def test_an_asynchronous_all_reduce_overlaps_and_keeps_its_order(far):
         assert found["values"] == [[2.0] * 4, found["values"][1], [2.0] * 4]
 
 
+@pytest.mark.alone
 def test_barrier_and_objects_are_not_on_the_network(far):
     assert all(taken < FAR.alpha for found in far.run(lab.at_once) for taken in found.values())
 
 
+@pytest.mark.alone
 def test_a_receiver_sleeps(far):
     wall, cpu = far.run(lab.idle)[1]
     assert wall > 0.9 * FAR.alpha and cpu < FAR.alpha / 3

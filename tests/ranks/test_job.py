@@ -267,7 +267,7 @@ def test_a_taken_port_is_named():
 
 def test_ranks_that_do_not_come_are_named():
     """Rank 1 of 2 comes, finds the others missing, and says so."""
-    script = "from helpers.ranks import jobs\njobs.START_LIMIT = 1.0\nwith jobs.job(): pass"
+    script = "from helpers.ranks.worker import jobs\njobs.START_LIMIT = 1.0\nwith jobs.job(): pass"
     started = subprocess.run(
         [sys.executable, "-c", script],
         env=clean() | srun(0, 3, os.getpid() + 2),

@@ -21,9 +21,9 @@ from helpers.ranks.play.traces import EMULATED
 from helpers.units import KIB, Bandwidth
 
 LINK = lab.link(5, 100)
-STEADY = ("ring", "binomial", "halving-doubling", "recursive-doubling", "two-shot")
+STEADY = ("ring", "binomial", "halving-doubling", "recursive-doubling")
 # Where several send to one rank at once, which of them its port serves first is up to chance, and so are the times.
-CROWDED = ("flat", "bidirectional", "double-tree")
+CROWDED = ("two-shot", "flat", "bidirectional", "double-tree")
 
 
 @pytest.fixture(scope="module")
@@ -96,6 +96,7 @@ def test_every_other_collective_leaves_a_trace(four, key, monkeypatch):
     sound(traced(four, CATALOGUE[key](nranks=4, **root), 16 * KIB, reps=1))
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("algorithm", STEADY)
 def test_on_an_emulated_link_every_message_arrives_when_the_model_says(slow, algorithm):
     s, nbytes = all_reduce(algorithm), 256 * KIB
@@ -108,6 +109,7 @@ def test_on_an_emulated_link_every_message_arrives_when_the_model_says(slow, alg
     assert run["seconds"] == pytest.approx(price(s, nbytes, LINK, rule="dataflow").seconds, rel=0.15)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("algorithm", CROWDED)
 def test_where_messages_meet_at_a_port_the_trace_is_sound_and_no_quicker_than_the_model(slow, algorithm):
     s, nbytes = all_reduce(algorithm), 256 * KIB
@@ -116,6 +118,7 @@ def test_where_messages_meet_at_a_port_the_trace_is_sound_and_no_quicker_than_th
     assert run["seconds"] > 0.99 * price(s, nbytes, LINK, rule="dataflow").seconds
 
 
+@pytest.mark.alone
 def test_a_late_rank_is_late_and_those_who_wait_for_it_too(slow):
     s, nbytes, pause = all_reduce("ring"), 256 * KIB, 0.06
     even, late = traced(slow, s, nbytes, 3), traced(slow, s, nbytes, 3, Late(rank=2, step=3, seconds=pause))
@@ -133,6 +136,7 @@ def test_a_late_rank_is_late_and_those_who_wait_for_it_too(slow):
     assert late["seconds"] - even["seconds"] == close
 
 
+@pytest.mark.alone
 def test_however_often_it_is_repeated_one_run_is_traced(slow):
     seconds = [traced(slow, all_reduce("ring"), 4 * KIB, reps=n)["seconds"] for n in (1, 2, 5)]
     assert seconds == [pytest.approx(6 * LINK.seconds(KIB), rel=0.15)] * 3

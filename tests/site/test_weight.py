@@ -5,19 +5,7 @@ import gzip
 from pages import KB, read_through
 
 from helpers.collectives import CATALOGUE
-
-# The player draws three views, nodes, two algorithms on one clock and recorded runs; the playground holds a player of its own;
-# memory reads pickles.
-WIDGETS = {
-    "calculator": 10 * KB,
-    "memory": 18 * KB,
-    "occupancy": 6 * KB,
-    "player": 22 * KB,
-    "playground": 22 * KB,
-    "primitive": 10 * KB,
-    "segments": 10 * KB,
-    "warp": 6 * KB,
-}
+from helpers.view.widgets import WIDGETS
 
 
 def test_pages_are_served_gzipped(address, open_page):
@@ -29,15 +17,16 @@ def test_pages_are_served_gzipped(address, open_page):
 
 def test_widget_scripts_are_small(sample):
     scripts = sorted((sample / "_static" / "widgets").glob("*.js"))
-    assert [script.stem for script in scripts] == list(WIDGETS)
+    budgets = {widget.name: widget.budget for widget in WIDGETS if widget.example}
+    assert {script.stem for script in scripts} == set(budgets)
     for script in scripts:
-        assert len(gzip.compress(script.read_bytes(), 6)) <= WIDGETS[script.stem], script.name
+        assert len(gzip.compress(script.read_bytes(), 6)) <= budgets[script.stem], script.name
 
 
 def test_schedules_stay_light(sample):
-    """A page loads the scripts of the algorithms that it shows, and the index."""
+    """A page loads the scripts of the algorithms that it shows."""
     scripts = sorted((sample / "_static" / "schedules").rglob("*.js"))
-    assert len(scripts) == len(CATALOGUE) + 1
+    assert len(scripts) == len(CATALOGUE)
     for script in scripts:
         assert len(gzip.compress(script.read_bytes(), 6)) <= 40 * KB, script
 
@@ -56,4 +45,4 @@ def test_a_page_that_shows_one_ring_loads_one_ring(address, open_page):
     read_through(page)
     page.wait_for_load_state("networkidle")
     asked = [url.partition("/schedules/")[2] for url in watch.asked if "/schedules/" in url]
-    assert sorted(asked) == ["all_reduce/ring.js", "index.js"]
+    assert sorted(asked) == ["all_reduce/ring.js"]

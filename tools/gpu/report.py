@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from unittest import mock
 
 from helpers.measure.profiling.record import write_traces
 from helpers.memory import unpack
@@ -25,7 +26,10 @@ class Report:
     def write(self, answers: dict[str, dict], latest: str) -> None:
         """gpu-check.json anew, and what the check `latest` has for files of its own: that leaves `answers`."""
         self.out.mkdir(parents=True, exist_ok=True)
-        recorded.FOLDER = self.out
+        with mock.patch.object(recorded, "FOLDER", self.out):
+            self._write(answers, latest)
+
+    def _write(self, answers: dict[str, dict], latest: str) -> None:
         figures = answers[latest].get("figures", {})
         for name, data in figures.pop("record", {}).items():
             self._record(f"gpu-{name}", data)

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-_IMPORT = re.compile(r'^import \{\s*([\w, \n]+?),?\s*\} from "((?:\./|(?:\.\./)+)[\w/-]+\.mjs)";$', re.M)
+_IMPORT = re.compile(r'^import \{\s*([\w, \n]+?),?\s*\} from "((?:\./|(?:\.\./)+)[\w/ -]+\.mjs)";$', re.M)
 _TOP = re.compile(r"^(export )?(?:async )?(?:function|const|let) (\w+)", re.M)
 _DEFAULT = re.compile(r"^export default (.+);$", re.M)
 
