@@ -22,7 +22,8 @@ REFUSED = {
     5: ["torch", "sphinx", "docutils", "myst_nb"],
 }
 # Imported once before the modules of that floor are forked off: allowed there, and slow to import every time.
-WARM = {1: [], 2: ["numpy"], 3: ["torch"], 4: ["torch"], 5: ["plotly.graph_objects", "anywidget"]}
+TORCH = ["numpy", "torch", "torch.distributed._functional_collectives", "cloudpickle", "psutil", "pynvml"]
+WARM = {1: [], 2: ["numpy"], 3: TORCH, 4: TORCH, 5: ["numpy", "plotly.graph_objects", "anywidget"]}
 
 # One process a floor; each module is imported in a fork of it, so none sees what another brought along.
 PROBE = """
@@ -96,8 +97,9 @@ def seen(request) -> dict[str, dict]:
     users = [item for item in request.session.items if "seen" in getattr(item, "fixturenames", ())]
     named = [item.callspec.params["module"] for item in users if hasattr(item, "callspec")]
     names, found = set(named) if len(named) == len(users) else modules(), {}
-    for level in WARM:
-        found |= look(sorted(name for name in names if max(floor(name), 1) == level), WARM[level])
+    for package in sorted({".".join(name.split(".")[:2]) for name in names}):  # its modules cannot be without it
+        warm, inside = WARM[max(floor(package), 1)], sorted(name for name in names if name.startswith(f"{package}."))
+        found |= look([package], warm) | (look(inside, [*warm, package]) if package != "helpers" else {})
     return found
 
 
