@@ -19,8 +19,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-# Ranks bring four processes of their own, so more workers than this only make them wait for each other.
-WORKERS = max(2, min(4, os.cpu_count() or 2))
+# A worker waits for half of its time: for ranks that start, for a page that settles. More than four only wait for each other.
+WORKERS = min(4, 2 * (os.cpu_count() or 1))
+# Containers set it to stay small: then each of a thousand processes would compile the library again.
+NO_CACHE = "PYTHONDONTWRITEBYTECODE"
 STYLE = (("ruff", "check", "."), ("ruff", "format", "--check", "."), ("mypy",), ("codespell_lib",))
 NBVAL = ("--nbval", "--nbval-current-env", "--nbval-cell-timeout=120")
 NO_TESTS = 5  # pytest's exit status when nothing was left to run
@@ -51,7 +53,7 @@ def lanes(suite: str, shard: str) -> list[Lane]:
     common = (SLOWEST, "--shard", shard)
     return [
         Lane("together", ("-n", str(WORKERS), "-m", f"not alone{only}", *NBVAL, *common, "notebooks", "tests")),
-        Lane("alone", ("-m", f"alone{only}", *common, "tests")),
+        Lane("alone", ("-p", "no:nbval", "-m", f"alone{only}", *common, "tests")),
     ]
 
 
@@ -112,6 +114,7 @@ def main(argv: list[str] | None = None) -> int:
     ask.add_argument("suite", choices=("test", "all"))
     ask.add_argument("--shard", default="1/1", help="I/N: the I-th of N parts of equal weight")
     asked = ask.parse_args(argv)
+    os.environ.pop(NO_CACHE, None)
     # A job in the background ignores Ctrl-C, and so would everything that it starts, tests of interrupts included.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     ended = [run_style()]

@@ -1,6 +1,7 @@
 """Streams whose work comes later, and events that tell when it has. Work is what takes time: collectives and sleeps.
 
 A stream that has nothing to do marks an event at once; one that is busy has a thread, which does what was enqueued in order.
+Events tell a played time: what work took, and for each operator a launch and its bytes, so no rate depends on how busy the CPU is.
 """
 
 from __future__ import annotations
@@ -14,7 +15,17 @@ from collections.abc import Callable, Iterator
 
 from . import graphs, state
 
+LAUNCH = 1e-4  # seconds of an operator that moves nothing: so slow that the measurements need few repeats
+RATE = 1e9  # bytes a second
+
 _numbers = itertools.count()
+_busy: dict[int, float] = {}  # seconds that a GPU has worked, in this process
+
+
+def charge(gpus: set[int], nbytes: int) -> None:
+    """An operator that reads and writes so many bytes has run there; a copy between two keeps both."""
+    for gpu in gpus:
+        _busy[gpu] = _busy.get(gpu, 0.0) + LAUNCH + nbytes / RATE
 
 
 class Stream:
@@ -41,7 +52,9 @@ class Stream:
             with self._changed:
                 self._changed.wait_for(lambda: self._queue)
                 work = self._queue[0]
+            start = time.perf_counter()
             work()
+            _busy[self.device_index] = _busy.get(self.device_index, 0.0) + time.perf_counter() - start
             with self._changed:
                 self._queue.popleft()
                 self._changed.notify_all()
@@ -89,11 +102,13 @@ class Event:
     def record(self, stream: Stream | None = None) -> None:
         reached = self._reached = threading.Event()
 
+        stream = stream or current_stream()
+
         def note() -> None:
-            self.at = time.perf_counter()
+            self.at = _busy.get(stream.device_index, 0.0)
             reached.set()
 
-        (stream or current_stream()).mark(note)
+        stream.mark(note)
 
     def reached(self) -> threading.Event:
         return self._reached

@@ -104,12 +104,16 @@ def _run(func, args: tuple, kwargs: dict, where: int | None, given: list[torch.T
     if where is not None:
         for tensor in made:
             put(tensor, where)
-        graphs.note(lambda: _again(func, args, kwargs, made), where)
+        nbytes = sum(t.nbytes for t in [*given, *made] if t.layout is torch.strided)
+        gpus = {where, *map(device_of, given)} - {None}
+        if not graphs.note(lambda: _again(func, args, kwargs, made, gpus, nbytes), where):
+            streams.charge(gpus, nbytes)
     return out
 
 
-def _again(func, args: tuple, kwargs: dict, made: list[torch.Tensor]) -> None:
+def _again(func, args: tuple, kwargs: dict, made: list[torch.Tensor], gpus: set[int], nbytes: int) -> None:
     """At a replay: the same operator, and its new results where the captured ones lie."""
+    streams.charge(gpus, nbytes)
     for old, new in zip(made, _tensors([func(*args, **kwargs)]), strict=False):
         old.copy_(new)
 
