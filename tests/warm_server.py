@@ -1,6 +1,7 @@
 """The process behind warm.py: torch imported once; a line on stdin is a job, a line on stdout its exit status."""
 
 import atexit
+import gc
 import json
 import os
 import runpy
@@ -106,5 +107,6 @@ def wait(running: set[int]) -> list[int]:
 
 
 if __name__ == "__main__":
+    gc.freeze()  # else the first collection in each fork would copy all of torch
     for line in sys.stdin:
         print(json.dumps(run(json.loads(line))), flush=True)

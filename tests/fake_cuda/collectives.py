@@ -154,6 +154,7 @@ def _init(original: Callable) -> Callable:
         original("gloo", *args, **kwargs)
         torch._C._distributed_c10d.Backend.supports_coalescing = property(lambda self: True)
         _on, _eager = True, device_id is not None
+        streams.by_the_clock()
         threading.Thread(target=_carry_out, name="fake-nccl", daemon=True).start()
         return None
 

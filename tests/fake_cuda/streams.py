@@ -1,7 +1,8 @@
 """Streams whose work comes later, and events that tell when it has. Work is what takes time: collectives and sleeps.
 
 A stream that has nothing to do marks an event at once; one that is busy has a thread, which does what was enqueued in order.
-Events tell a played time: what work took, and for each operator a launch and its bytes, so no rate depends on how busy the CPU is.
+Events of a process without ranks tell a played time: what work took, and for each operator a launch and its bytes, so no rate
+depends on how busy the CPU is. Ranks compare their clocks, so their events tell the time of the day.
 """
 
 from __future__ import annotations
@@ -20,6 +21,18 @@ RATE = 1e9  # bytes a second
 
 _numbers = itertools.count()
 _busy: dict[int, float] = {}  # seconds that a GPU has worked, in this process
+_played = True
+
+
+def by_the_clock() -> None:
+    """From now on events tell the time of the day."""
+    global _played
+    _played = False
+
+
+def now(device: int) -> float:
+    """Seconds, as events on that GPU tell them."""
+    return _busy.get(device, 0.0) if _played else time.perf_counter()
 
 
 def charge(gpus: set[int], nbytes: int) -> None:
@@ -105,7 +118,7 @@ class Event:
         stream = stream or current_stream()
 
         def note() -> None:
-            self.at = _busy.get(stream.device_index, 0.0)
+            self.at = now(stream.device_index)
             reached.set()
 
         stream.mark(note)

@@ -25,27 +25,31 @@ def die_with(control: Connection) -> None:
     if hasattr(fcntl, "F_SETSIG"):
         if os.getppid() != multiprocessing.parent_process().pid:  # forked by the server, by the one thread that it has
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        _kill_at_the_end_of(control.fileno())
-        if control.poll(0):  # it closed before we were ready to hear of it
-            os.kill(os.getpid(), signal.SIGKILL)
+        _kill_at_the_end_of(control.fileno(), control)
     else:  # not Linux: a thread notices, unless the GIL is held
         _watch(control)
-    os.register_at_fork(after_in_child=lambda: _forked(control))
+    pipe = os.fstat(control.fileno())
+    os.register_at_fork(after_in_child=lambda: _forked(control, pipe))
 
 
-def _forked(control: Connection) -> None:
+def _forked(control: Connection, pipe: os.stat_result) -> None:
     """In a process that the rank has just forked: it needs a description of the pipe for itself, or the rank's would be taken over."""
     if not hasattr(fcntl, "F_SETSIG"):
         return _watch(control)
     with contextlib.suppress(OSError):  # the rank has closed it
-        _kill_at_the_end_of(os.open(f"/proc/self/fd/{control.fileno()}", os.O_RDONLY | os.O_NONBLOCK))
+        if not os.path.samestat(pipe, os.fstat(control.fileno())):
+            return None  # and opened something else in its place
+        _kill_at_the_end_of(os.open(f"/proc/self/fd/{control.fileno()}", os.O_RDONLY | os.O_NONBLOCK), control)
     return None
 
 
-def _kill_at_the_end_of(fd: int) -> None:
+def _kill_at_the_end_of(fd: int, control: Connection) -> None:
+    """fd: this process's own description of the pipe that `control` reads."""
     fcntl.fcntl(fd, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGKILL)
     fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) | os.O_ASYNC)
+    if control.poll(0):  # it closed before we were ready to hear of it
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _watch(control: Connection) -> None:
