@@ -1,5 +1,6 @@
 """What the browser tests look at: what a page did that it must not, whether its mounts live, what axe finds."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,6 +12,8 @@ AXE = Path(__file__).parents[1] / "vendor" / "axe-core" / "axe.min.js"
 KB = 1000
 CHART = 800 * KB  # gzipped, before anybody touches the page; a widget's budget stands in its line of the table
 STANDARDS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+MORE = ("region", "label-content-name-mismatch")
+OF_THEMES = ("color-contrast", "link-in-text-block")  # axe's rules that ask for colours
 
 
 @dataclass
@@ -71,17 +74,20 @@ def assert_within_budget(page: Page, watch: Watch) -> None:
     assert 20 * KB < sum(watch.sizes.values()) <= budget, f"budget {budget}; {heaviest}"
 
 
-def violations(page: Page) -> list[str]:
-    """What axe finds against WCAG 2.0 to 2.2, A and AA, and its two rules for landmarks: rule, what is wrong, where."""
+def violations(page: Page, only: Sequence[str] = ()) -> list[str]:
+    """What axe finds against WCAG 2.0 to 2.2, A and AA, and its two rules for landmarks: rule, what is wrong, where.
+
+    only: these rules instead of all, e.g. OF_THEMES where nothing but colours has changed since the last look.
+    """
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text(encoding="utf-8"))  # evaluated, not added as a script: the page forbids that
+    asked = (
+        {"runOnly": list(only)} if only else {"runOnly": STANDARDS, "rules": {rule: {"enabled": True} for rule in MORE}}
+    )
+    # preload would ask for style sheets again, which a page from a folder may not; what passes is a third of the work to tell
     found = page.evaluate(
-        """(standards) => axe.run({
-            runOnly: {type: "tag", values: standards},
-            preload: false, // it would ask for style sheets again, which a page from a folder may not
-            rules: {region: {enabled: true}, "label-content-name-mismatch": {enabled: true}},
-        }).then((result) => result.violations)""",
-        STANDARDS,
+        "(asked) => axe.run({...asked, preload: false, resultTypes: ['violations']}).then((result) => result.violations)",
+        asked,
     )
     return [
         f"{rule['id']}: {node['failureSummary']} at {node['html'][:160]}" for rule in found for node in rule["nodes"]
