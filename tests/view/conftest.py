@@ -1,4 +1,4 @@
-"""Node for the widgets' own modules."""
+"""Node for the widgets' own modules; Chromium's tabs for their pages."""
 
 import sys
 from pathlib import Path
@@ -15,23 +15,58 @@ def node() -> str:
     return str(Path(ROOT_DIR) / "bin" / "node")
 
 
+class Tab:
+    """A page in a context of its own that one test after the other opens its address in: a new one costs a second of CPU.
+
+    A document is always loaded anew, and nothing of the last one stays: its scripts end with it, the widgets store
+    nothing, and size, motion, pointer and what was heard are set back.
+    """
+
+    def __init__(self, browser):
+        context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+        self.page, self.troubles = context.new_page(), []
+        self.page.on("pageerror", lambda error: self.troubles.append(str(error)))
+        self.page.on("console", lambda message: self.hear(message.text) if message.type == "error" else None)
+        self.page.on("request", lambda r: None if r.url.startswith(("file:", "data:", "about:")) else self.hear(r.url))
+
+    def hear(self, trouble: str) -> None:
+        self.troubles.append(trouble)
+
+    def open(self, address: str, width: int, motion: str):
+        self.page.set_default_timeout(10_000)
+        self.page.set_viewport_size({"width": width, "height": 900})
+        self.page.emulate_media(reduced_motion=motion)
+        self.page.goto(address)
+        return self.page
+
+    def leave(self) -> list[str]:
+        """What was heard; the document ends, and the pointer rests where no widget is."""
+        self.page.mouse.up()
+        self.page.goto("about:blank")
+        self.page.mouse.move(0, 0)
+        heard, self.troubles = self.troubles, []
+        return heard
+
+
+@pytest.fixture(scope="session")
+def tabs(browser) -> list[Tab]:
+    """As many as a test has opened at once so far."""
+    found = []
+    yield found
+    for tab in found:
+        tab.page.context.close()
+
+
 @pytest.fixture
-def open_alone(browser):
-    """open_alone(address, width=, motion=) -> a page in a context of its own; errors and requests off the disk fail the test."""
-    contexts, troubles = [], []
+def open_alone(browser, tabs):
+    """open_alone(address, width=, motion=) -> a page of its own; errors and requests off the disk fail the test."""
+    opened = []
 
     def open_(address: str, width: int = 1280, motion: str = "no-preference"):
-        contexts.append(browser.new_context(viewport={"width": width, "height": 900}, reduced_motion=motion))
-        contexts[-1].grant_permissions(["clipboard-read", "clipboard-write"])
-        page = contexts[-1].new_page()
-        page.set_default_timeout(10_000)
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
-        page.on("request", lambda r: None if r.url.startswith(("file:", "data:")) else troubles.append(r.url))
-        page.goto(address)
-        return page
+        if len(opened) == len(tabs):
+            tabs.append(Tab(browser))
+        opened.append(tabs[len(opened)])
+        return opened[-1].open(address, width, motion)
 
     yield open_
-    for context in contexts:
-        context.close()
-    assert troubles == []
+    assert [trouble for tab in opened for trouble in tab.leave()] == []
