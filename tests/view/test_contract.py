@@ -65,13 +65,18 @@ def test_a_script_fits_its_budget_and_asks_for_nothing(widget):
         assert len(gzip.compress(bundle(widget.entry).encode(), 9)) <= widget.budget
 
 
+@pytest.fixture(scope="module")
+def unscripted(browser):
+    """A page that runs no scripts; every test opens its own address in it."""
+    with browser.new_context(java_script_enabled=False) as context:
+        yield context.new_page()
+
+
 @pytest.mark.parametrize("widget", mounted(), ids=named)
-def test_without_javascript_there_is_a_sentence_and_a_table(widget, browser, static):
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(contract_page.write_page(static, widget, widget.html()))
-    assert page.locator(".bim-mount > p").is_visible() and page.locator(".bim-mount .bim-fallback").is_visible()
-    context.close()
+def test_without_javascript_there_is_a_sentence_and_a_table(widget, unscripted, static):
+    unscripted.goto(contract_page.write_page(static, widget, widget.html()))
+    mount = unscripted.locator(f".bim-mount[data-kind={widget.name}]")
+    assert mount.locator("> p").is_visible() and mount.locator(".bim-fallback").is_visible()
 
 
 @pytest.mark.parametrize("widget", mounted(), ids=named)
@@ -138,7 +143,7 @@ def ladle(tmp_path, monkeypatch) -> Widget:
         del sys.modules[name]
 
 
-def test_a_folder_and_a_line_make_a_widget(ladle, tmp_path, open_alone, browser):
+def test_a_folder_and_a_line_make_a_widget(ladle, tmp_path, open_alone, unscripted):
     files = widget_files()
     assert files["known/kitchen.js"] == 'BytesInMotion.know("kitchen",["spoon","fork"]);\n'
     assert '"ladle"' in files["widgets/ladle.js"] and '"kitchen"' in files["widgets/ladle.js"]
@@ -147,7 +152,7 @@ def test_a_folder_and_a_line_make_a_widget(ladle, tmp_path, open_alone, browser)
     test_a_saved_output_is_data_and_a_readable_fallback(ladle)
     test_a_script_fits_its_budget_and_asks_for_nothing(ladle)
     contract_page.write_static(tmp_path)
-    test_without_javascript_there_is_a_sentence_and_a_table(ladle, browser, tmp_path)
+    test_without_javascript_there_is_a_sentence_and_a_table(ladle, unscripted, tmp_path)
 
     def open_(widget, link=""):
         page = open_alone(contract_page.write_page(tmp_path, widget, widget.html()) + link)

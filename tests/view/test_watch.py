@@ -240,23 +240,14 @@ RUNNING = {
 
 
 @pytest.fixture
-def open_watch(browser, tmp_path):
-    """open_watch(call, theme=, width=) -> a page with one widget; errors on it fail the test."""
-    contexts, troubles = [], []
+def open_watch(open_alone, tmp_path):
+    """open_watch(call, theme=, width=) -> a page with one widget; errors and requests off the disk fail the test."""
 
     def open_(call, theme="light", width=1280):
-        address = widget_harness.write(tmp_path / "watch.html", "watch", [{"call": call, "stopping": False}], theme)
-        contexts.append(browser.new_context(viewport={"width": width, "height": 700}))
-        page = contexts[-1].new_page()
-        page.set_default_timeout(10_000)
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.goto(address)
-        return page
+        states = [{"call": call, "stopping": False}]
+        return open_alone(widget_harness.write(tmp_path / "watch.html", "watch", states, theme), width)
 
-    yield open_
-    for context in contexts:
-        context.close()
-    assert troubles == []
+    return open_
 
 
 def tell(page, **changes):
