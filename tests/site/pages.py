@@ -54,15 +54,23 @@ class Watch:
         assert (self.outside, self.failed, self.errors) == ([], [], []), where
 
 
+READ = """async () => {
+    for (const mount of document.querySelectorAll(".bim-mount")) {
+        const late = performance.now() + 10_000;
+        mount.scrollIntoView({ block: "center" });
+        while (!("mounted" in mount.dataset)) {
+            if (performance.now() > late) throw new Error(`a ${mount.dataset.kind} is not alive after ten seconds`);
+            await new Promise((next) => setTimeout(next, 10));
+        }
+    }
+    await document.fonts.ready;
+    scrollTo(0, 0);
+}"""
+
+
 def read_through(page: Page) -> None:
     """Scroll to the end as a reader would, until every mount is alive and every letter has its font, then return to the top."""
-    mounts = page.locator(".bim-mount")
-    for i in range(mounts.count()):
-        mounts.nth(i).scroll_into_view_if_needed()
-        page.wait_for_function(
-            "i => 'mounted' in document.querySelectorAll('.bim-mount')[i].dataset", arg=i, timeout=10_000
-        )
-    page.evaluate("document.fonts.ready.then(() => scrollTo(0, 0))")
+    page.evaluate(READ)
 
 
 def assert_within_budget(page: Page, watch: Watch) -> None:
