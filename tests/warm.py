@@ -1,7 +1,7 @@
 """Programs run in forks of a process that has imported torch: as `python` and `torchrun` would, without seconds of start each.
 
 `run(script, nranks=4)` sets what torchrun sets and ends the job as torchrun does: the first rank that fails ends the others. One test
-of each kind of program uses the real torchrun besides.
+of each kind of program uses the real torchrun besides. What else takes seconds to import, `loaded` names: once for all ranks.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ SERVER = Path(__file__).with_name("warm_server.py")
 _server: subprocess.Popen | None = None
 
 
-def run(*argv: str, nranks: int = 0, timeout: float = 120, **env: str) -> subprocess.CompletedProcess[str]:
-    """`python argv`, or with nranks `torchrun --nproc-per-node nranks argv`. env: further environment."""
+def run(
+    *argv: str, nranks: int = 0, timeout: float = 120, loaded: tuple[str, ...] = (), **env: str
+) -> subprocess.CompletedProcess[str]:
+    """`python argv`, or with nranks `torchrun --nproc-per-node nranks argv`. loaded: imported before. env: further environment."""
     with tempfile.TemporaryDirectory() as folder:
         out, err = Path(folder, "out"), Path(folder, "err")
-        job = {"argv": argv, "out": str(out), "err": str(err), "limit": timeout}
+        job = {"argv": argv, "out": str(out), "err": str(err), "limit": timeout, "loaded": loaded}
         job["ranks"] = [env | told for told in _ranks(nranks)]
         code = _ask(job, timeout)
         return subprocess.CompletedProcess(argv, code, out.read_text(), err.read_text())

@@ -9,8 +9,8 @@ import signal
 import sys
 import threading
 import time
-import traceback
 import warnings
+from importlib import import_module
 from pathlib import Path
 
 import numpy  # noqa: F401
@@ -37,6 +37,16 @@ def rank(job: dict, env: dict[str, str]) -> None:
         os._exit(code)
 
 
+def task(argv: list[str], env: dict[str, str]) -> None:
+    """In a fork that shares its parent's output: `python argv`. Never returns."""
+    code = 1
+    try:
+        os.environ.update(env)
+        code = become(argv)
+    finally:
+        os._exit(code)
+
+
 def become(argv: list[str]) -> int:
     """The exit status of the program, its traceback printed and its exit functions run."""
     module = argv[0] == "-m"
@@ -54,7 +64,7 @@ def become(argv: list[str]) -> int:
         if isinstance(asked.code, str):
             print(asked.code, file=sys.stderr)
     except BaseException:
-        traceback.print_exc()
+        sys.excepthook(*sys.exc_info())  # the program may have set its own
         code = 1
     threading._shutdown()
     atexit._run_exitfuncs()
@@ -80,6 +90,9 @@ def fork(become_it, *what) -> int:
 
 def run(job: dict) -> int:
     """Start every rank; a failure ends the others. A program that is no rank: its own exit status."""
+    for name in job["loaded"]:
+        import_module(name)
+    gc.freeze()  # else the first collection in each fork would copy all of torch
     if "RANK" not in job["ranks"][0]:
         return os.waitstatus_to_exitcode(os.waitpid(fork(rank, job, job["ranks"][0]), 0)[1])
     keeper = fork(keep_store, job["ranks"][0]["MASTER_PORT"])
@@ -107,6 +120,5 @@ def wait(running: set[int]) -> list[int]:
 
 
 if __name__ == "__main__":
-    gc.freeze()  # else the first collection in each fork would copy all of torch
     for line in sys.stdin:
         print(json.dumps(run(json.loads(line))), flush=True)

@@ -10,6 +10,7 @@ import time
 import psutil
 import pytest
 import torchruns
+from lanes import some
 
 from helpers.ranks.hangs import positions, watching
 from helpers.ranks.hangs.positions import Position
@@ -40,17 +41,30 @@ FAULTS = {
 }
 
 
-REAL = ("raise", "leave", "kill", "kill rank 0")  # by torchrun for real: how it ends the ranks is part of it
+DDP = ("torch._dynamo",)  # what a process's first model imports
+BY_TORCHRUN = some(
+    ["kill rank 0", "raise", "leave", "kill"], ["kill rank 0"], "the other ways in which torchrun itself ends ranks"
+)
 
 
-def hung(fault: str, timeout: str = "2") -> torchruns.Ended:
+def hung(fault: str, timeout: str = "2", real: bool = False) -> torchruns.Ended:
     program = ("-m", "helpers.ranks.hangs", "--timeout", timeout, SCRIPT, fault)
-    return torchruns.run(*program, nproc=4)[0] if fault in REAL else torchruns.warm_run(*program, nproc=4)
+    if real:
+        return torchruns.run(*program, nproc=4)[0]
+    return torchruns.warm_run(*program, nproc=4, loaded=DDP if fault == "ddp" else ())
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", BY_TORCHRUN)
+def test_under_torchrun_for_real(fault):
+    names_the_cause(fault, hung(fault, real=True))
+
+
+@pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault != "kill rank 0"])
 def test_the_report_names_the_cause_and_the_job_ends(fault):
-    ended = hung(fault)
+    names_the_cause(fault, hung(fault))
+
+
+def names_the_cause(fault: str, ended: torchruns.Ended) -> None:
     assert ended.code != 0
     assert ended.err.count("hang report") == 1, ended.err
     report = ended.err[ended.err.index("hang report") :]
@@ -73,7 +87,7 @@ model(torch.ones(2, 8)).sum().backward()
 def test_a_model_that_was_made_before_is_watched_too(tmp_path):
     script = tmp_path / "late.py"
     script.write_text(LATE)
-    ended = torchruns.warm_run(str(script), nproc=2)
+    ended = torchruns.warm_run(str(script), nproc=2, loaded=DDP)
     assert "rank 1 has not reached all_reduce #1 (DistributedDataParallel) of float32[72]" in ended.err, ended.err
 
 

@@ -29,9 +29,9 @@ class Ended(NamedTuple):
     err: str
 
 
-def warm_run(*arguments: str, nproc: int) -> Ended:
+def warm_run(*arguments: str, nproc: int, loaded: tuple[str, ...] = ()) -> Ended:
     """The ranks that `torchrun --nproc-per-node nproc arguments` would start."""
-    done = warm.run(*arguments, nranks=nproc, OMP_NUM_THREADS="1")
+    done = warm.run(*arguments, nranks=nproc, loaded=loaded, OMP_NUM_THREADS="1")
     return Ended(done.returncode, done.stdout, done.stderr)
 
 

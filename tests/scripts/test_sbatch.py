@@ -15,6 +15,7 @@ SCRIPT = ROOT / "scripts/ranks.sbatch"
 TEXT = SCRIPT.read_text()
 
 # Every task gets what srun gives it; the nodes are all this machine. An option that is not known here is an error.
+# A task that is a Python is a fork of one that has torch; torchrun and its ranks are started for real.
 SRUN = """
 import os, re, subprocess, sys
 options, command = {}, sys.argv[1:]
@@ -32,11 +33,16 @@ shared = {
     "SLURM_STEP_NODELIST": os.environ["SLURM_JOB_NODELIST"],
     "SLURM_CPUS_PER_TASK": str(options["--cpus-per-task"]),
 }
-tasks = [
-    subprocess.Popen(command, env=os.environ | shared | {
-        "SLURM_PROCID": str(rank), "SLURM_NODEID": str(rank // per_node), "SLURM_LOCALID": str(rank % per_node)})
+ranks = [
+    shared | {"SLURM_PROCID": str(rank), "SLURM_NODEID": str(rank // per_node), "SLURM_LOCALID": str(rank % per_node)}
     for rank in range(nodes * per_node)
 ]
+if command[0] == sys.executable:
+    sys.path.insert(0, TESTS)
+    import warm_server
+    pids = [warm_server.fork(warm_server.task, command[1:], rank) for rank in ranks]
+    sys.exit(max(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids))
+tasks = [subprocess.Popen(command, env=os.environ | rank) for rank in ranks]
 sys.exit(max(abs(task.wait()) for task in tasks))
 """
 START = """#!/bin/sh
@@ -51,7 +57,7 @@ SCONTROL = """#!/bin/sh
 def cluster(tmp_path):
     """A PATH on which srun and scontrol stand. A first line with #! could hold no path with a space."""
     program = tmp_path / "srun.py"
-    program.write_text(SRUN)
+    program.write_text(f"TESTS = {str(ROOT / 'tests')!r}\n{SRUN}")
     start = START.format(python=sys.executable, program=program)
     for name, text in (("srun", start), ("scontrol", SCONTROL)):
         path = tmp_path / name
