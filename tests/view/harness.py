@@ -6,6 +6,7 @@ import json
 from functools import cache
 from html import escape
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from helpers.view.player.spec import PlayerSpec
 from helpers.view.shared.bundle import plain_script
@@ -19,8 +20,27 @@ FONT = f'@font-face {{ font-family: Inter; font-weight: 100 900; src: url("{INTE
 SHIM = """
 const tables = {};
 const BytesInMotion = { define: (kind, widget) => { BytesInMotion.widget = widget; } };
+const coming = {};
+function fetched(name) {
+  return coming[name] ??= new Promise((done) => {
+    const script = Object.assign(document.createElement("script"), { src: `${TABLES}/${name}.js`, onload: done });
+    document.head.append(script);
+  });
+}
 function makeModel(state) {
   const hearers = {};
+  const entry = ({ collective, algorithm }) => state.catalogue.find((e) => e.collective === collective && e.algorithm === algorithm);
+  const found = (spec) => {
+    const { collective, algorithm, nranks, nchunks, slices, gpus } = spec;
+    const key = [nranks, nchunks ?? slices ?? (entry(spec)?.gpus && gpus)].filter((n) => n != null).join(".");
+    return tables[`${collective} ${algorithm}`]?.[key];
+  };
+  const answer = (spec) => {
+    const { schedule: text, before, after, factor, promise } = spec;
+    const own = text ? { text, before, after, factor, promise } : found(spec);
+    return own ? { ...own, ...(spec.rival && { versus: found(spec.rival) }) } : { error: "no such schedule" };
+  };
+  let asked = Promise.resolve();
   const model = {
     open: 0, // questions without an answer yet
     get: (key) => state[key],
@@ -29,16 +49,11 @@ function makeModel(state) {
     off: (event, f) => { hearers[event] = (hearers[event] ?? []).filter((g) => g !== f); },
     save_changes() {
       const { spec } = state;
-      const found = ({ collective, algorithm, nranks, nchunks, slices, gpus }) => {
-        const { gpus: takes } = state.catalogue.find((e) => e.collective === collective && e.algorithm === algorithm) ?? {};
-        const key = [nranks, nchunks ?? slices ?? (takes && gpus)].filter((n) => n != null).join(".");
-        return tables[`${collective} ${algorithm}`]?.[key];
-      };
-      const { schedule: text, before, after, factor, promise } = spec;
-      const own = text ? { text, before, after, factor, promise } : found(spec);
-      const trace = own && { ...own, ...(spec.rival && { versus: found(spec.rival) }) };
+      const known = [spec, spec.rival].filter((one) => one && !one.schedule && entry(one));
+      const files = known.map(({ collective, algorithm }) => fetched(`${collective} ${algorithm}`));
       model.open += 1;
-      setTimeout(() => { model.open -= 1; model.set("trace", trace ?? { error: "no such schedule" }); }, 5);
+      asked = asked.then(() => Promise.all(files));
+      asked.then(() => setTimeout(() => { model.open -= 1; model.set("trace", answer(spec)); }, 5));
     },
   };
   return model;
@@ -47,10 +62,14 @@ function makeModel(state) {
 
 
 @cache
-def tables() -> str:
-    """Every trace that the site's scripts hold, as JSON."""
-    keys = [(entry["collective"], entry["algorithm"]) for entry in catalogue()]
-    return json.dumps({" ".join(key): traces(*key) for key in keys}, ensure_ascii=False)
+def tables() -> TemporaryDirectory:
+    """A folder of what the site's scripts hold, a file per schedule: no page reads more than it asks for."""
+    folder = TemporaryDirectory()
+    for key in [(entry["collective"], entry["algorithm"]) for entry in catalogue()]:
+        name = " ".join(key)
+        text = f"tables[{json.dumps(name)}] = {json.dumps(traces(*key), ensure_ascii=False)};"
+        (Path(folder.name) / f"{name}.js").write_text(text, encoding="utf-8")
+    return folder
 
 
 def page(specs: list[PlayerSpec], theme: str = "light", live: bool = False) -> str:
@@ -63,8 +82,9 @@ def page(specs: list[PlayerSpec], theme: str = "light", live: bool = False) -> s
     return f"""<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8"><title>Player</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><style>{FONT}{stylesheet("player")}
 body {{ margin: 0 auto; padding: 16px; max-width: 880px; background: var(--bim-page); color: var(--bim-ink); }}</style></head>
-<body><main><h1 style="font: 600 20px var(--bim-font-ui)">Player</h1>{mounts}</main><script>{SHIM}
-Object.assign(tables, {tables()});
+<body><main><h1 style="font: 600 20px var(--bim-font-ui)">Player</h1>{mounts}</main><script>
+const TABLES = {json.dumps(Path(tables().name).as_uri())};
+{SHIM}
 {plain_script(VIEW / "player" / "player.mjs", "player")}
 const state = {json.dumps(state, ensure_ascii=False)};
 window.models = [...document.querySelectorAll(".bim-mount")].map((el) => {{

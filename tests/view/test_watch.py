@@ -320,11 +320,10 @@ def test_a_widget_that_is_taken_away_hears_nothing_more(open_watch):
     assert page.locator(".bim-title").inner_text().startswith("Running")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [375, 1280])
-def test_nothing_overflows_and_axe_is_content(open_watch, theme, width):
+def test_nothing_overflows_and_axe_is_content(open_watch, width):
     many = [rank(r, "waiting in all_reduce #4 of float32[1024] at cell line 7", r, 64) for r in range(64)]
-    page = open_watch({**RUNNING, "phase": "failed", "outcome": "RankError: " + "x" * 400, "ranks": many}, theme, width)
+    page = open_watch({**RUNNING, "phase": "failed", "outcome": "RankError: " + "x" * 400, "ranks": many}, width=width)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.get_by_role("button", name="Stop").bounding_box()["height"] >= 24
-    assert widget_harness.violations(page) == []
+    assert widget_harness.violations_in_both_themes(page) == []

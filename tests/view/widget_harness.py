@@ -12,7 +12,8 @@ from helpers.view.shared.bundle import plain_script
 from helpers.view.shared.spec import Spec
 from helpers.view.shared.widget import VIEW, stylesheet
 
-AXE = Path(__file__).parents[1] / "vendor" / "axe-core" / "axe.min.js"
+AXE = (Path(__file__).parents[1] / "vendor" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
 # A model as a kernel's: what is set is told at once, what is saved is counted.
 MODEL = """
@@ -59,11 +60,24 @@ def write(path: Path, kind: str, states: list[dict], theme: str = "light") -> st
     return path.resolve().as_uri()
 
 
-def violations(page) -> list:
-    """What axe finds against WCAG 2.0 to 2.2, A and AA."""
-    page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
+def violations(page, only: dict | None = None) -> list:
+    """What axe finds against WCAG 2.0 to 2.2, A and AA; or by `only` (axe's runOnly)."""
+    if not page.evaluate("'axe' in window"):
+        page.add_script_tag(content=AXE)
+    options = {"runOnly": only or WCAG, "resultTypes": ["violations"]}
+    if not only:
+        options["rules"] = {"label-content-name-mismatch": {"enabled": True}}
     return page.evaluate(
-        "axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'],"
-        " rules: {'label-content-name-mismatch': {enabled: true}}})"
-        ".then((all) => all.violations.map((v) => [v.id, v.nodes.map((n) => n.target.join(' '))]))"
+        "options => axe.run(document, options)"
+        ".then((all) => all.violations.map((v) => [v.id, v.nodes.map((n) => n.target.join(' '))]))",
+        options,
     )
+
+
+def violations_in_both_themes(page) -> list:
+    """All that axe finds in the page's theme; in the other one, put on in place, what a colour can change."""
+    found = violations(page)
+    page.evaluate(
+        "document.documentElement.dataset.theme = document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark'"
+    )
+    return found + violations(page, {"type": "rule", "values": ["color-contrast", "link-in-text-block"]})
