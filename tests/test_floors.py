@@ -25,10 +25,11 @@ REFUSED = {
 TORCH = ["numpy", "torch", "torch.distributed._functional_collectives", "cloudpickle", "psutil", "pynvml"]
 WARM = {1: [], 2: ["numpy"], 3: TORCH, 4: TORCH, 5: ["numpy", "plotly.graph_objects", "anywidget"]}
 
-# One process a floor; each module is imported in a fork of it, so none sees what another brought along.
+# One process for all that start with the same imports, a fork of it for each group with imports of its own, and in a fork of
+# that each module is imported, so none sees what another brought along.
 PROBE = """
 import importlib, json, os, subprocess, sys
-warm, names = json.loads(sys.argv[1])
+warm, groups = json.loads(sys.argv[1])
 sys.path[:0] = sys.argv[2:]
 for name in warm:
     importlib.import_module(name)
@@ -40,7 +41,7 @@ def look(name):
     children = open(tasks).read().split() if os.path.exists(tasks) else []
     return {"modules": sorted(sys.modules), "children": len(children), "threads": threading.active_count() - 1}
 
-for name in names:
+def tell(name):
     read, write = os.pipe()
     if os.fork() == 0:
         os.close(read)
@@ -54,6 +55,17 @@ for name in names:
     os.close(write)
     with os.fdopen(read) as answer:
         print(json.dumps([name, json.load(answer)]), flush=True)
+    os.wait()
+
+for first, names in groups:
+    if os.fork() == 0:
+        try:
+            for name in first:
+                importlib.import_module(name)
+            for name in names:
+                tell(name)
+        finally:
+            os._exit(0)
     os.wait()
 """
 
@@ -74,11 +86,12 @@ def floor(module: str) -> int:
     return FLOOR[parts[1]] if len(parts) > 1 else 0
 
 
-def look(names: list[str], warm: list[str], *paths: str) -> dict[str, dict]:
-    """What importing each module alone leaves in its process: {"modules", "children", "threads"} or {"error"}."""
-    if not names:
-        return {}
-    command = [sys.executable, "-c", PROBE, json.dumps([warm, names]), str(HELPERS.parent), *paths]
+def look(groups: list[tuple[list[str], list[str]]], warm: list[str], *paths: str) -> dict[str, dict]:
+    """What importing each module alone leaves in its process: {"modules", "children", "threads"} or {"error"}.
+
+    groups: (what all its modules may find imported, besides `warm`; its modules).
+    """
+    command = [sys.executable, "-c", PROBE, json.dumps([warm, groups]), str(HELPERS.parent), *paths]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)  # a minute on two cores
     return dict(json.loads(line) for line in done.stdout.splitlines())
 
@@ -96,11 +109,11 @@ def seen(request) -> dict[str, dict]:
     """What `look` finds for every module; for those of the selected tests when only tests of single modules are selected."""
     users = [item for item in request.session.items if "seen" in getattr(item, "fixturenames", ())]
     named = [item.callspec.params["module"] for item in users if hasattr(item, "callspec")]
-    names, found = set(named) if len(named) == len(users) else modules(), {}
+    names, groups = set(named) if len(named) == len(users) else modules(), {}
     for package in sorted({".".join(name.split(".")[:2]) for name in names}):  # its modules cannot be without it
-        warm, inside = WARM[max(floor(package), 1)], sorted(name for name in names if name.startswith(f"{package}."))
-        found |= look([package], warm) | (look(inside, [*warm, package]) if package != "helpers" else {})
-    return found
+        inside = sorted(name for name in names if name.startswith(f"{package}.") and package != "helpers")
+        groups.setdefault(tuple(WARM[max(floor(package), 1)]), []).extend([([], [package]), ([package], inside)])
+    return {name: found for warm, those in groups.items() for name, found in look(those, list(warm)).items()}
 
 
 @pytest.mark.parametrize("module", modules())
@@ -133,7 +146,7 @@ def test_the_probe_sees_a_front_end_a_child_and_a_thread(tmp_path):
     )
     (tmp_path / "bad_import.py").write_text("import anywidget\n")
     (tmp_path / "bad_error.py").write_text("1 / 0\n")
-    seen = look(["bad_child", "bad_thread", "bad_import", "bad_error"], [], str(tmp_path))
+    seen = look([([], ["bad_child", "bad_thread", "bad_import", "bad_error"])], [], str(tmp_path))
     assert seen["bad_child"]["children"] == 1
     assert seen["bad_thread"]["threads"] == 1
     assert "ZeroDivisionError" in seen["bad_error"]["error"]

@@ -85,6 +85,11 @@ def measured_or_recorded(name: str, fn: Callable[[], Any], label: str | None = N
     return replace(run or _described(name, fresh, command, label), fresh=fresh)
 
 
+def shown() -> bool:
+    """Whether pages show recorded runs: then a measurement is repeated for nobody, and need only be able to run."""
+    return os.environ.get(SWITCH) == "recorded"
+
+
 def machine() -> dict[str, Any]:
     """CPU, cores, memory and GPUs of this machine: nothing that names it or its user."""
     gpus = find_gpus().names

@@ -18,6 +18,8 @@ import torch.distributed as dist
 from helpers.collectives import CATALOGUE, Schedule
 from helpers.ranks import execute
 
+WAYS = ("new", "out", "in place")
+
 
 class Case(NamedTuple):
     """A schedule's text, the shape of what a rank gives (of a scatter: of what the root gives), a dtype and a reduction."""
@@ -26,7 +28,7 @@ class Case(NamedTuple):
     shape: tuple[int, ...]
     dtype: str = "float32"
     op: str = "sum"
-    ways: tuple[str, ...] = ("new", "out", "in place")
+    ways: tuple[str, ...] = WAYS
 
 
 def exact(shape: tuple[int, ...] | int, dtype: torch.dtype, seed: int, op: str = "sum") -> torch.Tensor:
@@ -149,10 +151,13 @@ def schedules(nranks: int, roots: bool = True) -> list[Schedule]:
     return found
 
 
-def cases(nranks: int, sizes: tuple[int, ...] = (97, 4096)) -> list[Case]:
-    """The whole catalogue, at sizes 0, 1, P-1, P, P+1 and these, and in several dimensions, in floats and integers."""
+def cases(nranks: int, sizes: tuple[int, ...] = (97, 4096), thin: bool = False) -> list[Case]:
+    """The whole catalogue, at sizes 0, 1, P-1, P, P+1 and these, and in several dimensions, in floats and integers.
+
+    thin: the ways take turns, so that every schedule sees each of them at a third of the shapes, and not all at every shape.
+    """
     found = []
-    for s in schedules(nranks):
+    for turn, s in enumerate(schedules(nranks)):
         times = nranks if s.collective in ("reduce_scatter", "scatter", "all_to_all") else 1
         counts = sorted({0, 1, nranks - 1, nranks, nranks + 1, *sizes})
         shapes = [
@@ -160,7 +165,8 @@ def cases(nranks: int, sizes: tuple[int, ...] = (97, 4096)) -> list[Case]:
             ((nranks * 3, 5), "int64"),
             ((nranks * 2, 2, 3), "float64"),
         ]
-        found += [Case(str(s), *shape) for shape in shapes]
+        for place, shape in enumerate(shapes, turn):
+            found.append(Case(str(s), *shape, ways=(WAYS[place % 3],) if thin else WAYS))
     return found
 
 
@@ -183,7 +189,7 @@ def typed(nranks: int, thin: bool = False) -> list[Case]:
 
     thin: every dtype is summed, and every other reduction is done in one dtype, which takes turns as well.
     """
-    found, ways, turns = [], cycle(("new", "out", "in place")), count()
+    found, ways, turns = [], cycle(WAYS), count()
     for s in schedules(nranks, roots=False):
         ops = DTYPES if s.collective in ("all_reduce", "reduce", "reduce_scatter") else {"sum": DTYPES["sum"]}
         shape = (nranks * 3 + (s.collective in ("all_reduce", "reduce", "broadcast")),)

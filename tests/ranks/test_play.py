@@ -13,16 +13,22 @@ from helpers.ranks import RankError, Ranks, execute
 from helpers.ranks.play.buffers import Buffers
 
 
+@pytest.mark.parametrize("thin", some([True, False], [True], "every way at every shape"))
 @pytest.mark.parametrize("n", [2, 3, 4])
-def test_the_whole_catalogue_equals_torch_bit_for_bit_to_a_new_tensor_to_another_and_in_place(pools, n):
-    cases = labs.cases(n, sizes=(97, 4096, 100_003))
+def test_the_whole_catalogue_equals_torch_bit_for_bit_to_a_new_tensor_to_another_and_in_place(pools, n, thin):
+    cases = labs.cases(n, sizes=(97, 4096, 100_003), thin=thin)
+    assert len({(case.text, way) for case in cases for way in case.ways}) == 3 * len({case.text for case in cases})
     assert {(s.collective, s.algorithm) for s in map(Schedule.parse, {case.text for case in cases})} == set(CATALOGUE)
     assert pools[n].run(labs.differences, cases) == [[]] * n
 
 
-@pytest.mark.parametrize("n", some([2, 3, 4], [3], "every type on other numbers of ranks"))
-def test_every_dtype_and_reduction_that_torch_has(pools, n):
-    cases = labs.typed(n, thin=n != 3)
+TYPED = some([(3, True), (2, True), (4, True), (3, False)], [(3, True)], "every schedule in every type and reduction")
+
+
+@pytest.mark.parametrize("how", TYPED, ids=str)
+def test_every_dtype_and_reduction_that_torch_has(pools, how):
+    n, thin = how
+    cases = labs.typed(n, thin)
     assert {(case.op, case.dtype) for case in cases} == {(op, dtype) for op in labs.DTYPES for dtype in labs.DTYPES[op]}
     assert pools[n].run(labs.differences, cases) == [[]] * n
 
@@ -30,7 +36,7 @@ def test_every_dtype_and_reduction_that_torch_has(pools, n):
 @pytest.mark.parametrize("n", [5, 8])
 def test_more_ranks(n):
     with Ranks(n, backend="gloo", timeout=10.0) as ranks:
-        cases = [labs.Case(str(s), (n * 13,)) for s in labs.schedules(n)]
+        cases = [labs.Case(str(s), (n * 13,), ways=(labs.WAYS[(n + i) % 3],)) for i, s in enumerate(labs.schedules(n))]
         assert ranks.run(labs.differences, cases) == [[]] * n
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import labs
 import pytest
 import torch
 import torch.distributed as dist
 
 from helpers.collectives import CATALOGUE, price
-from helpers.ranks import RankError, Ranks, Timing, bench, bench_each, fit_link, messages, sweep
+from helpers.ranks import RankError, Ranks, Timing, bench, bench_each, fit_link, messages, recorded, sweep
 from helpers.ranks.notes import notes
 from helpers.ranks.timing import timing
 from helpers.units import Bandwidth
@@ -45,6 +47,18 @@ def test_a_sweep_times_torch_and_the_schedule_at_every_size(two):
     for row in rows:
         for taken in (row.torch, row.schedule):
             assert isinstance(taken, Timing) and 0 < taken.min <= taken.median
+
+
+def test_a_sweep_is_repeated_for_nobody_where_a_recorded_run_is_shown(two):
+    def reps():
+        os.environ[recorded.SWITCH] = "recorded"
+        try:
+            (row,) = sweep(CATALOGUE["all_reduce", "ring"](nranks=2), [4096], 2, 7)
+        finally:
+            del os.environ[recorded.SWITCH]
+        return row.torch.reps, row.schedule.reps
+
+    assert two.run(reps) == [(1, 1)] * 2
 
 
 def test_a_sweep_moves_what_it_says(two):

@@ -17,6 +17,7 @@ import torch.distributed as dist
 from helpers.collectives import Schedule
 from helpers.facts import Link
 from helpers.facts.fit import fit
+from helpers.ranks import recorded
 from helpers.ranks.network.nic import aside
 from helpers.ranks.network.ports import clock
 from helpers.ranks.play.play import execute
@@ -92,13 +93,16 @@ def _stream_seconds(fn: Callable[[], object]) -> float:
 def sweep(s: Schedule, sizes: Sequence[int], warmup: int = 2, reps: int | None = None) -> list[Row]:
     """Inside ranks: an all_reduce of each size in bytes, by torch and by the schedule, in turns and in place (float32).
 
-    reps: by default 20 up to 1 MiB and 5 beyond. ValueError for another collective or a size that is not a multiple of 4.
+    reps: by default 20 up to 1 MiB and 5 beyond. Where pages show recorded runs: one, and no warm-up.
+    ValueError for another collective or a size that is not a multiple of 4.
     """
     if s.collective != "all_reduce":
         raise ValueError(f"sweep times all_reduce schedules, got {s.collective}")
     for nbytes in sizes:
         if nbytes < 4 or nbytes % 4:
             raise ValueError(f"a size is a multiple of 4 bytes (float32), got {nbytes!r}")
+    if recorded.shown():
+        warmup, reps = 0, 1
     return [_row(s, nbytes, warmup, reps or (20 if nbytes <= MIB else 5)) for nbytes in sizes]
 
 
