@@ -17,7 +17,6 @@ from statistics import median
 
 import torch
 from torch import nn
-from torch.distributed._tools.mem_tracker import MemTracker
 from torch.profiler import ProfilerActivity, profile
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -51,6 +50,8 @@ def ours(step: Step) -> AbstractContextManager:
 @contextmanager
 def mem_tracker(step: Step):
     """torch.distributed._tools: private, the nearest thing that torch has."""
+    from torch.distributed._tools.mem_tracker import MemTracker  # brings torch's compiler along: two seconds
+
     tracker = MemTracker()
     tracker.track_external(step.model, step.optimizer, step.batch)
     with tracker:
