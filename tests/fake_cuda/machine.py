@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -36,16 +37,20 @@ def uuid(index: int) -> str:
 
 def visible() -> list[int]:
     """Those that CUDA counts in this process, as CUDA_VISIBLE_DEVICES has them: the first that is unknown ends the list."""
-    asked = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return list(_visible(os.environ.get("CUDA_VISIBLE_DEVICES"), count()))
+
+
+@cache
+def _visible(asked: str | None, count: int) -> tuple[int, ...]:
     if asked is None:
-        return list(range(count()))
-    known = {name: i for i in range(count()) for name in (str(i), uuid(i))}
+        return tuple(range(count))
+    known = {name: i for i in range(count) for name in (str(i), uuid(i))}
     found = []
     for item in asked.split(","):
         if item.strip() not in known:
             break
         found.append(known[item.strip()])
-    return found
+    return tuple(found)
 
 
 def properties(device: int) -> SimpleNamespace:

@@ -7,6 +7,7 @@ python -m tools.gpu.alone MODULE FUNCTION DEVICE prints what FUNCTION(DEVICE) re
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -80,7 +81,9 @@ def _fresh(fn: Callable[[str], dict], device: str, env: dict[str, str]) -> dict:
 def answer(module: str, name: str, device: str) -> dict:
     """figures, or the text of what it raised."""
     try:
-        return {"figures": getattr(import_module(module), name)(device)}
+        fn = getattr(import_module(module), name)
+        gc.freeze()  # else every collection would go through, and in a fork copy, all of torch
+        return {"figures": fn(device)}
     except Exception as error:
         traceback.print_exc()
         return {"raised": f"{type(error).__name__}: {error}"}

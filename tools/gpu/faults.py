@@ -11,6 +11,7 @@ from collections.abc import Callable
 import torch
 import torch.distributed as dist
 
+from . import kept
 from .place import TIMEOUT, Place, frees_gpus, gone, healthy_again
 
 SOON = 5.0  # seconds: five times what a report may take after its cause, a guard against hangs; ending the ranks is not in it
@@ -155,8 +156,7 @@ def _fault(place: Place, fn: Callable, kind: str, said: str, after: float = 0.0)
 
 def interrupt(place: Place) -> dict:
     """SIGINT to the parent while all ranks are blocked: they are gone, the parent lives, and starts new ones."""
-    parent = place.python("stuck")
-    try:
+    with kept.parent(place.python) as parent:
         pids = json.loads(parent.stdout.readline())["pids"]
         began = time.monotonic()
         parent.send_signal(signal.SIGINT)
@@ -166,21 +166,17 @@ def interrupt(place: Place) -> dict:
         frees_gpus(pids)
         assert json.loads(parent.stdout.readline()) == {"total": 8.0}
         return {"seconds": seconds, "next call": time.monotonic() - began - seconds}
-    finally:
-        _end(parent)
 
 
 def orphans(place: Place) -> dict:
     """SIGKILL to the parent while all ranks are blocked: no rank is left, and no GPU memory held."""
-    parent = place.python("stuck")
-    try:
+    with kept.parent(place.python) as parent:
         pids = json.loads(parent.stdout.readline())["pids"]
         parent.kill()
         seconds = gone(pids, SOON)
         frees_gpus(pids)
-        return {"seconds": seconds}
-    finally:
-        _end(parent)
+    kept.close()
+    return {"seconds": seconds}
 
 
 def used_before(place: Place) -> dict:
@@ -192,10 +188,4 @@ def used_before(place: Place) -> dict:
         assert parent.wait(30) == 0
         return {}
     finally:
-        _end(parent)
-
-
-def _end(parent) -> None:
-    parent.kill()
-    parent.wait()
-    parent.stdout.close()
+        kept.end(parent)

@@ -16,16 +16,18 @@ from .place import Place
 NBYTES = 64 * KIB
 LARGEST = GIB  # of a GPU with room; a sixteenth of its memory where that is less
 FACTOR = 4  # from one size to the next: 1 GiB is KIB * 4**10
+SPARSE = 16  # where there is little room
 
 
 def notes_cost(place: Place) -> dict:
     """A 64 KB all_reduce with its note and without, in turns; medians, and by how much the first is longer."""
     with place.ranks() as ranks:
-        noted, plain = map(max, zip(*ranks.run(noted_and_plain), strict=True))
+        rounds = 30 if min(ranks.run(scale.mine)) >= scale.ROOM else 10
+        noted, plain = map(max, zip(*ranks.run(noted_and_plain, rounds), strict=True))
     return {"noted": noted, "plain": plain, "share": noted / plain - 1}
 
 
-def noted_and_plain(rounds: int = 30, calls: int = 20) -> tuple[float, float]:
+def noted_and_plain(rounds: int, calls: int = 20) -> tuple[float, float]:
     """Inside ranks: median seconds of one all_reduce of NBYTES, both ways."""
     x = torch.zeros(NBYTES // 4)
     ways = dist.all_reduce, dist.all_reduce.__wrapped__
@@ -64,7 +66,7 @@ def bandwidth(place: Place) -> dict:
 
 def sizes_up_to(memory: int, nranks: int) -> list[int]:
     """From 1 KiB to 1 GiB, whole elements for every rank, where a rank's device has so many bytes of memory."""
-    return columns.sizes(KIB, min(LARGEST, memory // 16), FACTOR, nranks)
+    return columns.sizes(KIB, min(LARGEST, memory // 16), FACTOR if memory >= scale.ROOM else SPARSE, nranks)
 
 
 def _plain(line: columns.Line) -> dict:

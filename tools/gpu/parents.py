@@ -39,16 +39,17 @@ def total() -> float:
 
 
 def stuck(backend: str, nranks: int) -> None:
-    """All ranks wait for ever; an interrupt must end that."""
-    pids: list[int] = []
+    """All ranks wait for ever; an interrupt must end that. And then again, until the parent is killed."""
     with Ranks(nranks, backend=backend, timeout=300.0) as ranks:
         ranks.run(total)
-        threading.Thread(target=tell, args=(pids, nranks), daemon=True).start()
-        try:
-            ranks.run(wait_in_a_circle, on_emit=lambda rank, pid: pids.append(pid))
-        except KeyboardInterrupt:
-            say(interrupted=True)
-        say(total=ranks.run(total)[0])
+        while True:
+            pids: list[int] = []
+            threading.Thread(target=tell, args=(pids, nranks), daemon=True).start()
+            try:
+                ranks.run(wait_in_a_circle, on_emit=lambda rank, pid, pids=pids: pids.append(pid))
+            except KeyboardInterrupt:
+                say(interrupted=True)
+            say(total=ranks.run(total)[0])
 
 
 def tell(pids: list[int], nranks: int) -> None:

@@ -60,7 +60,7 @@ def links(device: str) -> dict:
 
 def between(device: str) -> dict:
     """From every GPU to every other, one way."""
-    found = pairs(min(256 * MIB, memory(device) // 16))
+    found = pairs(256 * MIB if roomy(device) else memory(device) // 256)
     print(found)
     rates = [rate for row in found.bandwidth for rate in row if rate is not None]
     assert len(rates) == len(found.names) * (len(found.names) - 1) and min(rates) > 0
