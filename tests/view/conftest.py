@@ -24,7 +24,8 @@ class Tab:
 
     def __init__(self, browser):
         context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
-        self.page, self.troubles = context.new_page(), []
+        self.page, self.troubles, self.looks = context.new_page(), [], None
+        self.page.set_default_timeout(10_000)
         self.page.on("pageerror", lambda error: self.troubles.append(str(error)))
         self.page.on("console", lambda message: self.hear(message.text) if message.type == "error" else None)
         self.page.on("request", lambda r: None if r.url.startswith(("file:", "data:", "about:")) else self.hear(r.url))
@@ -33,9 +34,10 @@ class Tab:
         self.troubles.append(trouble)
 
     def open(self, address: str, width: int, motion: str):
-        self.page.set_default_timeout(10_000)
-        self.page.set_viewport_size({"width": width, "height": 900})
-        self.page.emulate_media(reduced_motion=motion)
+        if self.looks != (width, motion):
+            self.page.set_viewport_size({"width": width, "height": 900})
+            self.page.emulate_media(reduced_motion=motion)
+            self.looks = width, motion
         self.page.goto(address)
         return self.page
 

@@ -7,15 +7,15 @@ from pathlib import Path
 from harness import FONT
 
 from helpers.view.shared.tokens import css
-from website.widgets import looked_up, styles, widget_files
+from website.widgets import styles
 
 ROOT = Path(__file__).parents[2]
 
 
-def write_static(folder: Path) -> None:
-    """Everything that the shim may load, under folder/_static."""
-    files = {**widget_files(), **looked_up(), "shim.js": (ROOT / "assets" / "shim.js").read_text(encoding="utf-8")}
-    for name, text in files.items():
+def write_static(folder: Path, files: dict[str, str]) -> None:
+    """The shim and the files that it may load, under folder/_static."""
+    shim = (ROOT / "assets" / "shim.js").read_text(encoding="utf-8")
+    for name, text in {**files, "shim.js": shim}.items():
         path = folder / "_static" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

@@ -15,7 +15,7 @@ import pytest
 from helpers.view import widgets as table
 from helpers.view.shared.bundle import bundle
 from helpers.view.widgets import WIDGETS, Widget, mounted
-from website.widgets import directive, widget_files
+from website.widgets import directive, looked_up, widget_files
 
 DATA_ONLY = re.compile(
     r"^\s*import\b|\bfetch\(|XMLHttpRequest|innerHTML|https?://(?!www\.w3\.org/2000/svg)", re.MULTILINE
@@ -23,9 +23,15 @@ DATA_ONLY = re.compile(
 
 
 @pytest.fixture(scope="module")
-def static(tmp_path_factory):
+def files() -> dict[str, str]:
+    """What the site has of all widgets."""
+    return widget_files()
+
+
+@pytest.fixture(scope="module")
+def static(files, tmp_path_factory):
     folder = tmp_path_factory.mktemp("contract")
-    contract_page.write_static(folder)
+    contract_page.write_static(folder, {**files, **looked_up()})
     return folder
 
 
@@ -57,10 +63,10 @@ def test_a_saved_output_is_data_and_a_readable_fallback(widget):
 
 
 @pytest.mark.parametrize("widget", WIDGETS, ids=named)
-def test_a_script_fits_its_budget_and_asks_for_nothing(widget):
+def test_a_script_fits_its_budget_and_asks_for_nothing(widget, files):
     assert not DATA_ONLY.search(bundle(widget.entry))
     if widget.example:
-        assert len(gzip.compress(widget_files()[f"widgets/{widget.name}.js"].encode(), 9)) <= widget.budget
+        assert len(gzip.compress(files[f"widgets/{widget.name}.js"].encode(), 9)) <= widget.budget
     else:
         assert len(gzip.compress(bundle(widget.entry).encode(), 9)) <= widget.budget
 
@@ -150,8 +156,8 @@ def test_a_folder_and_a_line_make_a_widget(ladle, tmp_path, open_alone, unscript
     assert files["widgets/ladle.css"] == LADLE["ladle.css"]
     assert set(directive(ladle).option_spec) == {"spoons", "lab"}
     test_a_saved_output_is_data_and_a_readable_fallback(ladle)
-    test_a_script_fits_its_budget_and_asks_for_nothing(ladle)
-    contract_page.write_static(tmp_path)
+    test_a_script_fits_its_budget_and_asks_for_nothing(ladle, files)
+    contract_page.write_static(tmp_path, files)
     test_without_javascript_there_is_a_sentence_and_a_table(ladle, unscripted, tmp_path)
 
     def open_(widget, link=""):
