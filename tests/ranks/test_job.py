@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from helpers.ranks import Ranks
 from helpers.ranks.machine.launched import Launched, first_host, launched, launcher, tasks_per_node
 from helpers.ranks.worker import jobs
 
+ROOT = Path(__file__).parents[2]
 TORCHRUN = {
     "RANK": "5",
     "WORLD_SIZE": "8",
@@ -55,26 +58,36 @@ def clean() -> dict[str, str]:
     return {k: v for k, v in os.environ.items() if k not in names}
 
 
+# One Python that has torch, and a fork of it for each process of the step.
+FORKS = """
+import json, os, sys
+import warm_server
+pids = [warm_server.fork(warm_server.rank, *told) for told in json.loads(sys.argv[1])]
+print(json.dumps([os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids]))
+"""
+
+
 def play(script: str, nranks: int, job: int, **more: str) -> list[tuple[int, str, str]]:
-    """(exit code, stdout, stderr) of every process of a step that runs `script`."""
-    started = [
-        subprocess.Popen(
-            [sys.executable, "-c", script],
-            env=clean() | srun(rank, nranks, job, **more),
-            cwd=Path(__file__).parents[2],
+    """(exit code, stdout, stderr) of every process of a step that runs `script`, as lab.py."""
+    with tempfile.TemporaryDirectory() as folder:
+        lab = Path(folder, "lab.py")
+        lab.write_text(script)
+        said = [[str(Path(folder, f"{name}{rank}")) for name in ("out", "err")] for rank in range(nranks)]
+        told = [
+            ({"argv": [str(lab)], "out": out, "err": err, "limit": 100}, srun(rank, nranks, job, **more))
+            for rank, (out, err) in enumerate(said)
+        ]
+        done = subprocess.run(
+            [sys.executable, "-c", FORKS, json.dumps(told)],
+            env=clean() | {"PYTHONPATH": str(ROOT / "tests")},
+            cwd=ROOT,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
             text=True,
+            timeout=120,
+            check=True,
         )
-        for rank in range(nranks)
-    ]
-    try:
-        said = [process.communicate(timeout=100) for process in started]
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()
-    return [(process.returncode, *texts) for process, texts in zip(started, said, strict=True)]
+        codes = json.loads(done.stdout)
+        return [(code, *(Path(path).read_text() for path in paths)) for code, paths in zip(codes, said, strict=True)]
 
 
 def test_torchrun_is_read():
@@ -236,7 +249,7 @@ def test_when_rank_0_dies_with_the_store_the_others_say_so_and_end():
     for rank, (code, _, err) in enumerate(others, 1):
         assert code == 1
         report = err[err.index("hang report") :]
-        assert f"rank {rank} lost a peer in all_reduce #2 of float32[4] at <string> line 10 (a consequence)" in report
+        assert f"rank {rank} lost a peer in all_reduce #2 of float32[4] at lab.py line 10 (a consequence)" in report
         assert "the job's store does not answer: rank 0 or the launcher is gone" in report
 
 
@@ -271,7 +284,7 @@ def test_ranks_that_do_not_come_are_named():
     started = subprocess.run(
         [sys.executable, "-c", script],
         env=clean() | srun(0, 3, os.getpid() + 2),
-        cwd=Path(__file__).parents[2],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         timeout=60,
