@@ -43,7 +43,18 @@ def test_a_shard_that_is_none_is_refused(text):
 
 
 def collected(root, *options: str) -> set[str]:
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *options]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--collect-only",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:nbval",
+        *options,
+    ]
     done = subprocess.run(
         [*command, "tests/units", "tests/facts"], cwd=root, capture_output=True, text=True, check=True
     )
@@ -85,7 +96,7 @@ def played(monkeypatch, tmp_path, capsys):
         files = {name: tmp_path / f"test_{name}.py" for name in sources}
         for name, source in sources.items():
             files[name].write_text(source)
-        told = ["-p", "no:cacheprovider", "-c", str(suite.ROOT / "pyproject.toml"), "-p", "lanes"]
+        told = ["-p", "no:cacheprovider", "-p", "no:nbval", "-c", str(suite.ROOT / "pyproject.toml"), "-p", "lanes"]
         monkeypatch.setenv("PYTHONPATH", str(suite.ROOT / "tests"))
         monkeypatch.setattr(suite, "run_style", lambda: suite.Ended("style", False, 1.0, {}))
         made = [suite.Lane(name, (*told, "-m", "not matrix", str(file))) for name, file in files.items()]
