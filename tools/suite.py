@@ -115,6 +115,7 @@ def main(argv: list[str] | None = None) -> int:
     ask.add_argument("--shard", default="1/1", help="I/N: the I-th of N parts of equal weight")
     asked = ask.parse_args(argv)
     os.environ.pop(NO_CACHE, None)
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # torch's threads must not spin on cores that others could use
     # A job in the background ignores Ctrl-C, and so would everything that it starts, tests of interrupts included.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     ended = [run_style()]

@@ -307,6 +307,7 @@ def test_a_file_that_would_run_something_is_refused_by_name(open_memory, tmp_pat
     assert keys(page)["in all, MiB"] == amount(STEP.peak.nbytes, "MiB")
 
 
+@pytest.mark.alone  # a time is asserted
 def test_live_events_lose_nothing_and_leave_no_backlog(open_memory):
     """The recorded step of the article at 1,000 events a second, batches as a kernel sends them."""
     trace = traces_of(recorded_set("article-cpu"))[0]
