@@ -25,10 +25,11 @@ MORE = {1: ["two ranks on one", "every schedule", "a rank is killed"], 8: ["some
 
 
 class Checked:
-    """A finished gpu-check: its exit code, its table and its records by name."""
+    """A finished gpu-check: its exit code, its table and its records by name. It starts with Ctrl-C ignored, as behind `&`."""
 
     def __init__(self, root, out, env, *arguments: str):
         command = [sys.executable, "-m", "tools.gpu_check", "--out", str(out), *arguments]
+        command = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *command]
         done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, timeout=560)
         self.code, self.rows, self.said = done.returncode, done.stdout.splitlines(), done.stdout + done.stderr
         self.records = {path.stem: json.loads(path.read_text()) for path in out.rglob("*.json")}

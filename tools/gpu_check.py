@@ -7,6 +7,7 @@ This entry needs nothing but Python: on a bare machine it names every package th
 
 from __future__ import annotations
 
+import signal
 import sys
 from importlib.util import find_spec
 
@@ -34,6 +35,8 @@ def main(argv: list[str] | None = None) -> int:
         return 2
     from tools.gpu import desk  # it imports all of them
 
+    # A job in the background ignores Ctrl-C, and so would everything that it starts: one check interrupts a process.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     return desk.main(argv)
 
 
