@@ -33,10 +33,13 @@ def test_every_dtype_and_reduction_that_torch_has(pools, how):
     assert pools[n].run(labs.differences, cases) == [[]] * n
 
 
+@pytest.mark.parametrize("way", some([0, 1, 2], [0], "every way at every shape"))
 @pytest.mark.parametrize("n", [5, 8])
-def test_more_ranks(n):
+def test_more_ranks(n, way):
+    """Of the ways, each schedule takes its own."""
     with Ranks(n, backend="gloo", timeout=10.0) as ranks:
-        cases = [labs.Case(str(s), (n * 13,), ways=(labs.WAYS[(n + i) % 3],)) for i, s in enumerate(labs.schedules(n))]
+        ways = [labs.WAYS[(n + i + way) % 3] for i in range(len(labs.schedules(n)))]
+        cases = [labs.Case(str(s), (n * 13,), ways=(own,)) for s, own in zip(labs.schedules(n), ways, strict=True)]
         assert ranks.run(labs.differences, cases) == [[]] * n
 
 

@@ -82,10 +82,23 @@ def assert_within_budget(page: Page, watch: Watch) -> None:
     assert 20 * KB < sum(watch.sizes.values()) <= budget, f"budget {budget}; {heaviest}"
 
 
+LOOK = """async (asked) => {
+    const seen = new Set();
+    const again = [...document.querySelectorAll(".bim-mount")].filter((mount) => {
+        const before = seen.has(mount.dataset.kind);
+        seen.add(mount.dataset.kind);
+        return before;
+    });
+    const where = again.length ? { include: [document.documentElement], exclude: again } : document;
+    return (await axe.run(where, { ...asked, preload: false, resultTypes: ["violations"] })).violations;
+}"""
+
+
 def violations(page: Page, only: Sequence[str] = ()) -> list[str]:
     """What axe finds against WCAG 2.0 to 2.2, A and AA, and its two rules for landmarks: rule, what is wrong, where.
 
     only: these rules instead of all, e.g. OF_THEMES where nothing but colours has changed since the last look.
+    Of several widgets of a kind the first is looked into: each kind has such a test of its own, in more states than these.
     """
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text(encoding="utf-8"))  # evaluated, not added as a script: the page forbids that
@@ -93,10 +106,7 @@ def violations(page: Page, only: Sequence[str] = ()) -> list[str]:
         {"runOnly": list(only)} if only else {"runOnly": STANDARDS, "rules": {rule: {"enabled": True} for rule in MORE}}
     )
     # preload would ask for style sheets again, which a page from a folder may not; what passes is a third of the work to tell
-    found = page.evaluate(
-        "(asked) => axe.run({...asked, preload: false, resultTypes: ['violations']}).then((result) => result.violations)",
-        asked,
-    )
+    found = page.evaluate(LOOK, asked)
     return [
         f"{rule['id']}: {node['failureSummary']} at {node['html'][:160]}" for rule in found for node in rule["nodes"]
     ]

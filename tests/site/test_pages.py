@@ -1,16 +1,19 @@
 """Every page, light and dark, on a telephone and on a screen, from a server and from a folder: it lives, and axe is content.
 
-A page is opened twice, wide from the server and narrow from the folder, where nothing may move; and it changes its theme in place:
-four looks.
+A chapter is opened twice, wide from the server and narrow from the folder, where nothing may move; and it changes its theme in place:
+four looks. A lab, which has its chapter's widgets, is opened once and changes its width in place, too.
 """
 
 import pytest
 from books import ROOT, SAMPLE, pages_of_toc
+from lanes import some
 from pages import OF_THEMES, assert_within_budget, read_through, violations
 from presses import press_everything
 
 BOOKS = {"site": ROOT, "sample": SAMPLE}
 PAGES = [(book, path) for book, source in BOOKS.items() for path in pages_of_toc(source)]
+LABS = [(book, path) for book, path in PAGES if book == "site" and path.startswith("notebooks/")]
+FROM_FOLDERS = some(PAGES, [page for page in PAGES if page not in LABS[1:]], "a lab opened again, from a folder")
 THEMES = {"light": "dark", "dark": "light"}
 DRAWN = """(theme) => {
     document.documentElement.dataset.theme = theme;
@@ -27,12 +30,16 @@ def test_a_page_on_a_screen_is_light_and_alive(book, path, address, open_page):
     read_through(page)
     assert_within_budget(page, watch)
     assert_both_themes(page, book, path, "light", 1280)
+    if (book, path) in LABS:
+        page.set_viewport_size({"width": 375, "height": 900})
+        assert_both_themes(page, book, path, "dark", 375)
     press_everything(page)
     watch.assert_clean(path)
 
 
-@pytest.mark.parametrize(("book", "path"), PAGES, ids=lambda value: value)
-def test_a_page_on_a_telephone_lives_from_a_folder(book, path, request, open_page):
+@pytest.mark.parametrize("which", FROM_FOLDERS, ids="-".join)
+def test_a_page_on_a_telephone_lives_from_a_folder(which, request, open_page):
+    book, path = which
     home = request.getfixturevalue(book).as_uri()
     page, watch = open_page(home, path, theme="dark", width=375, reduced_motion="reduce")
     read_through(page)
@@ -44,7 +51,7 @@ def test_a_page_on_a_telephone_lives_from_a_folder(book, path, request, open_pag
 
 
 def assert_both_themes(page, book, path, first, width):
-    """In the system's theme, and after the switch; the sample book in one: its pages hold nothing that the real ones do not."""
+    """In `first`, which is the page's theme, and after the switch; the sample book in one: the real ones hold all that it does."""
     assert page.evaluate("document.documentElement.dataset.theme") == first
     for theme in [first, THEMES[first]] if book == "site" else [first]:
         page.evaluate(DRAWN, theme)
