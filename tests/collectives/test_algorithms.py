@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from lanes import some
 
 from helpers.collectives import (
     Schedule,
@@ -26,7 +27,7 @@ def test_the_ring_sends_the_least_possible(n):
     assert {(t.dst - t.src) % n for step in schedule.steps for t in step} == {1}
 
 
-@pytest.mark.parametrize("first", [-1, 0, 1, 5])
+@pytest.mark.parametrize("first", some([-1, 0, 1, 5], [0, 5], "another first chunk"))
 def test_who_owns_what_half_way(first):
     """Erratum E1: a ring in which rank r first sends chunk r + first leaves rank r with chunk r + first + 1, and no other."""
     for n in range(2, 65):

@@ -6,6 +6,7 @@ import json
 
 import pytest
 import torch
+from lanes import some
 
 from helpers.measure import predict_step
 from helpers.measure.predictions import COLUMNS, HOW, TARGET, questions, row
@@ -15,6 +16,10 @@ from helpers.memory import closed_form
 FIVE = [("GPT-2", 4, 1024), ("Llama-2-7B", 1, 4096), ("Llama-3-8B", 2, 8192), ("Llama-2-70B", 1, 4096)]
 FIVE += [("Mixtral-8x7B", 1, 2048)]
 CASES = [*((*one, "none") for one in FIVE), (*FIVE[0], "full")]  # the others' full: among the recorded runs
+ALONE = [CASES[0], *CASES[4:]]  # GPT-2, and the only one with experts; the Llamas, too, are among the recorded runs
+AGAIN = "a recorded prediction, made anew"
+
+LARGER = pytest.mark.matrix("a choice that GPT-2 has had, in a larger model")
 
 
 def after_forward(trace) -> int:
@@ -25,8 +30,9 @@ def after_forward(trace) -> int:
     )  # activations, and a table that only checkpoints read
 
 
-@pytest.mark.parametrize(("model", "batch", "seq", "checkpoint"), CASES)
-def test_five_models_within_half_a_percent(model, batch, seq, checkpoint):
+@pytest.mark.parametrize("case", some(CASES, ALONE, AGAIN), ids=str)
+def test_five_models_within_half_a_percent(case):
+    model, batch, seq, checkpoint = case
     torch.set_num_threads(1)
     run = predict_step(model, batch=batch, seq=seq, checkpoint=checkpoint)
     made = closed_form.step(model, batch, seq, checkpoint=checkpoint)
@@ -47,11 +53,11 @@ def test_five_models_within_half_a_percent(model, batch, seq, checkpoint):
         ("GPT-2", {"precision": "bf16-fp32grads", "optimizer": "adamw-fused"}),
         ("GPT-2", {"precision": "bf16-true"}),
         ("GPT-2", {"precision": "fp32", "optimizer": "momentum"}),
-        ("Llama-2-7B", {"optimizer": "momentum"}),
+        pytest.param("Llama-2-7B", {"optimizer": "momentum"}, marks=LARGER),
         ("GPT-2", {"precision": "bf16-true", "optimizer": "adamw-foreach", "checkpoint": "full"}),
-        ("Llama-2-7B", {"precision": "bf16-true"}),
+        pytest.param("Llama-2-7B", {"precision": "bf16-true"}, marks=LARGER),
         ("Mistral-7B", {"precision": "fp32", "optimizer": "sgd"}),
-        ("Mistral-7B", {"precision": "autocast", "checkpoint": "full"}),
+        pytest.param("Mistral-7B", {"precision": "autocast", "checkpoint": "full"}, marks=LARGER),
     ],
 )
 def test_every_choice_within_half_a_percent(model, how):
@@ -65,7 +71,7 @@ def test_every_choice_within_half_a_percent(model, how):
         ("GPT-2", Sharding(zero=1, data=4)),
         ("GPT-2", Sharding(zero=3, data=4)),
         ("Llama-2-7B", Sharding(zero=2, data=8)),
-        ("Llama-2-7B", Sharding(zero=3, data=8)),
+        pytest.param("Llama-2-7B", Sharding(zero=3, data=8), marks=LARGER),
         ("Llama-2-7B", Sharding(tensor=8)),
         ("Llama-2-7B", Sharding(pipeline=4, stage=3, micro_batches=4)),
     ],
@@ -86,7 +92,7 @@ def test_the_file_answers_every_question_once(recorded):
     assert [tuple(one[:4]) for one in recorded["rows"]] == list(questions())
 
 
-@pytest.mark.parametrize("at", [0, 3, 8])
+@pytest.mark.parametrize("at", some([0, 3, 8], [3], AGAIN))
 def test_a_new_prediction_is_the_recorded_one(recorded, at):
     one = recorded["rows"][at]
     assert row(*one[:4]) == one

@@ -7,6 +7,7 @@ from time import process_time
 
 import pytest
 import torch
+from lanes import some
 from torch import nn
 
 from helpers.facts import MODELS
@@ -86,9 +87,12 @@ PEAKS = {
 }
 
 
-@pytest.mark.parametrize(("name", "batch", "seq", "checkpoint"), PEAKS)
-def test_where_the_peak_sits(name, batch, seq, checkpoint):
-    peak, phase, kept = PEAKS[name, batch, seq, checkpoint]
+@pytest.mark.parametrize(
+    "case", some(PEAKS, [*PEAKS][:2], "70B: event by event among the recorded predictions"), ids=str
+)
+def test_where_the_peak_sits(case):
+    name, batch, seq, checkpoint = case
+    peak, phase, kept = PEAKS[case]
     start = process_time()
     predicted = predict_step(name, batch=batch, seq=seq, checkpoint=checkpoint)
     assert process_time() - start < 5 * (4.0 if "70B" in name else 1.5)

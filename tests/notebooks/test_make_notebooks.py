@@ -17,35 +17,23 @@ def write(tmp_path):
     return write
 
 
-def test_outputs_counts_and_bytes(write):
-    path = write("import os", "print(os.environ['BYTES_IN_MOTION'], os.getcwd() == os.path.abspath('.'))", "6 * 7")
+def test_outputs_counts_metadata_a_widgets_table_and_bytes(write):
+    told = "print(os.environ['BYTES_IN_MOTION'], os.getcwd() == os.path.abspath('.'))"
+    player = "from helpers.view import player\nplayer('all_reduce ring', nranks=2)"
+    path = write("import os", told, "6 * 7", player, card={"minutes": 5}, widgets={"state": {}})
     notebooks.run(path)
     first = path.read_bytes()
     saved = nbformat.read(path, as_version=4)
-    assert [cell.execution_count for cell in saved.cells] == [1, 2, 3]
+    assert [cell.execution_count for cell in saved.cells] == [1, 2, 3, 4]
     assert saved.cells[1].outputs[0].text == "recorded True\n"
     assert saved.cells[2].outputs[0].data == {"text/plain": "42"}
-    assert saved.metadata == {"kernelspec": notebooks.KERNEL, "language_info": {"name": "python"}}
-    notebooks.run(path)
-    assert path.read_bytes() == first
-
-
-def test_what_is_ours_in_the_metadata_stays_and_an_editors_goes(write):
-    path = write("1", card={"minutes": 5}, widgets={"state": {}})
-    notebooks.run(path)
-    assert nbformat.read(path, as_version=4).metadata == {
+    assert saved.metadata == {
         "card": {"minutes": 5},
         "kernelspec": notebooks.KERNEL,
         "language_info": {"name": "python"},
-    }
-
-
-def test_a_widget_leaves_its_table_and_no_random_id(write):
-    path = write("from helpers.view import player\nplayer('all_reduce ring', nranks=2)")
-    notebooks.run(path)
-    first = path.read_bytes()
-    (output,) = nbformat.read(path, as_version=4).cells[0].outputs
-    assert set(output.data) == {"text/html", "text/plain"} and "<table" in output.data["text/html"]
+    }, "ours stays, an editor's goes"
+    (output,) = saved.cells[3].outputs
+    assert set(output.data) == {"text/html", "text/plain"} and "<table" in output.data["text/html"], "no random id"
     notebooks.run(path)
     assert path.read_bytes() == first
 

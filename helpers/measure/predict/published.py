@@ -122,15 +122,15 @@ def published() -> list[Published]:
     ]
 
 
-def published_large(old_flash: bool = True) -> list[Published]:
+def published_large(old_flash: bool = True, rows: slice = slice(None)) -> list[Published]:
     """ViT-L/16 with many pictures, in three precisions: activations decide, and the last step's gradients live through forward.
 
-    As PyTorch of June 2023 ran it (flash_of_2023); old_flash=False: as today's would.
+    As PyTorch of June 2023 ran it (flash_of_2023); old_flash=False: as today's would. rows: only these of the table.
     """
     with torch.device("meta"):
         model = Vit(*LARGE, classes=10)
     made = []
-    for row in public("vit-large-training").rows:
+    for row in public("vit-large-training").rows[rows]:
         pictures = torch.zeros(row["batch"], 3, 224, 224, device="meta")
         inputs = (pictures, torch.zeros(row["batch"], dtype=torch.int64, device="meta"))
         with mock.patch.dict(SHAPES, {FLASH: flash_of_2023} if old_flash else {}):
