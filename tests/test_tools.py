@@ -157,7 +157,9 @@ def test_a_second_run_does_nothing_and_a_changed_pin_upgrades_in_place(house):
     install.install(asked())
     assert len(calls) == 3
     (here / "requirements.txt").write_text("torch==2.13.0\nnumpy==2.4.7\n")
+    (fresh := next(here.glob(".venv/lib/python3*/site-packages")) / "fresh.py").write_text("")
     install.install(asked())
+    assert list(fresh.parent.glob("__pycache__/fresh.*.pyc")), "pip compiles nothing, so we do"
     assert calls[3:] == ["torch", ["torch==2.13.0", "numpy==2.4.7"]]
 
 

@@ -61,7 +61,10 @@ def install(asked: argparse.Namespace) -> None:
         stamp = {}
         make_venv(python, asked.torch == "keep")
     STAMP.unlink(missing_ok=True)
+    start = time.monotonic()
     pip_all(build, asked)
+    compile_all()
+    print(f"Installed in {time.monotonic() - start:.0f} s", flush=True)
     quiet_lab()
     levels = {level: fingerprint(level) for level in FILES if level in (asked.level, "read")}
     stamp = {**stamp, **levels, "settings": settings, "version": version_text(python)}
@@ -70,7 +73,6 @@ def install(asked: argparse.Namespace) -> None:
 
 def pip_all(build: torch_build.Plan, asked: argparse.Namespace) -> None:
     """torch alone first (its build is a choice, and only torch may come from torch's index), then every pin."""
-    start = time.monotonic()
     for position, tag in enumerate(build.tags):
         where = ["--index-url", f"{asked.torch_index}/{tag}"] if tag else []
         try:
@@ -85,7 +87,12 @@ def pip_all(build: torch_build.Plan, asked: argparse.Namespace) -> None:
     apart = [] if build.tags else ["--ignore-installed"]
     bounds = ["-c", str(ROOT / CONSTRAINTS)] if asked.pins == "exact" else []
     pip("packages", [*apart, *bounds, *wanted, "-e", str(ROOT)])
-    print(f"Installed in {time.monotonic() - start:.0f} s", flush=True)
+
+
+def compile_all() -> None:
+    """All cores at once, where pip would take the 12,000 files one after the other on one."""
+    code = "import compileall, sysconfig; compileall.compile_dir(sysconfig.get_path('purelib'), quiet=2, workers=0)"
+    progress.run("compiling", [str(venv_python()), "-c", code])
 
 
 def quiet_lab() -> None:
@@ -98,7 +105,7 @@ def quiet_lab() -> None:
 
 def pip(title: str, arguments: list[str]) -> None:
     """`pip install` with the venv's own Python, shown as it goes. Raises CommandFailed."""
-    quiet = ["--no-input", "--disable-pip-version-check", "--progress-bar", "off"]
+    quiet = ["--no-input", "--no-compile", "--disable-pip-version-check", "--progress-bar", "off"]
     progress.run(title, [str(venv_python()), "-m", "pip", "install", *quiet, *arguments])
 
 
