@@ -1,4 +1,4 @@
-"""How the suite is divided: lanes (`alone`, `matrix`), shards, the heaviest files first, and a tally of what was left out."""
+"""How the suite is divided: lanes (`faults`, `alone`, `matrix`), shards, the heaviest files first, and a tally of what was left out."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ WEIGHTS = Path(__file__).with_name(
 LIGHT = 0.02  # seconds of a test whose file is not named there
 # Files whose tests may go to different workers one by one; of all others each file stays in one, with its fixtures.
 SPREAD = ("tests/site/test_pages.py",)
+OWN_LANE = ("faults", "alone")
 RECORDED = "BYTES_IN_MOTION"  # notebooks under nbval plot the recorded runs
 
 
@@ -76,9 +77,17 @@ def pytest_configure(config):
 
 def pytest_deselected(items):
     for item in items:
+        spelled_out(item)
         if marker := item.get_closest_marker("matrix"):
             left_out = item.config.tally["left out"]
             left_out[marker.args[0]] = left_out.get(marker.args[0], 0) + 1
+
+
+def spelled_out(item) -> None:
+    """A lane of its own is given the files that name its marker: one that came otherwise would run nowhere. Raises UsageError."""
+    for lane in OWN_LANE:
+        if item.get_closest_marker(lane) and f"pytest.mark.{lane}" not in item.path.read_text():
+            raise pytest.UsageError(f"{item.nodeid} is in the lane {lane!r}: write pytest.mark.{lane} in its file")
 
 
 @pytest.hookimpl(trylast=True)  # after -m, so that a lane's shards are shares of that lane

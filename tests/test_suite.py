@@ -66,11 +66,33 @@ def test_the_shards_of_real_tests_are_the_whole(root):
     assert len(whole) > 100 and parts[0] | parts[1] == whole and not parts[0] & parts[1] and all(parts)
 
 
-def test_every_lane_is_the_rest_of_the_other():
+def test_every_lane_is_the_rest_of_the_others():
     for name, more in (("test", " and not matrix"), ("all", "")):
         marks = [lane.pytest[lane.pytest.index("-m") + 1] for lane in suite.lanes(name, "2/4")]
-        assert marks == [f"not alone{more}", f"alone{more}"]
+        assert marks == [f"not faults and not alone{more}", f"faults{more}", f"alone{more}"]
         assert all("2/4" in lane.pytest for lane in suite.lanes(name, "2/4"))
+
+
+def test_a_lane_is_given_the_files_that_name_its_marker(tmp_path):
+    for name, text in (
+        ("test_a.py", "pytest.mark.alone"),
+        ("test_b.py", "pytest.mark.faults"),
+        ("c.py", "pytest.mark.alone"),
+    ):
+        (tmp_path / "tests" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "tests" / name).write_text(text)
+    assert suite.marked("alone", tmp_path) == ["tests/test_a.py"]
+    assert suite.marked("faults", tmp_path) == ["tests/test_b.py"]
+    assert all(
+        set(suite.marked(lane)) <= set(suite.lanes("test", "1/1")[-2 + at].pytest)
+        for at, lane in enumerate(lanes.OWN_LANE)
+    )
+
+
+def test_a_marker_that_a_test_has_from_elsewhere_is_refused(played):
+    hidden = "import pytest\ndef test_it(): pass\n@getattr(pytest.mark, 'alone')\n@pytest.mark.matrix('')\ndef test_more(): pass\n"
+    assert played({"first": hidden})[0] == 1
+    assert played({"first": f"{hidden}# pytest.mark.alone\n"})[0] == 0
 
 
 @pytest.mark.parametrize(("workflow", "job", "word"), [("test", "test", "test"), ("weekly", "whole", "test-all")])

@@ -69,7 +69,16 @@ def near(paths: list[str], root: Path = ROOT) -> list[str]:
 
 def steps(paths: list[str]) -> list[tuple[str, ...]]:
     """The commands of a check, without the interpreter."""
-    pytest = ("pytest", "-q", "-n", str(WORKERS), "-m", "not matrix and not alone", *floors(paths), *near(paths))
+    pytest = (
+        "pytest",
+        "-q",
+        "-n",
+        str(WORKERS),
+        "-m",
+        "not matrix and not faults and not alone",
+        *floors(paths),
+        *near(paths),
+    )
     return [*STYLE, pytest]
 
 

@@ -1,4 +1,4 @@
-"""`make test` and `make test-all`: style, what two workers can share, then what must be alone; and at the end a table.
+"""`make test` and `make test-all`: style, what workers can share, faults two at a time, what must be alone; and at the end a table.
 
 `python -m tools.suite test|all [--shard I/N]`, in the repository's .venv. A lane that fails stops no other.
 The exit status is 1 when one failed.
@@ -21,6 +21,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 # A worker waits for half of its time: for ranks that start, for a page that settles. More than four only wait for each other.
 WORKERS = min(4, 2 * (os.cpu_count() or 1))
+TWO = "2"  # workers of the lane `faults`: deadlines of a second bear no more
 # Containers set it to stay small: then each of a thousand processes would compile the library again.
 NO_CACHE = "PYTHONDONTWRITEBYTECODE"
 STYLE = (("ruff", "check", "."), ("ruff", "format", "--check", "."), ("mypy",), ("codespell_lib",))
@@ -52,9 +53,19 @@ def lanes(suite: str, shard: str) -> list[Lane]:
     only = "" if suite == "all" else " and not matrix"
     common = (SLOWEST, "--shard", shard)
     return [
-        Lane("together", ("-n", str(WORKERS), "-m", f"not alone{only}", *NBVAL, *common, "notebooks", "tests")),
-        Lane("alone", ("-p", "no:nbval", "-m", f"alone{only}", *common, "tests")),
+        Lane(
+            "together",
+            ("-n", str(WORKERS), "-m", f"not faults and not alone{only}", *NBVAL, *common, "notebooks", "tests"),
+        ),
+        Lane("faults", ("-p", "no:nbval", "-n", TWO, "-m", f"faults{only}", *common, *marked("faults"))),
+        Lane("alone", ("-p", "no:nbval", "-m", f"alone{only}", *common, *marked("alone"))),
     ]
+
+
+def marked(lane: str, root: Path = ROOT) -> list[str]:
+    """The test files that say `pytest.mark.LANE`: to collect all others, too, takes ten seconds of every lane."""
+    files = sorted((root / "tests").rglob("test_*.py"))
+    return [str(file.relative_to(root)) for file in files if f"pytest.mark.{lane}" in file.read_text()]
 
 
 def run_style() -> Ended:
@@ -80,7 +91,7 @@ def table(ended: list[Ended]) -> list[str]:
     lines = ["", f"{'lane':<10}{'seconds':>9}  outcome"]
     lines += [f"{lane.name:<10}{lane.seconds:>9.0f}  {outcome(lane)}" for lane in ended]
     left_out: Counter[str] = Counter()
-    for lane in ended:  # every lane collects everything, so each has counted the same tests
+    for lane in ended:  # the first collects everything, the others a part of the same tests
         left_out |= Counter(lane.tally.get("left out", {}))
     elsewhere = sum(lane.tally.get("other shards", 0) for lane in ended)
     gpus = sum(lane.tally.get("GPU tests", [0, 0])[0] for lane in ended)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 from jupyter_client.manager import start_new_kernel
+from shared_memory import shared_memory
 
 PATIENCE = 60  # seconds without a word from the kernel: a guard against hangs, never a measure
 SETUP = """
@@ -31,7 +32,6 @@ def healthy():
 FOUR = "r = Ranks(4, backend='gloo', timeout={timeout}); print(*r.run(os.getpid))"
 HEALTHY = "print(r.run(healthy))"
 SUMS = "[16.0, 16.0, 16.0, 16.0]\n"
-SHARED_MEMORY = ("torch_", "psm_", "sem.", "nccl-")  # how torch, multiprocessing and NCCL name theirs
 
 
 class Kernel:
@@ -118,15 +118,14 @@ class Kernel:
 
     def holds(self) -> dict[str, int]:
         """How many of everything that can leak the kernel holds now."""
-        process = psutil.Process(self.pid)
-        mine = [file for file in Path("/dev/shm").iterdir() if file.name.startswith(SHARED_MEMORY)]
+        process, below = psutil.Process(self.pid), self.below()
         return {
             "descriptors": sum(kind != "anon_inode:[eventfd]" for kind in self._descriptors()),
             "threads": process.num_threads(),
-            "processes": len(self.below()),
+            "processes": len(below),
             "listening ports": sum(c.status == psutil.CONN_LISTEN for c in process.net_connections("tcp")),
             "temporary files": sum(1 for _ in self.scratch.rglob("*")),
-            "shared memory": len(mine),
+            "shared memory": len(shared_memory([self.pid, *(child.pid for child in below)])),
         }
 
     def more_than(self, before: dict[str, int]) -> dict[str, int]:

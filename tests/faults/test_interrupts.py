@@ -10,7 +10,7 @@ from busy import BUSY, ready
 from kernels import HEALTHY, SUMS, Kernel, alive, all_gone
 from lanes import some
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.faults
 
 MOMENT = "interrupts at other moments"
 IDLE = 5 * 2.0  # seconds until the cell is idle and its ranks are gone: five times the figure

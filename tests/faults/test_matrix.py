@@ -12,7 +12,7 @@ from pickles import LARGE, ON_THEIR_WAY, PICKLED
 from scenarios import DIED, RAISED, STUCK_OR_DIFFERENT, Scenario
 from vandals import VANDALS
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.faults
 
 MATRIX = [*RAISED, *DIED, *STUCK_OR_DIFFERENT, *PICKLED, *LARGE, *VANDALS]
 # Of what an A may do to whoever pickles it, every way on one path; the other paths show that they are paths.

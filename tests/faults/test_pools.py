@@ -6,7 +6,7 @@ import psutil
 import pytest
 from kernels import FOUR, HEALTHY, SUMS, all_gone
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.faults
 
 GONE = 5 * 1.0  # seconds: five times the figure
 

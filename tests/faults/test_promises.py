@@ -11,7 +11,7 @@ from lanes import some
 
 from helpers.ranks import Ranks
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.faults
 
 DEATH = 5 * 1.0  # seconds from a rank's death to the cell's error
 DEADLINE = 5 * 1.0  # seconds on top of the deadline

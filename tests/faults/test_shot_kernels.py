@@ -12,7 +12,7 @@ from busy import BUSY, ready
 from kernels import HEALTHY, PATIENCE, SUMS, Kernel, all_gone
 from lanes import some
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.faults
 
 GONE = 5 * 1.0  # seconds: five times the figure
 TWO_POOLS = "two pools"

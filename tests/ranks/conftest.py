@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 import warm
+from shared_memory import shared_memory
 
 from helpers.ranks import Ranks
 
@@ -46,9 +47,6 @@ def leftovers() -> Leftovers:
     return Leftovers()
 
 
-SHARED_MEMORY = ("torch_", "psm_", "sem.", "nccl-")  # how torch, multiprocessing and NCCL name theirs
-
-
 class Leftovers:
     """What exists now and did not exist when this was made; by its name, what is another program's does not count."""
 
@@ -66,7 +64,7 @@ class Leftovers:
             "descriptors": {(fd.name, _target(fd)) for fd in Path("/proc/self/fd").iterdir()},
             "threads": {thread.name for thread in threading.enumerate()},
             "directories": set(Path(tempfile.gettempdir()).glob(f"bytes-in-motion-{os.getpid()}-*")),
-            "shared memory": {f for f in Path("/dev/shm").iterdir() if f.name.startswith(SHARED_MEMORY)},
+            "shared memory": shared_memory({os.getpid(), *processes}),
         }
 
 

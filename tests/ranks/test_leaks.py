@@ -19,7 +19,7 @@ from helpers.ranks import RankError, Ranks
 from helpers.ranks.machine import server
 from helpers.ranks.pool import launch
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.faults
 
 RSS_GROWTH = 20_000_000  # bytes, over 20 launches
 
