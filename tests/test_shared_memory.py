@@ -10,7 +10,12 @@ import pytest
 from shared_memory import shared_memory
 
 OPEN = "held = open({path!r})"
-MAPPED = "import mmap; file = open({path!r}, 'r+'); held = mmap.mmap(file.fileno(), 0); file.close()"
+MAPPED = """
+import ctypes, mmap
+file, map = open({path!r}, "r+"), ctypes.CDLL(None).mmap  # Python's own mmap keeps the file open besides
+map.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long)
+map(None, 4096, mmap.PROT_READ, mmap.MAP_SHARED, file.fileno(), 0)
+file.close()"""
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 _IN_RANKS = {
-    "in C++": "dist.recv(torch.ones(4), (dist.get_rank() + 1) % 4)",
+    "in C++": "dist.recv(torch.ones(4), (dist.get_rank() + 1) % dist.get_world_size())",
     "holding the GIL": "sum(range(10**12))",
     "in Python": "while True: pass",
     "in collectives": "while True: dist.all_reduce(torch.ones(4))",
@@ -27,6 +27,19 @@ BUSY = {
     state: f"def note(rank, what): print(what, end='', flush=True)\ndef f():\n    emit('ready ')\n    {body}\nr.run(f, on_emit=note)"
     for state, body in _IN_RANKS.items()
 } | _IN_THE_NOTEBOOK
+
+
+# Pools that each hold on in a way of their own, while the notebook's ranks have closed the pipe that would end them with it.
+_BEHIND = ("in C++", "holding the GIL")
+SEVERAL = (
+    "behind, there = [Ranks(2, backend='gloo') for _ in range(3)], threading.Semaphore(0)\n"
+    + "".join(
+        f"def f():\n    emit(1)\n    {_IN_RANKS[state]}\n"
+        f"call_{i} = behind[{i}].run_async(f, on_emit=lambda rank, what: there.release())\n"
+        for i, state in enumerate(_BEHIND)
+    )
+    + f"for _ in range({2 * len(_BEHIND)}): there.acquire()\n"
+)
 
 
 def ready(text: str) -> bool:

@@ -59,11 +59,15 @@ def test_the_fault_is_told_and_the_same_kernel_goes_on(kernel: Kernel, before, n
 
 
 def same(said: str, wanted: str) -> None:
-    """The error's text is the wanted one; a last line "others: ..." stands for the state of every rank not named."""
+    """The error's text is the wanted one; a last line "others: ..." stands for the state of every rank not named.
+
+    Which state is told first, and so without a colon, depends on those.
+    """
     head, others, operation = wanted.partition("\nothers: ")
     if not others:
         assert re.sub(r"what rank \d emitted", "what rank RANK emitted", said) == wanted, "whichever came first"
         return
+    said, head = (re.sub(rf"^({_RANKS}):", r"\1", text, flags=re.MULTILINE) for text in (said, head))
     states = rf"(waiting in|lost a peer in) {re.escape(operation)}( \(a consequence\))?"
     if operation == ON_THEIR_WAY:
         states = r"(running( at cell line \d)?|taking its arguments|sending its result|finished)"

@@ -69,7 +69,7 @@ def test_a_message_takes_alpha_and_its_bytes(slow, busy):
 )
 def test_an_all_reduce_takes_what_price_says_at_every_size(slow, algorithm):
     s = all_reduce(algorithm)
-    for nbytes, seconds in zip(SIZES, slow.run(lab.played, s, SIZES, 9)[0], strict=True):
+    for nbytes, seconds in zip(SIZES, slow.run(lab.played, s, SIZES, 5)[0], strict=True):
         assert seconds == near(price(s, nbytes, LINK).seconds), f"{nbytes} bytes"
 
 
