@@ -19,31 +19,36 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVER = Path(__file__).with_name("warm_server.py")
+PLACE = ("RANK", "LOCAL_RANK", "GROUP_RANK")  # a rank's own
 _server: subprocess.Popen | None = None
 
 
 def run(
-    *argv: str, nranks: int = 0, timeout: float = 120, loaded: tuple[str, ...] = (), **env: str
+    *argv: str, nranks: int = 0, nnodes: int = 1, timeout: float = 120, loaded: tuple[str, ...] = (), **env: str
 ) -> subprocess.CompletedProcess[str]:
-    """`python argv`, or with nranks `torchrun --nproc-per-node nranks argv`. loaded: imported before. env: further environment."""
+    """`python argv`, or with nranks `torchrun argv` with so many ranks. loaded: imported before. env: further environment.
+
+    nnodes: as if the ranks were on so many nodes, with equally many on each; all of them are on this machine.
+    """
     with tempfile.TemporaryDirectory() as folder:
         out, err = Path(folder, "out"), Path(folder, "err")
         job = {"argv": argv, "out": str(out), "err": str(err), "limit": timeout, "loaded": loaded}
-        job["ranks"] = [env | told for told in _ranks(nranks)]
+        job["ranks"] = [env | told for told in _ranks(nranks, nnodes)]
         code = _ask(job, timeout)
         return subprocess.CompletedProcess(argv, code, out.read_text(), err.read_text())
 
 
-def _ranks(nranks: int) -> list[dict[str, str]]:
+def _ranks(nranks: int, nnodes: int = 1) -> list[dict[str, str]]:
     """What torchrun tells each rank; nothing to a program that is no rank."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
-    shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "GROUP_RANK": "0"}
+    shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
     shared |= {"TORCHELASTIC_RUN_ID": "warm", "TORCHELASTIC_USE_AGENT_STORE": "True", "TORCHELASTIC_RESTART_COUNT": "0"}
-    sizes = {name: str(nranks) for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE")}
-    ranks = [{"RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(nranks)]
-    return [shared | sizes | rank for rank in ranks] or [{}]
+    each = nranks // nnodes
+    shared |= {"WORLD_SIZE": str(nranks), "LOCAL_WORLD_SIZE": str(each)}
+    ranks = [(str(rank), str(rank % each), str(rank // each)) for rank in range(nranks)]
+    return [shared | dict(zip(PLACE, rank, strict=True)) for rank in ranks] or [{}]
 
 
 def _ask(job: dict, timeout: float) -> int:

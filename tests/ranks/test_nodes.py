@@ -100,6 +100,7 @@ def build(names: list[str]) -> None:
         run("tc", "-n", name, "qdisc", "add", "dev", f"veth{node}", "root", "tbf", *shape)
 
 
+@pytest.mark.matrix("the rate of the link between two nodes")
 def test_busbw_is_the_rate_of_the_link_between_the_nodes(two_nodes, tmp_path):
     """Each direction of the pair carries what one port of a ring sends, so busbw, and not algbw, is the link's rate."""
     lab = tmp_path / "lab.py"

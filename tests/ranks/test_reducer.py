@@ -71,40 +71,38 @@ def reduces_in_a_group_of_others() -> float:
     return x[0].item()
 
 
-def test_a_ddp_step_that_a_rank_skips_is_named(four):
-    four.run(imports)
-    assert four.run(trains_ddp, False) == [None] * 4
+def test_a_ddp_step_that_a_rank_skips_is_named(two):
+    two.run(imports)
+    assert two.run(trains_ddp, False) == [None] * 2
     with pytest.raises(
-        RankError, match=r"ranks 0-2 waiting in all_reduce #\d+ \(DistributedDataParallel\) of float32\[72\] at"
+        RankError, match=r"rank 0 waiting in all_reduce #\d+ \(DistributedDataParallel\) of float32\[72\] at"
     ):
-        four.run(trains_ddp, True)
+        two.run(trains_ddp, True)
 
 
-def test_an_fsdp_step_that_a_rank_skips_is_named(four):
-    four.run(imports)
-    assert four.run(trains_fsdp, False) == [None] * 4
+def test_an_fsdp_step_that_a_rank_skips_is_named(two):
+    two.run(imports)
+    assert two.run(trains_fsdp, False) == [None] * 2
+    with pytest.raises(RankError, match=r"rank 0 waiting in all_gather_single #\d+ of float32\[36\] at test_reducer"):
+        two.run(trains_fsdp, True)
+
+
+def test_a_functional_collective_is_named(two):
+    two.run(imports)
     with pytest.raises(
-        RankError, match=r"ranks 0-2 waiting in all_gather_single #\d+ of float32\[18\] at test_reducer"
+        RankError, match=r"rank 0 waiting in all_reduce #3 \(functional\) of float32\[3\] at test_reducer"
     ):
-        four.run(trains_fsdp, True)
+        two.run(reduces_functionally, True)
 
 
-def test_a_functional_collective_is_named(four):
-    four.run(imports)
-    with pytest.raises(
-        RankError, match=r"ranks 0-2 waiting in all_reduce #3 \(functional\) of float32\[3\] at test_reducer"
-    ):
-        four.run(reduces_functionally, True)
-
-
-def test_what_c_plus_plus_issued_is_done_in_the_end(four):
-    four.run(imports)
-    four.run(trains_ddp, False)
-    found = notes.read(four._team.members[2].region).notes
+def test_what_c_plus_plus_issued_is_done_in_the_end(two):
+    two.run(imports)
+    two.run(trains_ddp, False)
+    found = notes.read(two._team.members[1].region).notes
     assert [note.agreed for note in found if note.more] == [note.agreed for note in found], "all of them by DDP"
     assert sum(note.op == "all_reduce" for note in found) == 3, "one bucket a step"
-    four.run(reduces_functionally, False)
-    found = notes.read(four._team.members[2].region).notes
+    two.run(reduces_functionally, False)
+    found = notes.read(two._team.members[1].region).notes
     assert [str(note) for note in found] == [f"all_reduce #{i} (functional) of float32[3]" for i in (1, 2, 3)]
 
 

@@ -29,9 +29,9 @@ class Ended(NamedTuple):
     err: str
 
 
-def warm_run(*arguments: str, nproc: int, loaded: tuple[str, ...] = ()) -> Ended:
-    """The ranks that `torchrun --nproc-per-node nproc arguments` would start."""
-    done = warm.run(*arguments, nranks=nproc, loaded=loaded, OMP_NUM_THREADS="1")
+def warm_run(*arguments: str, nproc: int, nnodes: int = 1, loaded: tuple[str, ...] = (), **env: str) -> Ended:
+    """The ranks that `torchrun --nnodes nnodes --nproc-per-node nproc arguments` would start."""
+    done = warm.run(*arguments, nranks=nproc * nnodes, nnodes=nnodes, loaded=loaded, OMP_NUM_THREADS="1", **env)
     return Ended(done.returncode, done.stdout, done.stderr)
 
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from torch.distributed.run import parse_args
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "scripts/ranks.sbatch"
@@ -111,12 +112,18 @@ def test_its_options_are_slurms_and_stand_before_the_first_command():
     assert "#SBATCH" not in after and all(line.startswith("#") for line in before.splitlines() if line)
 
 
+REAL = pytest.mark.matrix("torchrun on one and on two nodes for real; tests/ranks/ starts it with the same options")
 OTHER = pytest.mark.matrix("another number of nodes")
 
 
 @pytest.mark.parametrize(
     ("launch", "nodes"),
-    [("torchrun", 2), ("srun", 1), pytest.param("torchrun", 1, marks=OTHER), pytest.param("srun", 2, marks=OTHER)],
+    [
+        pytest.param("torchrun", 1, marks=REAL),
+        pytest.param("torchrun", 2, marks=REAL),
+        pytest.param("srun", 1, marks=OTHER),
+        ("srun", 2),
+    ],
 )
 def test_the_primitives_run_on_one_and_on_two_nodes(cluster, launch, nodes):
     code, out, err = submit(cluster, nodes=nodes, LAUNCH=launch)
@@ -128,6 +135,22 @@ def test_the_primitives_run_on_one_and_on_two_nodes(cluster, launch, nodes):
         "all_reduce, and reduce's root"
     )
     assert "WRONG" not in out
+
+
+def test_torchrun_is_told_the_nodes_the_ranks_and_where_they_meet(cluster, tmp_path):
+    """A Python that says with which words it was started, and torchrun's own reading of them."""
+    says = tmp_path / "says"
+    says.write_text('#!/bin/sh\necho "$SLURM_NODEID:$*"\n')
+    says.chmod(0o755)
+    code, out, err = submit(cluster, "-m", "helpers.ranks", "bench", nodes=2, ranks=3, PYTHON=str(says))
+    assert code == 0, err[-3000:]
+    for node, line in enumerate(sorted(out.splitlines())):
+        words = line.removeprefix(f"{node}:-m torch.distributed.run ").split()
+        asked = parse_args(words)
+        assert (asked.nnodes, asked.node_rank, asked.nproc_per_node) == ("2", node, "3")
+        assert (asked.master_addr, asked.master_port) == ("localhost", 12000 + os.getpid() % 20000)
+        assert (asked.module, asked.training_script, asked.training_script_args) == (True, "helpers.ranks", ["bench"])
+    assert node == 1
 
 
 def test_what_stands_behind_it_is_run(cluster):
