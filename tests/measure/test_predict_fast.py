@@ -124,7 +124,7 @@ def test_a_prediction_is_the_same_without_them(name):
     with small:
         options = {"batch": 2, "seq": 32, "checkpoint": "full"}
         fast = predict_step(name, **options).trace
-        with mock.patch.object(predict, "FastMeta", mock.MagicMock()):
+        with mock.patch.multiple(predict, FastMeta=mock.MagicMock(), answers=None):
             plain = predict_step(name, **options).trace
     assert plain.events == fast.events and len(plain) > 100
 

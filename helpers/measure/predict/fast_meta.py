@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import os
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 
 import torch
@@ -57,17 +58,19 @@ class FastMeta(TorchDispatchMode):
         return False
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        if func in IN_PLACE and args[0].is_meta:
-            return args[0]
-        if func in SAME_TYPE and not (kwargs and kwargs.keys() - NO_MATTER):
-            made = elementwise(args)
-            if made is not None:
-                return made
-        if func in SHAPES:
-            made = SHAPES[func](*args, **(kwargs or {}))
-            if made is not None:
-                return made
-        return func(*args, **(kwargs or {}))
+        answer = answers(func)
+        made = None if answer is None else answer(args, kwargs)
+        return func(*args, **(kwargs or {})) if made is None else made
+
+
+def answers(func: torch._ops.OpOverload) -> Callable[[tuple, dict | None], object] | None:
+    """What answers an operator here, from its args and kwargs; that returns None where its answer is not plain. For track."""
+    if func in IN_PLACE:
+        return lambda args, kwargs: args[0] if args[0].is_meta else None
+    if func in SAME_TYPE:
+        return lambda args, kwargs: None if kwargs and kwargs.keys() - NO_MATTER else elementwise(args)
+    shape = SHAPES.get(func)
+    return None if shape is None else lambda args, kwargs: shape(*args, **(kwargs or {}))
 
 
 @contextmanager
@@ -90,7 +93,7 @@ def elementwise(args: tuple) -> Tensor | None:
         return None
     shape = first.shape
     if any(t.shape != shape for t in tensors):
-        shape = torch.broadcast_shapes(*(t.shape for t in tensors))
+        shape = _broadcast(*(t.shape for t in tensors))
     if all(_in_order(t) for t in tensors):
         return torch.empty(shape, dtype=first.dtype, device="meta")
     return None
@@ -223,6 +226,12 @@ def index(x: Tensor, places: list[Tensor | None]) -> None:
     for place in places:
         if place is not None and place.dtype == torch.bool:
             value(place)
+
+
+@cache
+def _broadcast(*shapes: torch.Size) -> torch.Size:
+    """torch's answer, which takes 150 us: a model asks for the same few again and again."""
+    return torch.broadcast_shapes(*shapes)
 
 
 def _dense(tensor: Tensor) -> bool:

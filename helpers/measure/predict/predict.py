@@ -23,7 +23,7 @@ from helpers.measure.step import precision as types
 from helpers.measure.tracker.tracker import Tracker, track
 from helpers.memory import Peak, Sharding, Trace
 
-from .fast_meta import FastMeta, without_compiler
+from .fast_meta import FastMeta, answers, without_compiler
 from .like_cuda import cuda_like
 from .meta_step import MetaStep, Setup
 
@@ -96,11 +96,12 @@ def predict_step(
     what = (model, batch, seq, optimizer, precision, checkpoint, attention, dropout, chunks)
     setup = _checked(Setup(*what, loss, inputs, accumulate, zero_grad), steps)
     start = perf_counter()
-    with without_compiler(), cuda_like(), FastMeta():
-        step = MetaStep(setup) if sharding is None else Share(setup, sharding)
-        if checkpoint != "none" or chunks > 1:
-            checkpointing.once_before()
-        with _no_collection():
+    with without_compiler(), cuda_like():
+        with FastMeta():
+            step = MetaStep(setup) if sharding is None else Share(setup, sharding)
+            if checkpoint != "none" or chunks > 1:
+                checkpointing.once_before()
+        with _no_collection():  # the tracker asks `answers` itself: a second mode takes a fifth longer
             trace = run(step, steps)
     nparams = sum(p.numel() for p in step.model.parameters())
     return Prediction(trace.rounded(512), nparams, perf_counter() - start)
@@ -121,7 +122,7 @@ def _no_collection() -> Iterator[None]:
 def run(step: MetaStep, steps: int) -> Trace:
     """The events of its steps, with a mark at each stage."""
     late = step.setup.zero_grad == ZERO_GRADS[1]
-    with track(step.model, step.optimizers, step.inputs, devices=("meta",)) as watch:
+    with track(step.model, step.optimizers, step.inputs, devices=("meta",), answers=answers) as watch:
         step.begin(watch)
         watch.mark("start")
         for _ in range(steps):

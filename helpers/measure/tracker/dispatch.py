@@ -15,6 +15,9 @@ from helpers.patches import RESIZES
 
 from .ledger import Ledger, storages
 
+Answer = Callable[[tuple, dict | None], object]  # of args and kwargs; None: torch shall
+Answers = Callable[[torch._ops.OpOverload], Answer | None]
+Known = tuple[int, str, Answer | None, torch._ops.OpOverload]
 PLAIN, ALIAS, RESIZE, COMMUNICATE = range(4)
 SENDS = {"c10d", "_c10d_functional", "_c10d_functional_autograd", "c10d_functional", "symm_mem"}
 FIRST_SEEN = {
@@ -38,15 +41,14 @@ def kind_of(func: torch._ops.OpOverload) -> int:
 
 
 class Dispatch(TorchDispatchMode):
-    """before: called ahead of every operator that makes a storage, or None."""
+    """before: called ahead of every operator that makes a storage, or None. answers: as track's."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, answers: Answers | None = None) -> None:
         super().__init__()
         self.ledger = ledger
         self.before: Callable[[], None] | None = None
-        self._known: dict[
-            int, tuple[int, str, torch._ops.OpOverload]
-        ] = {}  # by id: an operator's own hash is slow Python
+        self.answers = answers
+        self._known: dict[int, Known] = {}  # by id: an operator's own hash is slow Python
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -57,20 +59,23 @@ class Dispatch(TorchDispatchMode):
         """Run the operator, then enter what it made. Subclasses such as DTensor run first and come back as plain tensors."""
         if types and any(hasattr(one, "__tensor_flatten__") for one in types):
             return NotImplemented
-        kind, op, _ = self._known.get(id(func)) or self._know(func)
-        if kind == ALIAS:
-            return func(*args, **kwargs) if kwargs else func(*args)
-        if self.before is not None:
-            self.before()
-        if kind != PLAIN:
-            return self._unusual(kind, func, args, kwargs or {})
-        out = func(*args, **kwargs) if kwargs else func(*args)
-        self._enter(out, op)
+        kind, op, answer, _ = self._known.get(id(func)) or self._know(func)
+        if kind != ALIAS:
+            if self.before is not None:
+                self.before()
+            if kind != PLAIN:
+                return self._unusual(kind, func, args, kwargs or {})
+        out = None if answer is None else answer(args, kwargs)
+        if out is None:
+            out = func(*args, **kwargs) if kwargs else func(*args)
+        if kind != ALIAS:
+            self._enter(out, op)
         return out
 
-    def _know(self, func: torch._ops.OpOverload) -> tuple[int, str, torch._ops.OpOverload]:
-        """Its kind, its name, and itself, so that its id stays its own."""
-        found = self._known[id(func)] = kind_of(func), func._schema.name, func
+    def _know(self, func: torch._ops.OpOverload) -> Known:
+        """Its kind, its name, what answers in its place, and itself, so that its id stays its own."""
+        answer = None if self.answers is None else self.answers(func)
+        found = self._known[id(func)] = kind_of(func), func._schema.name, answer, func
         return found
 
     def _enter(self, out: object, op: str) -> None:

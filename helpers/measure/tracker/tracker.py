@@ -20,7 +20,7 @@ from torch.optim import Optimizer
 
 from helpers.memory import Event, Trace
 
-from .dispatch import Dispatch, resizing, tensors
+from .dispatch import Answers, Dispatch, resizing, tensors
 from .ledger import Ledger, TrackError, known_class
 from .optimizers import following, states
 from .samples import CudaSamples
@@ -81,13 +81,15 @@ def track(
     on_event: Callable[[Event], None] | None = None,
     *,
     devices: Iterable[str] | None = None,
+    answers: Answers | None = None,
 ) -> Iterator[Tracker]:
     """Tracker the memory of everything that runs inside.
 
     model's parameters and buffers, optimizer's state and inputs (a tensor, or tensors in lists and dicts) are there from the
     start; what else was made before is not known. on_event gets every event as it happens. devices: types that count, by
-    default the parameters' own; beside "meta" also "cpu", where torch keeps an optimizer's step counts. TrackError inside
-    another tracker or for anything that is no model, TypeError for no optimizer.
+    default the parameters' own; beside "meta" also "cpu", where torch keeps an optimizer's step counts. answers gives,
+    for an operator, what is asked in its place with (args, kwargs), or None; so is torch where that answers None. TrackError
+    inside another tracker or for anything that is no model, TypeError for no optimizer.
     """
     device = _device(model)
     optimizers = _optimizers(optimizer)
@@ -103,7 +105,7 @@ def track(
         stack.callback(_active.remove, watch)
         stack.callback(ledger.close)
         _enter_what_is_there(watch, model, optimizers, inputs)
-        dispatch = Dispatch(ledger)
+        dispatch = Dispatch(ledger, answers)
         stack.enter_context(resizing(ledger))
         stack.enter_context(following(model, optimizers, ledger, dispatch))
         stack.enter_context(saving(ledger))
