@@ -38,6 +38,15 @@ def run(
         return subprocess.CompletedProcess(argv, code, out.read_text(), err.read_text())
 
 
+def step(*argv: str, tasks: list[dict[str, str]], timeout: float = 100) -> list[tuple[int, str, str]]:
+    """`python argv` once for each environment, side by side and none ended for another: (exit status, stdout, stderr) of each."""
+    with tempfile.TemporaryDirectory() as folder:
+        said = [[str(Path(folder, f"{name}{task}")) for name in ("out", "err")] for task in range(len(tasks))]
+        each = [{"argv": argv, "out": out, "err": err, "limit": timeout} for out, err in said]
+        codes = _ask({"argv": argv, "tasks": list(zip(each, tasks, strict=True))}, timeout)
+        return [(code, *(Path(path).read_text() for path in paths)) for code, paths in zip(codes, said, strict=True)]
+
+
 def _ranks(nranks: int, nnodes: int = 1) -> list[dict[str, str]]:
     """What torchrun tells each rank; nothing to a program that is no rank."""
     with socket.socket() as probe:
@@ -51,8 +60,8 @@ def _ranks(nranks: int, nnodes: int = 1) -> list[dict[str, str]]:
     return [shared | dict(zip(PLACE, rank, strict=True)) for rank in ranks] or [{}]
 
 
-def _ask(job: dict, timeout: float) -> int:
-    """The exit status of the job."""
+def _ask(job: dict, timeout: float) -> int | list[int]:
+    """The exit status of the job; of every task of a step."""
     global _server
     if _server is None or _server.poll() is not None:
         command = [sys.executable, str(SERVER)]

@@ -88,11 +88,14 @@ def fork(become_it, *what) -> int:
     return pid
 
 
-def run(job: dict) -> int:
-    """Start every rank; a failure ends the others. A program that is no rank: its own exit status."""
-    for name in job["loaded"]:
+def run(job: dict) -> int | list[int]:
+    """Start every rank; a failure ends the others. A program that is no rank: its own exit status. A step: that of every task."""
+    for name in job.get("loaded", ()):
         import_module(name)
     gc.freeze()  # else the first collection in each fork would copy all of torch
+    if "tasks" in job:
+        pids = [fork(rank, *told) for told in job["tasks"]]
+        return [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids]
     if "RANK" not in job["ranks"][0]:
         return os.waitstatus_to_exitcode(os.waitpid(fork(rank, job, job["ranks"][0]), 0)[1])
     keeper = fork(keep_store, job["ranks"][0]["MASTER_PORT"])

@@ -7,6 +7,7 @@ import psutil
 import pytest
 import torch
 import torch.distributed as dist
+from lanes import some
 
 from helpers.exercises.hangs import neighbours, refuses_other_names, uneven_batches
 from helpers.facts import lookup
@@ -173,10 +174,14 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("check", "answer"), [(c, a) for c, found in RIGHT.items() for a in found], ids=lambda f: f.__name__
-)
-def test_accepts_what_is_right(check, answer):
+ACCEPTED = [(check, answer) for check, found in RIGHT.items() for answer in found]
+LEFT_OUT = [(uneven_batches, as_many_rounds_as_the_longest), (uneven_batches, gathers_all)]
+EACH = some(ACCEPTED, [pair for pair in ACCEPTED if pair not in LEFT_OUT], "further right answers of one exercise")
+
+
+@pytest.mark.parametrize("pair", EACH, ids=lambda pair: pair[1].__name__)
+def test_accepts_what_is_right(pair):
+    check, answer = pair
     found = check(answer)
     assert found.passed, found
 

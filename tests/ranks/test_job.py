@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import socket
@@ -13,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+import warm
 
 from helpers.ranks import Ranks
 from helpers.ranks.machine.launched import Launched, first_host, launched, launcher, tasks_per_node
@@ -58,36 +58,12 @@ def clean() -> dict[str, str]:
     return {k: v for k, v in os.environ.items() if k not in names}
 
 
-# One Python that has torch, and a fork of it for each process of the step.
-FORKS = """
-import json, os, sys
-import warm_server
-pids = [warm_server.fork(warm_server.rank, *told) for told in json.loads(sys.argv[1])]
-print(json.dumps([os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids]))
-"""
-
-
 def play(script: str, nranks: int, job: int, **more: str) -> list[tuple[int, str, str]]:
     """(exit code, stdout, stderr) of every process of a step that runs `script`, as lab.py."""
     with tempfile.TemporaryDirectory() as folder:
         lab = Path(folder, "lab.py")
         lab.write_text(script)
-        said = [[str(Path(folder, f"{name}{rank}")) for name in ("out", "err")] for rank in range(nranks)]
-        told = [
-            ({"argv": [str(lab)], "out": out, "err": err, "limit": 100}, srun(rank, nranks, job, **more))
-            for rank, (out, err) in enumerate(said)
-        ]
-        done = subprocess.run(
-            [sys.executable, "-c", FORKS, json.dumps(told)],
-            env=clean() | {"PYTHONPATH": str(ROOT / "tests")},
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            text=True,
-            timeout=120,
-            check=True,
-        )
-        codes = json.loads(done.stdout)
-        return [(code, *(Path(path).read_text() for path in paths)) for code, paths in zip(codes, said, strict=True)]
+        return warm.step(str(lab), tasks=[srun(rank, nranks, job, **more) for rank in range(nranks)])
 
 
 def test_torchrun_is_read():

@@ -34,13 +34,14 @@ def test_a_fault_ends_the_job_in_its_second_step(fault):
 
 
 def test_torch_blames_a_rank_that_waited_and_names_no_other():
-    done = real_torchrun("hangs.py", 4, "skip", "--timeout", "5")
-    assert len(steps(done, 1)) == 4 and steps(done, 2) == {}
+    """torchrun's own summary, of two ranks: each of them imports torch."""
+    done = real_torchrun("hangs.py", 2, "skip", "--timeout", "5")
+    assert len(steps(done, 1)) == 2 and steps(done, 2) == {}
     root = re.search(r"Root Cause.*?rank +: (\d+)", done.stderr, re.S)
-    assert int(root[1]) != LAST, done.stderr[-2000:]
+    assert int(root[1]) == 0, done.stderr[-2000:]
     said = [line for line in done.stderr.splitlines() if "RuntimeError" in line]
     assert said and all("Timed out" in line or "peer" in line for line in said)
-    assert not any(f"ank {LAST}" in line for line in said)
+    assert not any("ank 1" in line for line in said)
 
 
 def test_who_does_not_come_is_named_when_somebody_asks():
