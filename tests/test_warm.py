@@ -13,8 +13,7 @@ def program(tmp_path):
         path.write_text(source)
         return str(path)
 
-    yield write
-    warm.end()
+    return write
 
 
 def test_a_program_has_its_arguments_its_output_and_its_exit_status(program):

@@ -47,16 +47,17 @@ BY_TORCHRUN = some(
 )
 
 
-def hung(fault: str, timeout: str = "2", real: bool = False) -> torchruns.Ended:
+def hung(fault: str, timeout: str = "2", real: int = 0) -> torchruns.Ended:
+    """With four ranks, or under torchrun for real with so many; there each of them imports torch."""
     program = ("-m", "helpers.ranks.hangs", "--timeout", timeout, SCRIPT, fault)
     if real:
-        return torchruns.run(*program, nproc=4)[0]
+        return torchruns.run(*program, nproc=real)[0]
     return torchruns.warm_run(*program, nproc=4, loaded=DDP if fault == "ddp" else ())
 
 
 @pytest.mark.parametrize("fault", BY_TORCHRUN)
 def test_under_torchrun_for_real(fault):
-    names_the_cause(fault, hung(fault, real=True))
+    names_the_cause(fault, hung(fault, real=2 if fault == "kill rank 0" else 4))
 
 
 @pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault != "kill rank 0"])

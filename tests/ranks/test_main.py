@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import warm
 
 from helpers.collectives import PRIMITIVES, find_primitive
 from helpers.ranks import __main__ as module
@@ -20,20 +21,17 @@ from helpers.ranks.timing.timing import Timing
 ROOT = Path(__file__).parents[2]
 
 
-def main(*arguments: str) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "helpers.ranks", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100)
-
-
 def test_alone_it_starts_four_ranks_and_shows_all_ten(four):
-    shown = main("--backend", "gloo")
+    command = [sys.executable, "-m", "helpers.ranks", "--backend", "gloo"]
+    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100)
     assert shown.returncode == 0, shown.stderr
     assert shown.stdout == "4 ranks, gloo, CPU\n\n" + primitives.text(four.run(primitives.perform_all))
     assert re.findall(r"^(\w+) +dist\.", shown.stdout, re.M) == list(PRIMITIVES)
 
 
 def test_bench_prints_a_row_for_every_size():
-    shown = main("-n", "2", "bench", "all_reduce", "scatter", "-b", "512", "-e", "8K", "-i", "2", "-w", "0", "-r", "1")
+    sizes = ("-b", "512", "-e", "8K", "-i", "2", "-w", "0", "-r", "1")
+    shown = warm.run("-m", "helpers.ranks", "-n", "2", "bench", "all_reduce", "scatter", *sizes)
     rows = [line.split() for line in shown.stdout.splitlines() if not line.startswith("#")]
     assert shown.returncode == 0, shown.stderr
     assert [row[:5] for row in rows] == [
