@@ -8,13 +8,14 @@ Chapters: training-memory.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 
+from helpers.measure.predict.fast_meta import answers, without_compiler
 from helpers.measure.predict.like_cuda import cuda_like
 from helpers.measure.step.recipe import Recipe
 from helpers.measure.tracker.tracker import Tracker, track
@@ -116,12 +117,12 @@ def profile_step(
     bytes as its allocator does.
     """
     recipe = recipe or Recipe(**settings)
-    with cuda_like() if recipe.like_cuda else nullcontext():
+    with _as_on_cuda() if recipe.like_cuda else nullcontext():
         torch.manual_seed(0)
         model, batch = recipe.model(), recipe.inputs()
         optimizer = recipe.trainer(model)
-        devices = ("meta",) if recipe.like_cuda else None
-        with track(model, optimizer, on_event=on_event, devices=devices) as watch:
+        how = {"devices": ("meta",), "answers": answers} if recipe.like_cuda else {}
+        with track(model, optimizer, on_event=on_event, **how) as watch:
             watch.label(label=recipe.label, **recipe.settings())
             for kept, cls in (("masters", "optimizer"), ("main_grads", "gradient")):  # of precision.MasterWeights
                 watch.register(list(getattr(optimizer, kept, {}).values()), cls)
@@ -132,6 +133,13 @@ def profile_step(
                 _step(recipe, watch, model, batch, optimizer, "" if number == 0 else f", step {number + 1}")
     trace = watch.trace.rounded(512) if recipe.like_cuda else watch.trace
     return StepProfile(recipe, trace)
+
+
+@contextmanager
+def _as_on_cuda() -> Iterator[None]:
+    """Operators as CUDA's, and none of torch's slow ways to say what shape a result has."""
+    with without_compiler(), cuda_like():
+        yield
 
 
 def _step(
