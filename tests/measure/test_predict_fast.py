@@ -51,6 +51,18 @@ def test_two_operands_of_any_layout(op):
         assert plain == fast
 
 
+def test_dropout_of_any_layout():
+    for one in LAYOUTS.values():
+        x = one(torch.empty(3, 4, 6, device="meta"))
+        plain, fast = alike(lambda x=x: torch.native_dropout(x, 0.1, True))
+        assert plain == fast
+
+
+def test_shapes_that_do_not_fit_are_torchs_error():
+    with FastMeta(), pytest.raises(RuntimeError, match="broadcast a dimension of length 2"):
+        torch.empty(3, 4, device="meta") * torch.empty(2, 4, device="meta")
+
+
 def test_types_that_mix_are_left_to_torch():
     x = torch.empty(3, 4, device="meta", dtype=torch.bfloat16)
     for other in (torch.empty(4, device="meta"), torch.empty(4, device="meta", dtype=torch.int64), 2.5, True):
