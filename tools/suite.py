@@ -1,4 +1,4 @@
-"""`make test` and `make test-all`: style, what workers can share, faults two at a time, what must be alone; and at the end a table.
+"""`make test` and `make test-all`: style, what workers can share, faults a few at a time, what must be alone; and at the end a table.
 
 `python -m tools.suite test|all [--shard I/N]`, in the repository's .venv. A lane that fails stops no other.
 The exit status is 1 when one failed.
@@ -21,7 +21,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 # A worker waits for half of its time: for ranks that start, for a page that settles. More than four only wait for each other.
 WORKERS = min(4, 2 * (os.cpu_count() or 1))
-TWO = "2"  # workers of the lane `faults`: deadlines of a second bear no more
+BREAKING = 3  # workers of the lane `faults`: they wait more than others, but deadlines of a second bear no more
 # Containers set it to stay small: then each of a thousand processes would compile the library again.
 NO_CACHE = "PYTHONDONTWRITEBYTECODE"
 STYLE = (("ruff", "check", "."), ("ruff", "format", "--check", "."), ("mypy",), ("codespell_lib",))
@@ -57,7 +57,7 @@ def lanes(suite: str, shard: str) -> list[Lane]:
             "together",
             ("-n", str(WORKERS), "-m", f"not faults and not alone{only}", *NBVAL, *common, "notebooks", "tests"),
         ),
-        Lane("faults", ("-p", "no:nbval", "-n", TWO, "-m", f"faults{only}", *common, *marked("faults"))),
+        Lane("faults", ("-p", "no:nbval", "-n", str(BREAKING), "-m", f"faults{only}", *common, *marked("faults"))),
         Lane("alone", ("-p", "no:nbval", "-m", f"alone{only}", *common, *marked("alone"))),
     ]
 
