@@ -109,7 +109,9 @@ class Kernel:
         """What the kernel holds once it has seen everything for which Jupyter and torch make threads of their own."""
         for code in ("print('x' * 1_000_000)", "torch.ones(25_000_000).sum()", "r.run(os._exit, 7)", HEALTHY):
             self.run(code)
-        cell = self.start("print('here', flush=True); time.sleep(600)", lambda text: "here" in text)
+        # Another thread tells, when this one sleeps: an interrupt in the middle of a finalizer would be lost.
+        asleep = "threading.Timer(0.2, print, ('here',), {'flush': True}).start(); time.sleep(600)"
+        cell = self.start(asleep, lambda text: "here" in text)
         self.interrupt()
         cell.end()
         self.run("r.run(lambda: 1 / 0)")

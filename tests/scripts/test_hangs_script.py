@@ -30,7 +30,9 @@ def test_without_a_fault_every_rank_gets_through(options, nranks):
 def test_a_fault_ends_the_job_in_its_second_step(fault):
     done = run(fault, "--timeout", "5")
     assert done.returncode != 0
-    assert len(steps(done, 1)) == 4 and steps(done, 3) == {}
+    through = steps(done, 1)  # who dies may take along whoever still waits for its part of the step before
+    assert set(through) == set("0123") or (fault == "die" and str(LAST) in through)
+    assert steps(done, 3) == {}
 
 
 def test_torch_blames_a_rank_that_waited_and_names_no_other():

@@ -57,14 +57,14 @@ class Watch:
 READ = """async () => {
     for (const mount of document.querySelectorAll(".bim-mount")) {
         const late = performance.now() + 10_000;
-        mount.scrollIntoView({ block: "center" });
+        mount.scrollIntoView({ block: "center", behavior: "instant" });
         while (!("mounted" in mount.dataset)) {
             if (performance.now() > late) throw new Error(`a ${mount.dataset.kind} is not alive after ten seconds`);
             await new Promise((next) => setTimeout(next, 10));
         }
     }
     await document.fonts.ready;
-    scrollTo(0, 0);
+    scrollTo({ top: 0, behavior: "instant" }); // a page under way hides links behind its head
 }"""
 
 
