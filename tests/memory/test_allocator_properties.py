@@ -143,6 +143,7 @@ def test_a_slow_allocator_written_from_the_rules_agrees_block_by_block():
         assert made == [blocks for _, _, blocks in slow.segments]
 
 
+@pytest.mark.alone  # it takes a time
 def test_a_long_trace_is_replayed_quickly():
     trace = random_trace(1, 14_000)
     begin = time.process_time()

@@ -158,6 +158,7 @@ def test_every_control_of_the_sentence(open_player):
     assert len(seen) == 5
     assert lead(page).startswith("Step 7 of 14")  # half way stays half way
     choose("Collective", "broadcast")
+    harness.answered(page)
     choose("Algorithm", "ring")
     expect(page.get_by_role("combobox", name="Number of chunks")).to_have_value("4")
     choose("Number of chunks", "16")
