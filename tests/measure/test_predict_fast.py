@@ -9,7 +9,7 @@ import torch
 
 from helpers.facts import MODELS
 from helpers.measure import predict_step
-from helpers.measure.predict import predict
+from helpers.measure.predict import fast_meta, predict
 from helpers.measure.predict.fast_meta import FastMeta, aten
 
 SHAPES = [
@@ -143,3 +143,17 @@ def test_a_prediction_is_the_same_without_them(name):
 
 def _small(shape):
     return replace(shape, layers=2)
+
+
+SIZES = [(), (1,), (4,), (0,), (3, 1), (3, 4), (0, 4), (2, 1, 4), (2, 3, 1)]
+
+
+@pytest.mark.parametrize(("one", "other"), [*itertools.product(SIZES, SIZES)], ids=str)
+def test_shapes_are_broadcast_as_torch_does(one, other):
+    def said(broadcast) -> object:
+        try:
+            return broadcast(torch.Size(one), torch.Size(other))
+        except RuntimeError as error:
+            return str(error)
+
+    assert said(fast_meta._broadcast) == said(torch.broadcast_shapes)
