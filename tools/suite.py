@@ -21,7 +21,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 # A worker waits for half of its time: for ranks that start, for a page that settles. More than four only wait for each other.
 WORKERS = min(4, 2 * (os.cpu_count() or 1))
-BREAKING = 2  # workers of the lane `faults`: they wait more than others, but deadlines of a second bear no more
+BREAKING = 3  # workers of the lane `faults`: deadlines of a second bear no more
 # Containers set it to stay small: then each of a thousand processes would compile the library again.
 NO_CACHE = "PYTHONDONTWRITEBYTECODE"
 STYLE = (("ruff", "check", "."), ("ruff", "format", "--check", "."), ("mypy",), ("codespell_lib",))

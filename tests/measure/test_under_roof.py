@@ -1,6 +1,7 @@
 """Operations under the roof: the work counted is the work done, fused or tiled results are equal, and bad questions are refused."""
 
 import json
+import time
 from itertools import chain
 
 import pytest
@@ -197,6 +198,13 @@ def test_it_prints_a_line_each():
 
 
 # the stopwatch -----------------------------------------------------------------------------------------------------------------
+def test_one_thread_is_timed_by_its_own_clock_which_others_on_the_core_do_not_move():
+    with threads(1):
+        assert best(lambda: time.sleep(0.02), CPU, 0.01) < 0.01
+    with threads(2):
+        assert best(lambda: time.sleep(0.02), CPU, 0.01) >= 0.02
+
+
 def test_a_call_is_warmed_up_once_and_timed_three_times_at_least():
     calls = []
     assert best(lambda: calls.append(1), CPU, 1e-9) > 0 and len(calls) == 4

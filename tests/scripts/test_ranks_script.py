@@ -25,6 +25,7 @@ def test_every_rank_finds_itself_and_its_half(nranks):
     assert found == [(r, nranks, r, sum(range(r % 2, nranks, 2))) for r in range(nranks)]
 
 
+@pytest.mark.alone
 def test_a_late_rank_is_on_everybodys_bill_until_there_is_a_barrier():
     times = [(float(m[5]), float(m[6])) for m in map(LINE.fullmatch, run(4).stdout.splitlines()[1:])]
     *others, late = times

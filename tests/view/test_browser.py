@@ -166,6 +166,27 @@ def test_every_control_of_the_sentence(open_player):
     assert page.get_by_role("combobox", name="Root").count() == 0  # the page has root 0 only
 
 
+CHOSEN = """(choices) => {
+    for (const [name, option] of choices) {
+        const select = document.querySelector(`select[aria-label="${name}"]`);
+        select.value = option;
+        select.dispatchEvent(new Event("change"));
+    }
+    return models[0].open;
+}"""
+
+
+def test_who_chooses_faster_than_schedules_come_loses_no_choice(open_player):
+    page = open_player(player_spec(RING(4)))
+    choices = {"Algorithm": "halving-doubling", "Number of ranks": "8", "Size": "1073741824", "Network": "pcie-4"}
+    choices |= {"Compared with": "flat"}
+    assert page.evaluate(CHOSEN, list(choices.items())) == len(choices), "nothing was answered in between"
+    harness.answered(page)
+    values = {name: page.get_by_role("combobox", name=name, exact=True).input_value() for name in choices}
+    assert values == choices
+    assert page.locator(".bim-readout dt").all_inner_texts()[1:3] == ["halving-doubling", "flat"]
+
+
 @pytest.mark.parametrize("nranks", [2, 16])
 def test_every_schedule_of_the_catalogue_is_drawn_to_its_end(open_player, nranks):
     page = open_player(player_spec(RING(nranks)))

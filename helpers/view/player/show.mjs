@@ -43,6 +43,7 @@ export function onView(widget, step) {
     controls(
       {
         spec: talk.state.spec,
+        asked: () => talk.state.spec,
         catalogue: model.get("catalogue"),
         links: model.get("links"),
         live: talk.live,

@@ -65,18 +65,19 @@ function networkPart({ spec, links, entry }, pick) {
   ];
 }
 
-// spec: what is on show, own: what to call a schedule or run that the author gave; live: a kernel answers, so any root can be had.
+// spec: what is on show, asked(): what was chosen last, which may still be under way; own: what to call a schedule or run that the
+// author gave; live: a kernel answers, so any root can be had.
 export function controls(all, { onSchedule, onPrice, onOwn }) {
-  const { spec, catalogue, links, schedule, own, live } = all;
+  const { spec, asked, catalogue, links, schedule, own, live } = all;
   const { collective, algorithm, nranks, root, nswitches } = schedule;
   const given = !spec.collective || spec.recorded;
-  const from = { ...spec, collective, algorithm, nranks, root, nswitches };
-  const keep = (change) => onSchedule(choose(catalogue, from, change, links));
+  const from = () => (asked() === spec ? { ...spec, collective, algorithm, nranks, root, nswitches } : asked());
+  const keep = (change) => onSchedule(choose(catalogue, from(), change, links));
   const pick = (name) => (value) => keep({ schedule: undefined, [name]: value });
   const reprice = (change) => {
-    const next = choose(catalogue, from, change, links);
-    const cuts = [next.slices !== spec.slices, next.rival?.slices !== spec.rival?.slices];
-    return spec.recorded || cuts.some(Boolean) ? onSchedule(next) : onPrice(change);
+    const next = choose(catalogue, from(), change, links);
+    const cuts = [next.slices !== asked().slices, next.rival?.slices !== asked().rival?.slices];
+    return asked().recorded || cuts.some(Boolean) ? onSchedule(next) : onPrice(change);
   };
   const entries = catalogue.filter((entry) => entry.collective === collective);
   const algorithms = unique([...(own ? [own] : []), ...entries.map((entry) => entry.algorithm)]);

@@ -84,9 +84,14 @@ function ask(talk, spec, stepOf, step = 0) {
   hear(talk);
 }
 
-// The same schedule at another size or on another network: nothing has to be asked.
+// The same schedule at another size or on another network: nothing has to be asked, unless another schedule is under way.
 function reprice(talk, change, step) {
-  talk.state.spec = { ...talk.state.spec, ...change };
+  const { spec, open } = talk.state;
+  if (open) {
+    ask(talk, { ...spec, ...change }, open, step);
+    return;
+  }
+  talk.state.spec = { ...spec, ...change };
   take(talk, talk.state.trace, () => step);
   tell(talk, step);
 }
