@@ -35,6 +35,16 @@
   function reachable(box) {
     if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
     else box.removeAttribute("tabindex");
+    cut(box);
+  }
+
+  // On which sides something is out of sight: the style sheet shows an edge there.
+  function cut(box) {
+    const left = box.scrollLeft > 1;
+    const right = box.scrollLeft + box.clientWidth < box.scrollWidth - 1;
+    const sides = [left && "left", right && "right"].filter(Boolean).join(" ");
+    if (sides) box.dataset.cut = sides;
+    else delete box.dataset.cut;
   }
 
   function followReading(links) {
@@ -57,15 +67,29 @@
     }
   }
 
-  const boxes = [...document.querySelectorAll(".bim-sideways, .bim-text pre")];
+  const BOXES = ".bim-sideways, .bim-text pre";
+  const boxes = new Set();
   const watchSize = new ResizeObserver((entries) => entries.forEach(({ target }) => reachable(target)));
-  boxes.forEach((box) => watchSize.observe(box));
+  function watch(box) {
+    if (boxes.has(box)) return;
+    boxes.add(box);
+    watchSize.observe(box);
+    box.addEventListener("scroll", () => cut(box), { passive: true });
+  }
+  document.querySelectorAll(BOXES).forEach(watch);
+  // A widget brings its own when it comes alive.
+  const text = document.getElementById("text");
+  const alive = new MutationObserver((seen) =>
+    seen.forEach(({ target }) => target.querySelectorAll(BOXES).forEach(watch)),
+  );
+  alive.observe(text, { attributeFilter: ["data-mounted"], subtree: true });
   // A formula grows inside its box when its letters' font arrives, and the box itself keeps its size.
   document.fonts.addEventListener("loadingdone", () => boxes.forEach(reachable));
   document.querySelectorAll(".highlight > pre").forEach(copyButton);
   followReading([...document.querySelectorAll(".bim-contents a")]);
+  const contents = document.getElementById("contents");
+  contents?.addEventListener("click", ({ target }) => {
+    if (target.closest("a") && contents.matches(":popover-open")) contents.hidePopover();
+  });
   themeSwitch(document.getElementById("bim-theme"));
-  // The search page shows excerpts by fetching pages, which a page opened from a folder may not do.
-  if (location.protocol === "file:" && window.DOCUMENTATION_OPTIONS)
-    window.DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 })();

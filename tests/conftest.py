@@ -14,6 +14,7 @@ sys.path.insert(0, str(ROOT))  # tools/ and benchmarks/ are not installed, and t
 
 SESSION = "BYTES_IN_MOTION_TEST_SESSION"  # every process that a test starts inherits it
 CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+CHROMIUM_FLAGS += ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]  # nothing finds its way out
 GRACE = 5.0  # seconds in which what was told to stop must be gone
 # multiprocessing keeps these two beside its parent on purpose, and they end with it. What they start is not excused.
 KEPT = ("multiprocessing.forkserver", "multiprocessing.resource_tracker")

@@ -12,6 +12,7 @@ PARTS = (
     "algorithms",
     "hierarchy_table",
     "charts",
+    "search",
 )
 
 

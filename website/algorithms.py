@@ -23,7 +23,8 @@ log = logging.getLogger(__name__)
 
 HEADS = ("Algorithm", "Steps", "Moves", "At {} ranks", "Bottleneck", "Used by")
 NAMES = re.compile("|".join(map(re.escape, sorted(USERS, key=len, reverse=True))))
-BREAKS = {",": ",\N{ZERO WIDTH SPACE}", "+": "\N{ZERO WIDTH SPACE}+"}  # where a form may go on in the next line
+TEX = {"⌈": r"\lceil ", "⌉": r"\rceil ", "⌊": r"\lfloor ", "⌋": r"\rfloor ", "log2": r"\log_2 ", "min": r"\min "}
+SIGNS = re.compile("|".join(TEX))
 FIELDS = ("collective", "algorithm", "link", "nranks", "root", "nchunks", "slices", "nbytes")
 
 
@@ -48,7 +49,7 @@ class AlgorithmsDirective(SphinxDirective):
         said = about(CATALOGUE[collective, algorithm])
         link = nodes.reference("", algorithm, refuri=permalink(collective, algorithm, nranks))
         name = [nodes.paragraph("", "", link), nodes.paragraph("", "", *self._chapter(said.chapter))]
-        forms = [[nodes.paragraph(text=written(str(form)))] for form in (said.steps, said.moves)]
+        forms = [[nodes.paragraph("", "", nodes.math("", tex(str(form))))] for form in (said.steps, said.moves)]
         counts = [nodes.paragraph(text=text) for text in counted(collective, algorithm, nranks)]
         return [name, *forms, counts, [nodes.paragraph(text=said.bottleneck)], [sourced(said.used_by)]]
 
@@ -76,19 +77,11 @@ def counted(collective: str, algorithm: str, nranks: int) -> tuple[str, ...]:
     return f"{len(s.steps)} step{'s' * (len(s.steps) != 1)}", f"{moves} N", *cut
 
 
-def written(form: str) -> str:
-    """A closed form for readers: a real minus, log2 with its index, room round the terms of the outermost sum.
-
-    It may break after a comma and before an inner plus, and never inside a logarithm.
-    """
-    depth, text = 0, ""
-    for sign in form.replace("log2 ", "log₂\N{NO-BREAK SPACE}").replace("log2", "log₂").replace("-", "−"):
-        depth += (sign in "(⌈⌊") - (sign in ")⌉⌋")
-        if sign in "+−" and not depth:
-            text += f" {sign} "
-        else:
-            text += BREAKS.get(sign, sign)
-    return text
+def tex(form: str) -> str:
+    """A closed form as TeX: ⌈log2 P⌉ with its brackets and its index, the names of functions upright."""
+    text = re.sub(r"\^⌊([^⌋]*)⌋", r"^{⌊\1⌋}", form)
+    text = re.sub(r"\b(ones|folded|early)\b", r"\\operatorname{\1}", text)
+    return SIGNS.sub(lambda found: TEX[found[0]], text)
 
 
 def sourced(text: str) -> nodes.paragraph:

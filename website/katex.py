@@ -13,6 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.writers.html5 import HTML5Translator
 
+SHORT = 32  # letters of TeX: a formula that stays in one line with the mark behind it
 log = logging.getLogger(__name__)
 LOOP = Path(__file__).with_name("katex_loop.mjs")
 
@@ -97,8 +98,23 @@ def visit_displaymath(writer: HTML5Translator, node: nodes.Element) -> None:
     raise nodes.SkipNode
 
 
+def keep_whole(app: Sphinx, doctree: nodes.document, name: str) -> None:
+    """A short formula and the comma or full stop behind it stay in one line."""
+    for formula in list(doctree.findall(nodes.math)):
+        if len(formula.astext()) > SHORT:
+            continue
+        behind = formula.next_node(siblings=True, descend=False)
+        text = behind.astext() if isinstance(behind, nodes.Text) else ""
+        mark = re.match(r"[,.;:!?)]*", text)[0]
+        whole = nodes.inline("", "", formula.deepcopy(), nodes.Text(mark), classes=["bim-unbroken"])
+        if mark:
+            behind.parent.replace(behind, nodes.Text(text[len(mark) :]))
+        formula.parent.replace(formula, whole)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the renderer; `html_math_renderer: katex` chooses it and no page loads MathJax."""
     app.add_html_math_renderer("katex", (visit_math, None), (visit_displaymath, None))
+    app.connect("doctree-resolved", keep_whole)
     app.connect("build-finished", end_node)
     return {"parallel_read_safe": True, "parallel_write_safe": False}

@@ -1,5 +1,6 @@
 """The page around the text: own templates instead of a theme's, and only the files that a page needs."""
 
+import html
 import re
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from helpers.view.widgets import mounted
 from website.scripts import write
 from website.widgets import styles
 
+SHORT = 24  # letters of code or of a formula's TeX that stay in one line also on a telephone
 log = logging.getLogger(__name__)
 
 STYLES = ("tokens.css", "fonts.css", "frame.css", "course.css", "code.css")
@@ -49,14 +51,21 @@ def needed(body: str, files: dict[str, tuple[str, ...]]) -> list[str]:
 def mend(body: str) -> str:
     """Repair what writers leave behind: names that differ from the visible text, and tables that cannot scroll."""
     body = body.replace('<summary aria-label="Toggle hidden content">', "<summary>")
+    body = re.sub(r'<code class="([^"]*)">((?:<span class="pre">[^<]*</span>\s*)+)</code>', whole, body)
     return re.sub(r"<table\b.*?</table>", r'<div class="bim-sideways">\g<0></div>', body, flags=re.DOTALL)
+
+
+def whole(code: re.Match) -> str:
+    """Short code in the line is not broken: `2(P - 1)`."""
+    letters = len(html.unescape(re.sub(r"<[^>]*>", "", code[2])))
+    return f'<code class="{code[1]} bim-unbroken">{code[2]}</code>' if letters <= SHORT else code[0]
 
 
 def chapters(context: dict[str, Any]) -> str:
     """The book's table of contents as nested lists, the current page marked for eyes and for screen readers."""
-    html = context["toctree"](collapse=False, titles_only=True, includehidden=True, maxdepth=3) or ""
-    html = html.replace(' role="heading"', "")  # a caption inside a list of links is no heading
-    return html.replace('<a class="current reference', '<a aria-current="page" class="current reference')
+    links = context["toctree"](collapse=False, titles_only=True, includehidden=True, maxdepth=3) or ""
+    links = links.replace(' role="heading"', "")  # a caption inside a list of links is no heading
+    return links.replace('<a class="current reference', '<a aria-current="page" class="current reference')
 
 
 def contents(toc: str) -> str:

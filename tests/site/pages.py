@@ -25,29 +25,26 @@ class Watch:
     errors: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
-    sizes: dict[str, int] = field(default_factory=dict)
+    finished: list = field(default_factory=list)
 
     def on(self, page: Page) -> None:
-        """Listen to the page; what leaves home is stopped and written down."""
+        """Listen to the page; what leaves home finds no way (conftest.py starts the browser so) and is written down."""
         page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("requestfailed", lambda request: self.failed.append(request.url))
         page.on("response", lambda reply: self.failed.append(reply.url) if reply.status >= 400 else None)
-        page.on("requestfinished", self._weigh)
-        page.route("**/*", self._let_through)
+        page.on("requestfinished", lambda request: self.finished.append(request))
+        page.on("request", lambda request: self._see(request.url))
 
-    def _let_through(self, route) -> None:
-        url = route.request.url
+    def _see(self, url: str) -> None:
         self.asked.append(url)
-        if url.startswith((self.home, "data:", "blob:")):
-            route.continue_()
-        else:
+        if not url.startswith((self.home, "data:", "blob:")):
             self.outside.append(url)
-            route.abort()
 
-    def _weigh(self, request) -> None:
-        sizes = request.sizes()
-        self.sizes[request.url] = sizes["responseBodySize"] + sizes["responseHeadersSize"]
+    def sizes(self) -> dict[str, int]:
+        """Bytes over the wire by address."""
+        found = {request.url: request.sizes() for request in self.finished}
+        return {url: size["responseBodySize"] + size["responseHeadersSize"] for url, size in found.items()}
 
     def assert_clean(self, where: str) -> None:
         """Nothing from outside, nothing failed, no error."""
@@ -73,13 +70,24 @@ def read_through(page: Page) -> None:
     page.evaluate(READ)
 
 
+SIGNED = """() => [...document.querySelectorAll(".bim-sideways, .bim-text pre")]
+    .filter((box) => box.scrollWidth > box.clientWidth + 1)
+    .map((box) => box.dataset.cut)"""
+
+
+def assert_what_is_cut_has_an_edge(page: Page) -> None:
+    """Every box that has more than it shows says so."""
+    assert set(page.evaluate(SIGNED)) <= {"right"}
+
+
 def assert_within_budget(page: Page, watch: Watch) -> None:
     """Everything that the page loaded so far, over the wire, against the budget of the heaviest thing on it."""
     page.wait_for_load_state("networkidle")
     kinds = set(page.locator(".bim-mount").evaluate_all("mounts => mounts.map((mount) => mount.dataset.kind)"))
     budget = max(PAGE, *(CHART if kind == "chart" else line(kind).page_budget for kind in kinds), 0)
-    heaviest = sorted(watch.sizes.items(), key=lambda item: -item[1])[:5]
-    assert 20 * KB < sum(watch.sizes.values()) <= budget, f"budget {budget}; {heaviest}"
+    sizes = watch.sizes()
+    heaviest = sorted(sizes.items(), key=lambda item: -item[1])[:5]
+    assert 20 * KB < sum(sizes.values()) <= budget, f"budget {budget}; {heaviest}"
 
 
 LOOK = """async (asked) => {

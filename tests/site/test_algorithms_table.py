@@ -7,7 +7,7 @@ from books import ROOT
 
 from helpers.collectives import CATALOGUE, about
 from helpers.facts import USERS
-from website.algorithms import NAMES, counted, permalink, written
+from website.algorithms import NAMES, counted, permalink, tex
 
 LINES = {key: about(build).used_by for key, build in CATALOGUE.items()}
 
@@ -46,17 +46,27 @@ def test_a_name_leads_to_its_schedule(site, open_page):
 
 
 @pytest.mark.parametrize(
-    ("form", "text"),
+    ("form", "written"),
     [
-        ("2(P-1)/P", "2(P−1)/P"),
-        ("2⌈log2 P⌉", "2⌈log₂\N{NO-BREAK SPACE}P⌉"),
-        ("min(1,(P+1)/2)", "min(1,\N{ZERO WIDTH SPACE}(P\N{ZERO WIDTH SPACE}+1)/2)"),
-        ("P+S-2", "P + S − 2"),
-        ("2-2/2^⌊log2 P⌋", "2 − 2/2^⌊log₂\N{NO-BREAK SPACE}P⌋"),
+        ("2(P-1)/P", "2(P-1)/P"),
+        ("2⌈log2 P⌉", r"2\lceil \log_2  P\rceil "),
+        ("min(1,(P+1)/2)", r"\min (1,(P+1)/2)"),
+        ("2-2/2^⌊log2 P⌋", r"2-2/2^{\lfloor \log_2  P\rfloor }"),
+        ("ones(P)/P", r"\operatorname{ones}(P)/P"),
     ],
 )
-def test_forms_are_written_for_readers(form, text):
-    assert written(form) == text
+def test_forms_are_typeset(form, written):
+    assert tex(form) == written
+
+
+def test_every_form_of_the_table_is_a_formula(site):
+    html = (site / "book" / "catalogue.html").read_text()
+    tables = re.findall(r'<table class="bim-algorithms.*?</table>', html, re.DOTALL)
+    rows = [row for table in tables for row in re.findall(r"<tr.*?</tr>", table, re.DOTALL)[1:]]
+    assert len(rows) == len(CATALOGUE)
+    for row in rows:
+        cells = re.findall(r"<td>.*?</td>", row, re.DOTALL)
+        assert [name for name, cell in zip("nsmabu", cells, strict=True) if 'class="katex"' in cell] == ["s", "m"]
 
 
 def test_counts_are_counted():

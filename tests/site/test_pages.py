@@ -7,7 +7,7 @@ four looks. A lab, which has its chapter's widgets, is opened once and changes i
 import pytest
 from books import ROOT, SAMPLE, pages_of_toc
 from lanes import some
-from pages import OF_THEMES, assert_within_budget, read_through, violations
+from pages import OF_THEMES, assert_what_is_cut_has_an_edge, assert_within_budget, read_through, violations
 from presses import press_everything
 
 BOOKS = {"site": ROOT, "sample": SAMPLE}
@@ -53,6 +53,7 @@ def test_a_page_on_a_telephone_lives_from_a_folder(which, request, open_page):
 def assert_both_themes(page, book, path, first, width):
     """In `first`, which is the page's theme, and after the switch; the sample book in one: the real ones hold all that it does."""
     assert page.evaluate("document.documentElement.dataset.theme") == first
+    assert_what_is_cut_has_an_edge(page)
     for theme in [first, THEMES[first]] if book == "site" else [first]:
         page.evaluate(DRAWN, theme)
         look = f"{path}, {theme}, {width} px"

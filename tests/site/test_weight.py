@@ -12,7 +12,7 @@ def test_pages_are_served_gzipped(address, open_page):
     page, watch = open_page(address("sample"), "book/plain.html")
     page.wait_for_load_state("networkidle")
     raw = len(page.evaluate("fetch(location.href).then((reply) => reply.text())"))
-    assert watch.sizes[page.url] < raw * 0.6
+    assert watch.sizes()[page.url] < raw * 0.6
 
 
 def test_widget_scripts_are_small(sample):

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  PLAY_MS,
   STEP_MS,
   eased,
   go,
@@ -18,7 +19,8 @@ test("nothing moves before something is pressed", () => {
   assert.deepEqual(tick(start(6), 10000, 1), start(6));
 });
 
-test("a step takes 450 ms at speed 1, half of that at speed 2", () => {
+test("a step takes 450 ms at speed 1, half of that at speed 2, and a second among others", () => {
+  assert.equal(tick(toggle(start(6)), PLAY_MS, 1).position, 1);
   assert.equal(tick(go(start(6), 1), STEP_MS / 2, 1).position, 0.5);
   assert.equal(tick(go(start(6), 1), STEP_MS, 1).position, 1);
   assert.equal(tick(go(start(6), 1), STEP_MS / 2, 2).position, 1);
@@ -40,14 +42,14 @@ test("playing runs to the end and stops there; from the end it starts again", ()
   let clock = toggle(start(3));
   for (let i = 0; i < 3; i++) {
     assert.equal(clock.playing, true);
-    clock = tick(clock, STEP_MS, 1);
+    clock = tick(clock, PLAY_MS, 1);
   }
   assert.deepEqual([clock.position, clock.playing, moving(clock)], [3, false, false]);
   assert.equal(toggle(clock).position, 0);
 });
 
 test("a pause finishes the step that is under way", () => {
-  const paused = toggle(tick(toggle(start(3)), 1.5 * STEP_MS, 1));
+  const paused = toggle(tick(toggle(start(3)), 1.5 * PLAY_MS, 1));
   assert.deepEqual([paused.position, paused.target, paused.playing], [1.5, 2, false]);
 });
 

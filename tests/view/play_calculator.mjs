@@ -27,7 +27,7 @@ function play(spec) {
     linked,
     elsewhere: decode(encode(spec, 3), 4),
     fits: fits(forms, linked),
-    same: changed(forms, spec, {}),
+    same: changed(forms, spec),
     run: runOf(spec, forms) ?? null,
     near: near && (runOf({ ...spec, ...near }, forms) ?? "none"),
     python: python(spec),

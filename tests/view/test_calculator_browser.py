@@ -102,14 +102,26 @@ def test_every_control_changes_the_sum(open_calculator):
     assert page.evaluate("models[0].saved") == 0  # on a page nobody has to hear of it
 
 
-def test_what_a_model_cannot_do_falls_back(open_calculator):
+def test_what_a_model_cannot_do_falls_back_is_said_and_comes_again(open_calculator):
     page = open_calculator(calculator_spec("Llama-2-7B", seq=4096, tensor=8))
+    first = sentence(page)
     choose(page, "Model", "GPT-2")
     assert f"of {MODELS['GPT-2'].context:,} tokens" in sentence(page)
+    assert "GPT-2 has positions for 1,024 tokens, no more. Its blocks cannot be split among 8" in sentence(page)
     assert page.get_by_role("combobox", name="Split of the blocks").input_value() == "0"
     choose(page, "Model", "DeepSeek-V3")
-    assert "serves 1 request of 1,024 tokens" in sentence(page)
+    assert "serves 1 request of 4,096 tokens" in sentence(page)
+    assert "What DeepSeek-V3 keeps in training is not counted here: it serves." in sentence(page)
     assert page.get_by_role("combobox", name="Use").locator("option").count() == 1
+    choose(page, "Model", "Llama-2-7B")
+    assert sentence(page) == first
+
+
+def test_a_context_beyond_the_models_is_said(open_calculator):
+    page = open_calculator(PLAIN)
+    assert "beyond" not in sentence(page)
+    choose(page, "Tokens", "8192")
+    assert sentence(page).endswith("That is beyond the 4,096 tokens for which Llama-2-7B was made.")
 
 
 def test_a_moment_and_a_term_open(open_calculator):

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from offer import catalogued
 
 from helpers.collectives import PROMISES, Nodes, Schedule, Transfer, price, simulate
 from helpers.collectives.ports import Tariff, chunk_nbytes, flows
 from helpers.facts import LINKS, Link
 from helpers.units import Bandwidth, bandwidth_text, nbytes_text, seconds_text
 from helpers.view.player.spec import stops
-from helpers.view.shared.schedules.traces import as_data, build, catalogue, offered
+from helpers.view.shared.schedules.traces import as_data
 
 RANDOM_CASES = 800
 
@@ -44,17 +45,6 @@ def random_schedule(rng: random.Random) -> Schedule:
     steps = tuple(random_step(rng, nranks, nswitches, nchunks) for _ in range(rng.randint(0, 7)))
     root = rng.randrange(nranks) if promise.rooted else None
     return Schedule(promise.name, "random", nranks, nchunks, steps, root, nswitches)
-
-
-def catalogued() -> list[Schedule]:
-    """Everything that a widget can ask for, on every number of ranks; chunks, slices and nodes from the offer."""
-    found = []
-    for e in catalogue():
-        for nranks in e["nranks"]:
-            name, values = offered(e, nranks)
-            options = [{name: n} for n in values] if name else [{}]
-            found += [build(e["collective"], e["algorithm"], nranks, **option) for option in options]
-    return found
 
 
 def some_link(rng: random.Random) -> Link:

@@ -116,6 +116,16 @@ def test_a_broadcast_drawn_with_the_mouse(open_playground):
     ]
 
 
+@pytest.mark.parametrize("where", ["th[data-rank='2']", ".bim-topology [data-rank='2']"])
+def test_the_receiver_is_pressed_by_its_name_or_in_the_picture(open_playground, where):
+    page = open_playground(BROADCAST)
+    page.locator(where).click()
+    assert (page.locator(".bim-picked").count(), written(page)) == (0, ""), "nothing is picked yet"
+    spot(page, 0).click()
+    page.locator(where).click()
+    assert written(page) == "0:0→2"
+
+
 def test_a_transfer_is_dragged(open_playground):
     page = open_playground(playground_spec(empty("all_reduce", 3)))
     spot(page, 0, 2).hover()
@@ -243,8 +253,8 @@ UNREADABLE = [
     ("a:0→1", "Line 1, “a:0→1”: the chunk before the colon must be a number, got “a”."),
     ("0:0→x", "Line 1, “0:0→x”: the receiver must be a rank's number, got “x”."),
     ("0:→1", "Line 1, “0:→1”: the sender must be a rank's number, got “”."),
-    ("\n0:0→1\n\n0:7=>1", "Line 4, “0:7=>1”: src must lie in 0..3, got 7."),
-    ("1:0→1", "Line 1, “1:0→1”: chunk must lie in 0..0, got 1."),
+    ("\n0:0→1\n\n0:7=>1", "Line 4, “0:7=>1”: there is no rank 7: ranks are 0 to 3."),
+    ("1:0→1", "Line 1, “1:0→1”: there is no chunk 1: chunks are 0 to 0."),
     ("0:1→1", "Line 1, “0:1→1”: rank 1 sends chunk 0 to itself."),
     (
         "0:0→1 0:2→1",
@@ -362,7 +372,7 @@ def test_it_moves_in_real_time_and_never_by_itself(open_playground):
 def test_playing_goes_through_every_step(open_playground):
     page = open_playground(playground_spec(RING))
     press(page, "Play")
-    tick(page, 3.5 * 450)
+    tick(page, 3500)
     assert sentence(page).startswith("Step 4 of 6.")
     tick(page, 5000)
     assert position(page) == 6

@@ -157,6 +157,19 @@ def test_numbers_are_pasted_as_from_a_sheet(open_primitive):
     assert page.get_by_role("textbox", name="All values").input_value() == "1 2 3; 11 7 8; 21 9 10"
 
 
+def test_what_of_typed_text_has_no_place_is_said(open_primitive):
+    page = open_primitive(primitive_spec("all_reduce", 3))
+    box = page.get_by_role("textbox", name="All values")
+    for text, said_of_it in [
+        ("1 2 3 4 5; 6; 7; 8; 9", "Not on show: 2 numbers beyond the 3 slots of a rank and 2 rows beyond the 3 ranks."),
+        ("1 2 3; 4; 5; 6", "Not on show: 1 row beyond the 3 ranks."),
+        ("1 2 3; 4 5 6; 7 8 9", ""),
+    ]:
+        box.fill(text)
+        box.press("Tab")
+        assert page.get_by_role("status").inner_text() == said_of_it
+
+
 @pytest.mark.parametrize("text", ["many", "", "1000001", "1e9", "NaN"])
 def test_what_is_no_number_is_marked_and_named(open_primitive, text):
     page = open_primitive(SUM)

@@ -4,12 +4,12 @@ import { h } from "../shared/page/dom.mjs";
 import { copy, share } from "../shared/page/link.mjs";
 import { twin } from "../shared/page/tables.mjs";
 import { bars } from "./panel/bars.mjs";
-import { changed, controls, fits } from "./panel/choosing.mjs";
+import { changed, controls, find, fits } from "./panel/choosing.mjs";
 import { symbols } from "./panel/symbols.mjs";
 import { decode, encode, python } from "./link.mjs";
 import { computed, highest } from "./moments.mjs";
 import { nearest, runOf } from "./runs.mjs";
-import { AT, NOWHERE, ONLY, sentence, sized, unitOf } from "./says.mjs";
+import { AT, NOWHERE, ONLY, remarks, sentence, sized, unitOf } from "./says.mjs";
 import { termList } from "./panel/terms.mjs";
 
 const tool = (label, click) => h("button", { type: "button", class: "bim-tool", click }, label);
@@ -69,18 +69,25 @@ function besideRun(spec, run, top, forms, onChange) {
   return [said, h("p", {}, `${ONLY.train} ${NOWHERE}`)];
 }
 
+// A choice: what this model cannot do falls back and is said; what was wished comes back with a model that can.
+function turn(widget, change) {
+  const wish = { ...widget.ui.wish, ...change };
+  take(widget, changed(widget.forms, wish), true, wish);
+}
+
 // Something changed: everything is computed again, and a kernel hears of it.
-function take(widget, spec, aloud = true) {
+function take(widget, spec, aloud = true, wish = spec) {
   const { ui, forms, parts, key, live, model } = widget;
-  ui.spec = spec;
+  Object.assign(ui, { spec, wish });
   ui.moments = computed(spec, forms);
   ui.chosen = highest(ui.moments).name;
   const focus = [...parts.choices.querySelectorAll("select")].findIndex((one) => one === document.activeElement);
   const label = document.activeElement?.getAttribute("aria-label");
-  parts.choices.replaceChildren(controls(forms, spec, (change) => take(widget, changed(forms, ui.spec, change))));
+  parts.choices.replaceChildren(controls(forms, spec, (change) => turn(widget, change)));
   if (focus >= 0) parts.choices.querySelector(`[aria-label="${label}"]`)?.focus({ preventScroll: true });
   parts.notice.replaceChildren();
-  const words = sentence(spec, highest(ui.moments), forms.devices[spec.device]);
+  const told = sentence(spec, highest(ui.moments), forms.devices[spec.device]);
+  const words = [told, ...remarks(wish, spec, find(forms, spec.model))].join(" ");
   parts.said.textContent = words;
   if (aloud) parts.spoken.textContent = words;
   draw(widget);
@@ -107,9 +114,7 @@ function draw(widget) {
   parts.list.replaceChildren(
     ...termList(shown.terms, { forms, unit, run: shown === top ? run : undefined, open: ui.open }),
   );
-  parts.beside.replaceChildren(
-    ...besideRun(spec, run, top, forms, (change) => take(widget, changed(forms, ui.spec, change))),
-  );
+  parts.beside.replaceChildren(...besideRun(spec, run, top, forms, (change) => turn(widget, change)));
 }
 
 function choose(widget, name) {
@@ -122,7 +127,7 @@ function choose(widget, name) {
 function onHash(widget) {
   const { live, index, forms, parts } = widget;
   const linked = live ? null : decode(location.hash, index);
-  if (linked && fits(forms, linked)) take(widget, changed(forms, linked, {}));
+  if (linked && fits(forms, linked)) take(widget, changed(forms, linked));
   else if (linked) parts.notice.textContent = "This link asks for something that cannot be computed.";
 }
 
@@ -139,7 +144,7 @@ function render({ model, el }) {
   widget.index = placeOf(el);
   widget.forms = model.get("forms");
   widget.live = Boolean(model.get("live"));
-  widget.ui = { spec: null, moments: [], chosen: "", open: new Set() };
+  widget.ui = { spec: null, wish: null, moments: [], chosen: "", open: new Set() };
 
   const does = {
     copyLink() {

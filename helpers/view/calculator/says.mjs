@@ -58,6 +58,18 @@ export function sentence(spec, top, capacity) {
   return `${spec.model} ${what}: ${sized(top.nbytes, unit)} ${AT[top.name]}, ${against(top.nbytes, capacity, spec.device, unit)}.`;
 }
 
+// What of a wish was not taken, and why; and a context longer than the model's own.
+export function remarks(wish, spec, model) {
+  const said = [];
+  if (wish.mode !== spec.mode) said.push(`What ${model.name} keeps in training is not counted here: it serves.`);
+  if (wish.seq > spec.seq) said.push(`${model.name} has positions for ${many(model.context, "token")}, no more.`);
+  if (spec.mode === "train" && (wish.tensor ?? 1) !== spec.tensor)
+    said.push(`Its blocks cannot be split among ${wish.tensor} like this: they are whole.`);
+  if (spec.seq > model.context)
+    said.push(`That is beyond the ${many(model.context, "token")} for which ${model.name} was made.`);
+  return said;
+}
+
 export const NOWHERE =
   "In neither: the CUDA context, what a kernel allocates inside itself (cuBLAS and flash attention workspaces), " +
   "NCCL's buffers, and memory that the caching allocator holds in reserve.";

@@ -23,6 +23,9 @@ function drawing(widget) {
       if (widget.ui.picked && widget.ui.picked[0] !== rank) widget.does.send(...widget.ui.picked, rank);
       else lift(widget, `${widget.ui.picked}` === `${[rank, chunk]}` ? null : [rank, chunk]);
     },
+    point(rank) {
+      if (widget.ui.picked && widget.ui.picked[0] !== rank) widget.does.send(...widget.ui.picked, rank);
+    },
     pull(rank, chunk) {
       if (`${widget.ui.picked}` !== `${[rank, chunk]}`) lift(widget, [rank, chunk]);
     },

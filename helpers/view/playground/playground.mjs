@@ -67,6 +67,10 @@ function render({ model, el }) {
   el.append(widget.parts.root);
   widget.parts.root.playground = { tick: widget.move.tick, position: widget.move.position }; // tests drive time
   listen(widget.parts.root, widget.does);
+  widget.parts.root.addEventListener("click", ({ target }) => {
+    const rank = target.closest("[data-rank]")?.dataset.rank; // its name in the board, its square in the picture
+    if (rank) widget.does.point(Number(rank));
+  });
   widget.world.start();
   const stop = onWidth(widget.parts.stage, widget.draws.redraw);
   return () => {

@@ -1,7 +1,7 @@
 // The one move of the widget: every cell from before to after. Time comes in through tick, or from the browser's frames.
-import { eased, moving, start, tick, toggle } from "../shared/page/motion.mjs";
+import { PLAY_MS, eased, moving, start, tick, toggle } from "../shared/page/motion.mjs";
 
-const SPEED = 0.5; // it takes as long as two of the player's steps
+const SPEED = PLAY_MS / 900; // it takes 900 ms
 
 const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 

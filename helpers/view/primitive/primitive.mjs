@@ -9,7 +9,7 @@ import { frame } from "./panel/furniture.mjs";
 import { mover } from "./play.mjs";
 import { open, provenance, refuse, take, tell } from "./show.mjs";
 import { specOf, written } from "./state.mjs";
-import { ending, runnable } from "./words.mjs";
+import { ending, runnable, unused } from "./words.mjs";
 
 function doesOf(widget) {
   return {
@@ -23,11 +23,13 @@ function doesOf(widget) {
       if (!rows || rows.flat().length < 2) return; // one number is pasted by the field itself
       event.preventDefault();
       take(widget, written(widget.ui.s, rows, rank, slot));
+      widget.parts.notice.textContent = unused(widget.ui.s, rows, rank, slot);
     },
     text(text) {
       const rows = readRows(text);
-      if (rows) take(widget, written(widget.ui.s, rows));
-      else refuse(widget, text);
+      if (!rows) return refuse(widget, text);
+      take(widget, written(widget.ui.s, rows));
+      widget.parts.notice.textContent = unused(widget.ui.s, rows);
     },
     random: () =>
       take(

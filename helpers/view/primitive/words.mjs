@@ -1,5 +1,5 @@
 // What a cell is made of in words, and the call as code.
-import { times } from "../shared/page/numbers.mjs";
+import { count, times } from "../shared/page/numbers.mjs";
 import { numberText } from "./numbers.mjs";
 import { folding, gets, origins, peer } from "./promise.mjs";
 
@@ -109,4 +109,17 @@ export function runnable(s) {
   ]
     .filter(Boolean)
     .join("\n");
+}
+
+// What of typed or pasted numbers has no place on show; "" where all have one.
+export function unused(s, rows, rank = 0, slot = 0) {
+  const lines = Math.max(0, rank + rows.length - s.nranks);
+  const numbers = rows
+    .slice(0, s.nranks - rank)
+    .reduce((sum, row) => sum + Math.max(0, slot + row.length - s.length), 0);
+  const left = [
+    numbers && `${count(numbers, "number")} beyond the ${count(s.length, "slot")} of a rank`,
+    lines && `${count(lines, "row")} beyond the ${count(s.nranks, "rank")}`,
+  ].filter(Boolean);
+  return left.length ? `Not on show: ${left.join(" and ")}.` : "";
 }

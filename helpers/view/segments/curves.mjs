@@ -1,6 +1,6 @@
 // Allocated and reserved over the events, with the device's limit and a cursor that can be dragged.
 import { svg } from "../shared/page/dom.mjs";
-import { nbytesText } from "../shared/page/numbers.mjs";
+import { count, nbytesText } from "../shared/page/numbers.mjs";
 import { canvas, label, line } from "../shared/page/shapes.mjs";
 
 const TALL = 132;
@@ -34,7 +34,8 @@ export function curves(view, spec, most, width, seek) {
     ? [svg("path", { class: "bim-oom", d: `M${x(view.ended) - 5} ${y(shown.at(-1)[1]) - 5}l10 10m0-10l-10 10` })]
     : [];
   const cursor = line("bim-at", 0, PLOT.top - 4, 0, TALL - PLOT.bottom + 4);
-  const said = `Allocated and reserved over ${nevents} events: peaks ${nbytesText(view.peaks[0])} and ${nbytesText(view.peaks[1])}`;
+  const [allocated, reserved] = view.peaks.map(nbytesText);
+  const said = `Allocated and reserved over ${count(nevents, "event")}: peaks ${allocated} and ${reserved}`;
   const node = canvas(
     "bim-curves",
     width,

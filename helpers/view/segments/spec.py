@@ -15,6 +15,7 @@ from helpers.memory.trace import CLASSES, Event, Trace
 from helpers.units import MIB, nbytes_text, parse_nbytes
 from helpers.view.shared.recorded import names, recorded_set, traces_of
 from helpers.view.shared.spec import Spec
+from helpers.view.shared.words import counted
 
 MODES = ("fixed", "expandable", "both")
 EVENTS = 2500  # more do not fit into a page's mount, nor on a screen
@@ -165,7 +166,7 @@ def segments_sentence(spec: SegmentsSpec) -> str:
     fixed, grown = (view["peaks"][1] for view in spec.views)
     oom = ["runs out of memory" if view["oom"] else f"{_mib(view['peaks'][1])} reserved at most" for view in spec.views]
     return (
-        f"{spec.label} in the model of the allocator, {len(spec.events)} events:"
+        f"{spec.label} in the model of the allocator, {counted(len(spec.events), 'event')}:"
         f" {oom[0]} with fixed segments, {oom[1]} with expandable ones"
     ) + ("" if fixed or grown else " (nothing was allocated)")
 

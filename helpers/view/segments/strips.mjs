@@ -1,6 +1,6 @@
 // The picture: every segment a strip, every block a cell; free cells are hollow, what is not there (any more) is a dotted frame.
 import { h } from "../shared/page/dom.mjs";
-import { nbytesText } from "../shared/page/numbers.mjs";
+import { count, nbytesText } from "../shared/page/numbers.mjs";
 import { canvas, label, rect } from "../shared/page/shapes.mjs";
 import { layOut } from "./layout.mjs";
 import { cells, stateAt } from "./replay.mjs";
@@ -59,8 +59,8 @@ function poolPicture(view, pool, state, spec, classes, fresh, width) {
     return [there ? [] : ghosts, frames, inner].flat();
   });
   const counted = [...placed.pieces.keys()].filter((number) => state[number].ranges.length).length;
-  const count = view.expandable ? "" : `${counted} of ${placed.pieces.size} segments, `;
-  const title = `${pool === "small" ? "Small" : "Large"} pool: ${count}a line is ${nbytesText(placed.scale)}`;
+  const share = view.expandable ? "" : `${counted} of ${count(placed.pieces.size, "segment")}, `;
+  const title = `${pool === "small" ? "Small" : "Large"} pool: ${share}a line is ${nbytesText(placed.scale)}`;
   return h(
     "div",
     {},

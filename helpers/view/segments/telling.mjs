@@ -1,5 +1,5 @@
 // What an event did, in words, from the actions and the state before them.
-import { nbytesText } from "../shared/page/numbers.mjs";
+import { count, nbytesText } from "../shared/page/numbers.mjs";
 import { cells, freeAt, stateAt } from "./replay.mjs";
 
 const total = (actions) => actions.reduce((sum, { size }) => sum + size, 0);
@@ -90,7 +90,8 @@ export const lead = (spec, step) => {
 export function telling(spec, views, step) {
   if (!step) {
     const limit = spec.limit ? `, on a device with ${nbytesText(spec.limit)}` : "";
-    return { lead: "Start", texts: [`Nothing is reserved. ${spec.events.length} events follow${limit}.`] };
+    const follow = `${count(spec.events.length, "event")} ${spec.events.length === 1 ? "follows" : "follow"}`;
+    return { lead: "Start", texts: [`Nothing is reserved. ${follow}${limit}.`] };
   }
   const event = spec.events[step - 1];
   if (event[0] === "c")

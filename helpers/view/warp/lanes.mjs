@@ -1,5 +1,5 @@
 // A warp counted: the same as helpers/memory/warps.py, tested equal; and the sentence over the picture.
-import { percentOf, times } from "../shared/page/numbers.mjs";
+import { count, percentOf, times } from "../shared/page/numbers.mjs";
 
 export const LANES = 32;
 export const SECTOR = 32;
@@ -67,12 +67,16 @@ export function counts(s) {
 
 export function warpSentence(s) {
   const n = counts(s);
-  if (s.view === "branch")
-    return `Branch on ${s.branch}: the warp issues ${n.steps} steps, and ${percentOf(n.useful, n.passed)} of the lane-steps do something`;
+  if (s.view === "branch") {
+    const branch = s.branch === "none" ? "No branch" : `Branch on ${s.branch}`;
+    const useful = `${percentOf(n.useful, n.passed)} of the lane-steps do something`;
+    return `${branch}: the warp issues ${count(n.steps, "step")}, and ${useful}`;
+  }
   if (s.view === "memory") {
-    const load = `${s.nbytes}-byte elements, stride ${s.stride}, ${s.offset} bytes after a line's start`;
-    return `${load}: ${n.sectors} sectors in ${n.lines} lines, ${n.moved} bytes moved for ${n.asked} asked, ${percentOf(n.asked, n.moved)}`;
+    const load = `${s.nbytes}-byte elements, stride ${s.stride}, ${count(s.offset, "byte")} after a line's start`;
+    const moved = `${n.moved} bytes moved for ${n.asked} asked, ${percentOf(n.asked, n.moved)}`;
+    return `${load}: ${count(n.sectors, "sector")} in ${count(n.lines, "line")}, ${moved}`;
   }
   const passes = n.ways === 1 ? "1 pass, no conflict" : `${n.ways} passes, a ${n.ways}-way conflict`;
-  return `Stride ${s.stride} in shared memory: ${n.words} words in ${n.banks} of 32 banks, ${passes}`;
+  return `Stride ${s.stride} in shared memory: ${count(n.words, "word")} in ${n.banks} of 32 banks, ${passes}`;
 }

@@ -14,6 +14,7 @@ from helpers.view.shared.mount import fallback, mount
 from helpers.view.shared.percents import percent
 from helpers.view.shared.spec import Spec
 from helpers.view.shared.widget import CourseWidget
+from helpers.view.shared.words import counted
 
 VIEWS = ("branch", "memory", "banks")
 LENGTHS, STRIDES, OFFSETS, SIZES = range(1, 9), range(34), range(0, 129, 4), (2, 4, 8)
@@ -79,14 +80,15 @@ def warp_sentence(spec: WarpSpec) -> str:
     if spec.view == "branch":
         share = percent(n["useful"], n["passed"])
         return (
-            f"Branch on {spec.branch}: the warp issues {n['steps']} steps, and {share} of the lane-steps do something"
+            f"{'No branch' if spec.branch == 'none' else f'Branch on {spec.branch}'}: the warp issues "
+            f"{counted(n['steps'], 'step')}, and {share} of the lane-steps do something"
         )
     if spec.view == "memory":
-        load = f"{spec.nbytes}-byte elements, stride {spec.stride}, {spec.offset} bytes after a line's start"
-        touched = f"{n['sectors']} sectors in {n['lines']} lines, {n['moved']} bytes moved for {n['asked']} asked"
+        load = f"{spec.nbytes}-byte elements, stride {spec.stride}, {counted(spec.offset, 'byte')} after a line's start"
+        touched = f"{counted(n['sectors'], 'sector')} in {counted(n['lines'], 'line')}, {n['moved']} bytes moved for {n['asked']} asked"
         return f"{load}: {touched}, {percent(n['asked'], n['moved'])}"
     passes = "1 pass, no conflict" if n["ways"] == 1 else f"{n['ways']} passes, a {n['ways']}-way conflict"
-    return f"Stride {spec.stride} in shared memory: {n['words']} words in {n['banks']} of 32 banks, {passes}"
+    return f"Stride {spec.stride} in shared memory: {counted(n['words'], 'word')} in {n['banks']} of 32 banks, {passes}"
 
 
 def warp_html(spec: WarpSpec) -> str:

@@ -45,7 +45,7 @@ function pick(label, values, chosen, onChange, text = (value) => value.toLocaleS
   return node;
 }
 
-const find = (forms, name) => forms.models.find((one) => one.name === name);
+export const find = (forms, name) => forms.models.find((one) => one.name === name);
 
 const TOKENS = POWERS(256, 131072);
 const tokens = (model, mode) => TOKENS.filter((n) => !(model.learned && mode === "train") || n <= model.context);
@@ -64,9 +64,8 @@ const splits = (model) =>
 const splitText = ([t, sequence]) =>
   t === 1 ? "whole blocks" : `blocks split among ${t}${sequence ? ", sequence too" : ""}`;
 
-// Another choice: whatever the new model cannot do falls back.
-export function changed(forms, spec, change) {
-  const next = { ...spec, ...change };
+// What is computed of a wish: whatever the model cannot do falls back.
+export function changed(forms, next) {
   const model = find(forms, next.model);
   const mode = model.latent ? "serve" : next.mode;
   const common = {

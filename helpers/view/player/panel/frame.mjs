@@ -20,6 +20,9 @@ export function frame(does, { live, bar, figures, details }) {
     "aria-label": "Step player: Space plays, arrow keys step, Home and End jump",
   });
   const enlarge = document.fullscreenEnabled && tool("Enlarge", does.enlarge);
+  const enlarged = () => {
+    if (enlarge) enlarge.textContent = document.fullscreenElement === root ? "Close" : "Enlarge";
+  };
   const tools = h(
     "div",
     { class: "bim-tools" },
@@ -44,5 +47,6 @@ export function frame(does, { live, bar, figures, details }) {
       live_,
     ),
   );
+  root.addEventListener("fullscreenchange", enlarged);
   return { root, controls, stage, lead, text, end, live: live_, notice };
 }

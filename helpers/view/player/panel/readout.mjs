@@ -3,11 +3,12 @@ import { h } from "../../shared/page/dom.mjs";
 import { eased, shown } from "../../shared/page/motion.mjs";
 import { bandwidthText, nbytesText, secondsText } from "../../shared/page/numbers.mjs";
 import { timeAt } from "../../shared/schedules/model.mjs";
+import { registers } from "../../shared/schedules/text.mjs";
 
 const busiest = ({ cost, schedule }, at) => nbytesText(Math.max(...cost.sent[at].slice(0, schedule.nranks))); // a switch is no rank
 
 const least = ({ cost, schedule }) =>
-  `least ${nbytesText(cost.least)}${schedule.nswitches ? " where only ranks add" : ""}`;
+  `least ${nbytesText(cost.least)}${schedule.nswitches && !registers(schedule) ? " where only ranks add" : ""}`;
 
 const busbw = (view) => (view.faults.length || !(view.cost.busbw < Infinity) ? "–" : bandwidthText(view.cost.busbw));
 

@@ -1,10 +1,10 @@
 // What the player says of the moment: one schedule's step, beside a recorded run's, or how far two algorithms have come.
 import { shown } from "../../shared/page/motion.mjs";
-import { secondsText } from "../../shared/page/numbers.mjs";
+import { count, secondsText } from "../../shared/page/numbers.mjs";
 import { sentence } from "../../shared/schedules/sentence.mjs";
 import { place } from "../../shared/schedules/text.mjs";
 
-const steps = (n) => (n === 1 ? "1 step" : `${n} steps`);
+const steps = (n) => count(n, "step");
 
 // The same step by the model and in the run; which message was late, and by how much the step was.
 function besides({ real, line, schedule }, step) {

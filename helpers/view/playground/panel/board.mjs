@@ -34,7 +34,11 @@ function headRows(s) {
 }
 
 const rankHead = (s, rank) =>
-  h("th", { scope: "row" }, canvas("bim-tag-rank", 26, 26, `rank ${rank}`, badge(rank, s.nranks, 13, 13, 26)));
+  h(
+    "th",
+    { scope: "row", "data-rank": rank },
+    canvas("bim-tag-rank", 26, 26, `rank ${rank}`, badge(rank, s.nranks, 13, 13, 26)),
+  );
 
 export const chunkName = (s, chunk) =>
   s.collective === "all_to_all"

@@ -37,6 +37,9 @@ function redraw(views) {
   ui.topology = topologyView(ui.view, parts.topology.body.clientWidth || 280, tall);
   ui.time = timeView(ui.view, parts.time.body.clientWidth || 320, does.hold, does.seek);
   parts.topology.body.replaceChildren(ui.topology.node);
+  ui.topology.node.querySelectorAll(".bim-badge").forEach((one, rank) => {
+    one.dataset.rank = rank; // it can be pressed as a receiver
+  });
   parts.time.body.replaceChildren(ui.time.node);
   grid.build(ui.view, room);
   views.drawn = "";

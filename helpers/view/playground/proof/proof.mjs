@@ -5,17 +5,22 @@ import { pledge, unfit } from "./pledge.mjs";
 
 export const moveText = ({ chunk, src, dst, adds }) => `${chunk}:${src}${adds ? "⇒" : "→"}${dst}`;
 
-// What is wrong with one transfer by itself: { short, where }, or null.
+// What is wrong with one transfer by itself: { short: for who draws or types, said: as Python says it, where }, or null.
 function unsoundMove(s, { src, dst, chunk }) {
-  for (const [name, value, size] of [
-    ["src", src, s.nranks],
-    ["dst", dst, s.nranks],
-    ["chunk", chunk, s.nchunks],
+  for (const [name, kind, value, size] of [
+    ["src", "rank", src, s.nranks],
+    ["dst", "rank", dst, s.nranks],
+    ["chunk", "chunk", chunk, s.nchunks],
   ]) {
     if (!(value >= 0 && value < size))
-      return { short: `${name} must lie in 0..${size - 1}, got ${value}`, where: `, ${chunk}:${src}→${dst}` };
+      return {
+        short: `there is no ${kind} ${value}: ${kind}s are 0 to ${size - 1}`,
+        said: `${name} must lie in 0..${size - 1}, got ${value}`,
+        where: `, ${chunk}:${src}→${dst}`,
+      };
   }
-  return src === dst ? { short: `rank ${src} sends chunk ${chunk} to itself`, where: "" } : null;
+  const own = `rank ${src} sends chunk ${chunk} to itself`;
+  return src === dst ? { short: own, said: own, where: "" } : null;
 }
 
 // The first thing for which a schedule cannot be: { message, short, step, index, rank, chunk }, or null. index: which transfer of the step.
@@ -27,7 +32,7 @@ export function unsound(s) {
     for (const [index, t] of step.entries()) {
       const place = { step: n, index, rank: t.dst, chunk: t.chunk };
       const bad = unsoundMove(s, t);
-      if (bad) return { ...place, short: bad.short, message: `${bad.short} in step ${n}${bad.where}` };
+      if (bad) return { ...place, short: bad.short, message: `${bad.said} in step ${n}${bad.where}` };
       const slot = t.dst * s.nchunks + t.chunk;
       if (written.has(slot)) {
         const twice =

@@ -1,5 +1,5 @@
 // What a schedule takes, as exact fractions of N, and how it stands to a target.
-import { times } from "../../shared/page/numbers.mjs";
+import { count, times } from "../../shared/page/numbers.mjs";
 
 const divisor = (a, b) => (b ? divisor(b, a % b) : a);
 
@@ -26,7 +26,7 @@ export function moves(s) {
 }
 
 const compare = ([a, b], [c, d]) => a * d - c * b;
-const stepsCount = (n) => (n === 1 ? "1 step" : `${n} steps`);
+const stepsCount = (n) => count(n, "step");
 export const takes = (steps, share) => `${stepsCount(steps)}, and the busiest rank moves ${shareText(share)}`;
 
 // Of a proved schedule: { reached, text }. task: { steps, moves: [top, bottom] }

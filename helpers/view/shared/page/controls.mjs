@@ -1,5 +1,7 @@
 // The transport bar: native buttons, a native range, a native select. Icons are drawn, names are words.
 import { h, svg } from "./dom.mjs";
+import { PLAY_MS } from "./motion.mjs";
+import { secondsText } from "./numbers.mjs";
 
 const ICONS = {
   first: "M5 4h2v12H5zM16 4v12L8 10z",
@@ -44,6 +46,13 @@ export function transport(does) {
     { class: "bim-speed", "aria-label": "Speed", change: () => does.speed(SPEEDS[speed.selectedIndex][0]) },
     SPEEDS.map(([factor, text]) => h("option", { value: factor, selected: factor === 1 }, text)),
   );
+  let whole = -1;
+  const timed = (nsteps) => {
+    whole = nsteps;
+    SPEEDS.forEach(([factor, text], i) => {
+      speed.options[i].text = `${text}, ${secondsText((nsteps * PLAY_MS) / 1000 / factor)}`;
+    });
+  };
   const node = h(
     "div",
     { class: "bim-transport", role: "group", "aria-label": "Transport" },
@@ -56,6 +65,7 @@ export function transport(does) {
     speed,
   );
   const show = (clock, step, text) => {
+    if (clock.nsteps !== whole) timed(clock.nsteps);
     range.max = clock.nsteps;
     range.value = step;
     range.setAttribute("aria-valuetext", text);

@@ -1,5 +1,6 @@
 // Where the player stands: a position in steps, 2.5 is half way through the third. Pure; time comes in through tick.
-export const STEP_MS = 450;
+export const STEP_MS = 450; // a step that was asked for by itself
+export const PLAY_MS = 1000; // a step among others: there must be time to read it
 
 const clamp = (step, nsteps) => Math.min(nsteps, Math.max(0, step));
 
@@ -24,7 +25,7 @@ export function toggle(clock) {
 }
 
 export function tick(clock, ms, speed) {
-  const by = (ms / STEP_MS) * speed;
+  const by = (ms / (clock.playing ? PLAY_MS : STEP_MS)) * speed;
   const { position, target } = clock;
   const next = position < target ? Math.min(target, position + by) : Math.max(target, position - by);
   return { ...clock, position: next, playing: clock.playing && next < clock.nsteps };

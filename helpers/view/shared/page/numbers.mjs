@@ -43,5 +43,8 @@ export const bandwidthText = (bytesPerSecond) => `${number(bytesPerSecond / 1e9)
 // A share of a whole with one decimal.
 export const percentOf = (part, whole) => `${Math.floor((1000 * part) / whole + 0.5) / 10} %`;
 
+// "1 step", "2 steps"
+export const count = (n, one, more = `${one}s`) => `${n} ${n === 1 ? one : more}`;
+
 // [make(0), ..., make(n - 1)]
 export const times = (n, make) => Array.from({ length: n }, (_, i) => make(i));

@@ -1,7 +1,7 @@
 // What a step does, in words; for eyes, for screen readers and for tables.
-import { times } from "../page/numbers.mjs";
+import { count } from "../page/numbers.mjs";
 import { messages } from "./price.mjs";
-import { place } from "./text.mjs";
+import { place, registers } from "./text.mjs";
 
 const listed = (words) => words.join(", ").replace(/, (?=[^,]*$)/, " and ");
 
@@ -17,38 +17,81 @@ export function chunkText(s, src, dst, chunks) {
   return `chunks ${run && chunks.length > 2 ? `${first} to ${last}` : listed(chunks)}`;
 }
 
-const deed = (s, m) => `${place(s, m.src)} sends ${chunkText(s, m.src, m.dst, m.chunks)} to ${place(s, m.dst)}`;
-const effect = (m) => `, which ${m.adds ? "adds" : "keeps"} ${m.chunks.length > 1 ? "them" : "it"}`;
-const whole = (s, m) => deed(s, m) + effect(m);
+const many = (s, id) => id >= s.nranks && registers(s); // registers send, a rank sends
+const deed = (s, m) =>
+  `${place(s, m.src)} ${many(s, m.src) ? "send" : "sends"} ${chunkText(s, m.src, m.dst, m.chunks)} to ${place(s, m.dst)}`;
+// ", which adds them", ", which keeps it", ", which adds 2 of them and keeps 1"
+function effect(s, m) {
+  const [adds, keeps] = many(s, m.dst) ? ["add", "keep"] : ["adds", "keeps"];
+  const all = m.chunks.length;
+  if (m.adds && m.adds < all) return `, which ${adds} ${m.adds} of them and ${keeps} ${all - m.adds}`;
+  return `, which ${m.adds ? adds : keeps} ${all > 1 ? "them" : "it"}`;
+}
+
+const whole = (s, m) => deed(s, m) + effect(s, m);
 
 // Every rank sends equally much equally far: said once for all.
 function uniform(s, sends) {
   const [first] = sends;
   const shift = (m) => (m.dst - m.src + s.nranks) % s.nranks;
-  const same = (m) => shift(m) === shift(first) && m.chunks.length === first.chunks.length && m.adds === first.adds;
+  const same = (m) =>
+    Math.max(m.src, m.dst) < s.nranks &&
+    shift(m) === shift(first) &&
+    m.chunks.length === first.chunks.length &&
+    m.adds === first.adds;
   if (sends.length !== s.nranks || sends.length < 3 || !sends.every(same)) return null;
   const far = { 1: "to the next", [s.nranks - 1]: "to the one before" }[shift(first)] ?? `${shift(first)} ranks on`;
-  const many = first.chunks.length > 1 ? `${first.chunks.length} chunks` : "one chunk";
-  return `every rank sends ${many} ${far}${effect(first)}: ${deed(s, first)}, and so on`;
+  const much = first.chunks.length > 1 ? `${first.chunks.length} chunks` : s.nchunks > 1 ? "one chunk" : "its buffer";
+  return `every rank sends ${much} ${far}${effect(s, first)}: ${deed(s, first)}, and so on`;
+}
+
+// "4 ranks", "the switch", "2 ranks and the switch", "the registers of 4 ranks"
+function senders(s, sends) {
+  const ids = [...new Set(sends.map(({ src }) => src))];
+  const ranks = ids.filter((id) => id < s.nranks).length;
+  const rest = ids.length - ranks;
+  const beyond = registers(s)
+    ? `the registers of ${count(rest, "rank")}`
+    : s.nswitches === 1
+      ? "the switch"
+      : count(rest, "switch", "switches");
+  const verb = ids.length === 1 && !many(s, ids[0]) ? "sends" : "send";
+  const messages = sends.length > ids.length ? ` ${sends.length} messages` : "";
+  return `${listed([ranks && count(ranks, "rank"), rest && beyond].filter(Boolean))} ${verb}${messages} at once`;
 }
 
 export function deeds(s, step) {
   const sends = messages(step);
   if (sends.length <= 2) return sends.map((m) => whole(s, m)).join("; ");
-  return uniform(s, sends) ?? `${sends.length} ranks send at once: ${whole(s, sends[0])}, and so on`;
+  return uniform(s, sends) ?? `${senders(s, sends)}: ${whole(s, sends[0])}, and so on`;
 }
 
-// The two halves of an all_reduce, named by where the sums stand between them; "" where there are no halves.
-export function phases(s, run) {
-  const turn = s.steps.findIndex(([first]) => !first.adds);
-  const halves = turn > 0 && s.steps.every((step, i) => step.every((t) => t.adds === i < turn));
-  if (s.collective !== "all_reduce" || !halves) return s.steps.map(() => "");
-  const sums = (rank) =>
-    times(s.nchunks, (c) => run.counts(turn, rank, c)).some((counts) => counts.every((n) => n > 0));
-  const spread = times(s.nranks, sums).filter(Boolean).length > 1;
-  return s.steps.map((_, i) =>
-    i < turn ? (spread ? ", reduce-scatter" : ", reduce") : spread ? ", all-gather" : ", broadcast",
+// Where the sum of each chunk is whole for the first time: chunk -> ranks
+function owners(s, run) {
+  const [first, found] = [new Map(), new Map()];
+  s.steps.forEach((step, i) =>
+    step.forEach(({ adds, chunk, dst }) => {
+      if (!adds || !run.counts(i + 1, dst, chunk).every((n) => n > 0)) return;
+      if (!first.has(chunk)) first.set(chunk, i);
+      if (first.get(chunk) === i) found.set(chunk, [...(found.get(chunk) ?? []), dst]);
+    }),
   );
+  return found;
+}
+
+// The two halves of an all_reduce, named by where the sums stand between them: each on one rank, and scattered over all or most; or on
+// the one or two roots of trees, or whole on several. "" where there are no halves: every message is added, or a switch adds.
+export function phases(s, run) {
+  const all = s.steps.flat();
+  if (s.collective !== "all_reduce" || s.nswitches || all.every(({ adds }) => adds)) return s.steps.map(() => "");
+  const found = [...owners(s, run).values()];
+  const { size } = new Set(found.flat());
+  const scattered = found.every((ranks) => ranks.length === 1) && (size > 2 || size === s.nranks);
+  const [up, down] = scattered ? ["reduce-scatter", "all-gather"] : ["reduce", "broadcast"];
+  return s.steps.map((step) => {
+    const halves = [step.some(({ adds }) => adds) && up, step.some(({ adds }) => !adds) && down];
+    return `, ${halves.filter(Boolean).join(" and ")}`;
+  });
 }
 
 function verdict(faults) {

@@ -30,4 +30,11 @@ export function parse(text) {
   };
 }
 
-export const place = (s, id) => (id < s.nranks ? `rank ${id}` : `switch ${id - s.nranks}`);
+// Beyond the ranks stand switches; where there is one such place for every rank, these are registers (one-shot, two-shot).
+export const registers = (s) => s.nswitches === s.nranks && s.nranks > 1;
+
+export function place(s, id) {
+  if (id < s.nranks) return `rank ${id}`;
+  if (registers(s)) return `the registers of rank ${id - s.nranks}`;
+  return s.nswitches === 1 ? "the switch" : `switch ${id - s.nranks}`;
+}

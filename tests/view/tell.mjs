@@ -1,0 +1,12 @@
+// Tells schedules of a JSON file step by step in the player's own words; prints [[lead's end, text] per step] as JSON.
+import { readFileSync } from "node:fs";
+import { replay } from "../../helpers/view/shared/schedules/replay.mjs";
+import { deeds, phases } from "../../helpers/view/shared/schedules/sentence.mjs";
+import { parse } from "../../helpers/view/shared/schedules/text.mjs";
+
+const told = JSON.parse(readFileSync(process.argv[2], "utf8")).map(({ text, before }) => {
+  const s = parse(text);
+  const names = phases(s, replay(s, before));
+  return s.steps.map((step, i) => [names[i], deeds(s, step)]);
+});
+console.log(JSON.stringify(told));
