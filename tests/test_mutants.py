@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tools import mutants
@@ -159,6 +160,29 @@ def test_without_a_sandbox_nothing_is_planted(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(sandbox.shutil, "which", lambda name: None)
     assert mutants.main(["--tree", str(tmp_path), "judge", "before"]) == 2
     assert "this needs Linux with unshare" in capsys.readouterr().err and list(tmp_path.iterdir()) == []
+
+
+ENDED = """
+import runpy, subprocess, sys
+from tools.mutation import sandbox
+
+def start(tree, out, command, **env):
+    sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    print(sleeper.pid, flush=True)
+    return sleeper
+
+sandbox.start, sandbox.trouble = start, lambda: ""
+sys.argv = ["mutants", "--tree", sys.argv[1], "reach", "some", "tests/none"]
+runpy.run_module("tools.mutants", run_name="__main__")
+"""
+
+
+def test_who_is_told_to_end_takes_the_sandbox_along(root, tmp_path):
+    command = [sys.executable, "-c", ENDED, str(tmp_path)]
+    with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True) as mine:
+        sleeper = psutil.Process(int(mine.stdout.readline()))
+        mine.terminate()
+    assert mine.returncode == 143 and not sleeper.is_running()
 
 
 def test_in_a_sandbox_the_tree_and_the_neighbours_are_out_of_reach(tmp_path):
