@@ -16,7 +16,7 @@ INSTALL = $(ASK) -m tools.install --python "$(PYTHON)" --torch "$(TORCH)" --torc
 ROOT_FLAG = $(shell test "$$(id -u)" = 0 && echo --allow-root)
 
 .DEFAULT_GOAL := help
-.PHONY: help book check test test-all lab notebooks gpu-check clean python
+.PHONY: help book pdf check test test-all lab notebooks gpu-check clean python
 
 help: ## list these words
 	@echo "make WORD, where WORD is one of"
@@ -30,6 +30,12 @@ book: python ## build the website and serve it on 127.0.0.1 (SERVE=0 builds only
 ifneq ($(SERVE),0)
 	$(RUN) -m tools.serve _build/html --port $(PORT)
 endif
+
+pdf: python ## print the whole book into one file, _build/bytes-in-motion.pdf; installs what the tests need and Chromium
+	@$(INSTALL) --for test
+	@$(RUN) -m tools.browser
+	.venv/bin/jupyter-book build . -n -W --keep-going
+	$(RUN) -m tools.pdf
 
 check: python ## style, types, and the tests near what you have changed; under a minute
 	@$(INSTALL) --for test

@@ -1,6 +1,7 @@
 // Draws a chart's data with plotly, in the page's theme, and redraws it when the theme changes.
 BytesInMotion.charts = (() => {
   let theme = null; // {light, dark: templates; dark_of: {light hex: dark hex}}
+  const PAPER = { width: 620, height: 380, autosize: false }; // on paper nothing asks again how much room there is
   const PLOTLY = "vendor/plotly-basic/plotly-basic.min.js";
 
   const isDark = () => document.documentElement.dataset.theme === "dark";
@@ -49,10 +50,11 @@ BytesInMotion.charts = (() => {
     el.replaceChildren(title, box, numbers(el));
     const redraw = () => {
       const { data, layout } = themed(spec);
+      if ("paper" in document.documentElement.dataset) Object.assign(layout, PAPER);
       return Plotly.react(box, data, layout, spec.config);
     };
     await redraw();
-    new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme", "data-paper"] });
   }
 
   return {

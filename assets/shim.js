@@ -5,6 +5,7 @@ const BytesInMotion = (() => {
   const widgets = new Map();
   const tables = new Map(); // "collective/algorithm" -> {"P" or "P.n": trace}, n: chunks, slices or GPUs per node
   const memories = new Map(); // name of a recorded trace of memory -> the traces
+  const drawn = new Map(); // mount -> the promise that it is drawn
   const known = {}; // name -> what widgets of the page must know before they are drawn
   const NEAR = "300px"; // how far below the window a mount is readied
   const PACKED = /(\d+)\.\.(\d+)\/(\d+)(:\S+)/g; // "0..6/2:1→3": chunks 0, 2, 4 and 6 go the same way
@@ -113,12 +114,17 @@ const BytesInMotion = (() => {
     }
   }
 
+  // Each mount once, whoever asks for it. -> the promise that it is drawn
+  function ready(el) {
+    if (!drawn.has(el)) drawn.set(el, mount(el));
+    watcher.unobserve(el);
+    return drawn.get(el);
+  }
+
   const watcher = new IntersectionObserver(
     (entries) => {
       for (const { target, isIntersecting } of entries) {
-        if (!isIntersecting) continue;
-        watcher.unobserve(target);
-        mount(target);
+        if (isIntersecting) ready(target);
       }
     },
     { rootMargin: `${NEAR} 0px` },
@@ -135,6 +141,8 @@ const BytesInMotion = (() => {
 
   return {
     load,
+    // Paper cannot be scrolled: settles when every mount is drawn, or has failed and keeps its fallback.
+    all: () => Promise.allSettled([...document.querySelectorAll(".bim-mount")].map(ready)),
     define: (kind, widget, ...needs) => widgets.set(kind, { widget, needs }),
     schedules: (collective, algorithm, traces) => tables.set(`${collective}/${algorithm}`, traces),
     memory: (name, traces) => memories.set(name, traces),

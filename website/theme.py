@@ -17,8 +17,8 @@ from website.widgets import styles
 SHORT = 24  # letters of code or of a formula's TeX that stay in one line also on a telephone
 log = logging.getLogger(__name__)
 
-STYLES = ("tokens.css", "fonts.css", "frame.css", "course.css", "code.css")
-SCRIPTS = ("frame.js", "shim.js")
+STYLES = ("tokens.css", "fonts.css", "frame.css", "course.css", "code.css", "print.css")
+SCRIPTS = ("frame.js", "shim.js", "print.js")
 # A page carries a style only where its text holds the mark beside it.
 STYLES_FOR = {
     'class="katex': ("vendor/katex/katex.min.css",),

@@ -30,6 +30,7 @@ function render({ model, el }) {
   widget.numbersOf = () => numbersOf(widget);
   widget.later = () => later(widget);
   widget.onHash = () => onHash(widget);
+  widget.onPaper = () => all(widget, false); // a frame would come too late
   widget.load = () => load(widget);
   widget.hear = (message) => hear(widget, message);
   widget.index = placeOf(el);
@@ -62,6 +63,7 @@ function render({ model, el }) {
   watcher.observe(widget.parts.stage);
   const stopTheme = onTheme(widget.later);
   window.addEventListener("hashchange", widget.onHash);
+  window.addEventListener("beforeprint", widget.onPaper);
   model.on("change:trace", widget.load);
   if (widget.feed) {
     model.on("msg:custom", widget.hear);
@@ -76,6 +78,7 @@ function render({ model, el }) {
     watcher.disconnect();
     stopTheme();
     window.removeEventListener("hashchange", widget.onHash);
+    window.removeEventListener("beforeprint", widget.onPaper);
     model.off("change:trace", widget.load);
     model.off("msg:custom", widget.hear);
   };

@@ -7,6 +7,7 @@ import { twin } from "../shared/page/tables.mjs";
 import { doesOf } from "./deeds.mjs";
 import { frame } from "./panel/frame.mjs";
 import { readout } from "./panel/readout.mjs";
+import { stills } from "./panel/stills.mjs";
 import { advance, onView, own, position, redraw, views } from "./show.mjs";
 import { session } from "./state/session.mjs";
 
@@ -46,6 +47,19 @@ function onStep(widget) {
   if (model.get("step") !== ui.clock.target) does.seek(model.get("step"));
 }
 
+// Before it is printed, and until it was.
+function onPaper(widget) {
+  const { talk, ui, parts } = widget;
+  offPaper(widget);
+  if (!views(widget).length) return;
+  widget.paper = stills(views(widget), talk.state.clock, ui.mode);
+  parts.stage.after(widget.paper);
+}
+
+function offPaper(widget) {
+  widget.paper?.remove();
+}
+
 function render({ model, el }) {
   const widget = { model, el };
   widget.onView = (step) => onView(widget, step);
@@ -53,6 +67,8 @@ function render({ model, el }) {
   widget.position = () => position(widget);
   widget.onHash = () => onHash(widget);
   widget.onStep = () => onStep(widget);
+  widget.onPaper = () => onPaper(widget);
+  widget.offPaper = () => offPaper(widget);
   widget.index = placeOf(el);
   widget.ui = { clock: start(0), speed: 1, mode: "slots", load: false, tracks: [], silent: 0, said: "", frame: 0 };
   widget.talk = session(model, widget.onView, (text) => widget.parts.notice.replaceChildren(text));
@@ -74,6 +90,8 @@ function render({ model, el }) {
   listen(widget.parts.root, widget.does);
   const stop = onWidth(widget.parts.stage, () => redraw(widget), 0);
   window.addEventListener("hashchange", widget.onHash);
+  window.addEventListener("beforeprint", widget.onPaper);
+  window.addEventListener("afterprint", widget.offPaper);
   model.on("change:step", widget.onStep);
   const first = model.get("step") ?? widget.talk.base.step ?? 0;
   open(
@@ -84,6 +102,8 @@ function render({ model, el }) {
     cancelAnimationFrame(widget.ui.frame);
     stop();
     window.removeEventListener("hashchange", widget.onHash);
+    window.removeEventListener("beforeprint", widget.onPaper);
+    window.removeEventListener("afterprint", widget.offPaper);
     model.off("change:step", widget.onStep);
     widget.talk.close();
   };

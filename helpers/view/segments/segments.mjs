@@ -9,6 +9,7 @@ import { decode, encode, python } from "./link.mjs";
 import { legend } from "./parts.mjs";
 import { opened } from "./replay.mjs";
 import { build, choose, draw, landed, measure, step, tables } from "./show.mjs";
+import { stills } from "./stills.mjs";
 
 function tool(text, click) {
   return h("button", { type: "button", class: "bim-tool", click }, text);
@@ -98,11 +99,21 @@ function render({ model, el }) {
   hash();
   const watcher = new ResizeObserver(() => ui.columns.some(outgrown) && measure(widget));
   watcher.observe(ways);
+  const off = () => widget.paper?.remove();
+  const on = () => {
+    off();
+    widget.paper = stills(widget);
+    ways.after(widget.paper);
+  };
   window.addEventListener("hashchange", hash);
+  window.addEventListener("beforeprint", on);
+  window.addEventListener("afterprint", off);
   return () => {
     move.stop();
     watcher.disconnect();
     window.removeEventListener("hashchange", hash);
+    window.removeEventListener("beforeprint", on);
+    window.removeEventListener("afterprint", off);
   };
 }
 

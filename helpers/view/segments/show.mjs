@@ -10,7 +10,7 @@ import { telling } from "./telling.mjs";
 
 const WIDE = 760; // from here on two ways stand beside each other
 
-function views(widget) {
+export function views(widget) {
   return widget.spec.views.filter(
     (view) => widget.ui.mode === "both" || view.expandable === (widget.ui.mode === "expandable"),
   );

@@ -6,8 +6,8 @@ import { h } from "../../shared/page/dom.mjs";
 import { shown } from "../../shared/page/motion.mjs";
 import { loadText } from "../../shared/schedules/load.mjs";
 
-const MODEL = "hollow: alpha, once per message · tinted: its bytes · thin: receiving · blank: waiting";
-const REAL =
+export const MODEL = "hollow: alpha, once per message · tinted: its bytes · thin: receiving · blank: waiting";
+export const RUN =
   "solid: sending · thin: receiving · blank: waiting · ▾: late, a step that took over a quarter longer than the model's";
 
 function panel(name, title, ...more) {
@@ -63,7 +63,7 @@ export function track(view, does, { name = "", end, tall }) {
     drawings.push([topology, topologyView(view, width(topology), height)]);
     drawings.forEach(([one, { node }]) => one.body.replaceChildren(node));
     time.note.replaceChildren(MODEL);
-    real?.note.replaceChildren(`${provenance(view.real.told)} · ${REAL}`);
+    real?.note.replaceChildren(`${provenance(view.real.told)} · ${RUN}`);
     drawn = "";
   }
 

@@ -1,0 +1,1 @@
+"""The book in one file: `python -m tools.pdf`."""
