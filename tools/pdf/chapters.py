@@ -16,7 +16,7 @@ A4_TEXT = 658  # pixels between the margins: widgets are laid out for that width
 SHARP = 3  # canvases in three times the pixels of a screen
 PATIENCE_MS = 120_000
 SHEET = """
-@page {{ size: A4; margin: 18mm 18mm 20mm;
+@page {{ size: A4; margin: 14mm 18mm 16mm;
   @bottom-left {{ content: "{title}"; font: 8pt sans-serif; color: #555; }}
   @bottom-right {{ content: counter(page); font: 8pt sans-serif; color: #555; }} }}
 html {{ counter-reset: page {before}; }}

@@ -9,9 +9,9 @@ import { readout } from "./readout.mjs";
 import { MODEL, RUN, provenance } from "./track.mjs";
 
 const MOST = 6;
-const MOST_OF_TWO = 3; // both on one sheet
+const FEW = 3; // of two schedules, or beside a recorded run: all on one sheet
 const LEFT = 0.6; // how much of its way a chunk still has before it when a step's picture is taken
-const [WIDE, TALL, LONG] = [300, 140, 600];
+const [WIDE, TALL, LONG] = [300, 120, 600];
 
 // Where the stills stand: at the start, within steps evenly apart, the first and the last among them, and at the end. A single step
 // is the one in the middle.
@@ -57,20 +57,24 @@ export function stills(views, clock, mode) {
   const figures = readout();
   figures.show(views, clock.at(clock.last), clock.seconds(clock.last));
   const two = views.length > 1;
-  const each = views.map((view, i) => [
-    two && h("p", { class: "bim-title" }, view.schedule.algorithm),
-    row(view, mode, two ? MOST_OF_TWO : MOST),
+  const each = views.map((view, i) =>
     h(
       "div",
-      { class: "bim-stills-whole" },
+      { class: "bim-stills-one" },
+      two && h("p", { class: "bim-title" }, view.schedule.algorithm),
+      row(view, mode, two || view.real ? FEW : MOST),
       h(
         "div",
-        {},
-        whole(view, view.line, end, MODEL),
-        view.real && whole(view, view.real, end, `${provenance(view.real.told)} · ${RUN}`),
+        { class: "bim-stills-whole" },
+        h(
+          "div",
+          {},
+          whole(view, view.line, end, MODEL),
+          view.real && whole(view, view.real, end, `${provenance(view.real.told)} · ${RUN}`),
+        ),
+        i === views.length - 1 && figures.node,
       ),
-      i === views.length - 1 && figures.node,
     ),
-  ]);
+  );
   return h("div", { class: "bim-stills" }, each);
 }
