@@ -1,5 +1,4 @@
-// The memory view as a board: a cell per rank and chunk that can be pressed or dragged from, and the step's
-// transfers as arrows between them.
+// The memory view as a board: a cell per rank and chunk, to press or to drag from, and the step's transfers as arrows.
 import { GUTTER, cell } from "../../shared/drawing/cell.mjs";
 import { cellLook } from "../../shared/drawing/memory.mjs";
 import { h, svg } from "../../shared/page/dom.mjs";
