@@ -28,7 +28,8 @@ UNUSED = (
     r"debugpy|pip|setuptools|mypyc?)[/\\]"
 )
 COMPILE = """import compileall, re, sys, sysconfig
-compileall.compile_dir(sysconfig.get_path('purelib'), quiet=2, workers=0, rx=re.compile(sys.argv[1]))"""
+folder = sysconfig.get_path('purelib') + '/' + sys.argv[2]
+compileall.compile_dir(folder, quiet=2, workers=0, rx=re.compile(sys.argv[1]))"""
 
 
 def main() -> int:
@@ -88,17 +89,26 @@ def pip_all(build: torch_build.Plan, asked: argparse.Namespace) -> None:
         except progress.CommandFailed:
             if position + 1 == len(build.tags):
                 raise
+    early = subprocess.Popen(compiling("torch"))  # while pip, on one core, unpacks the rest
     texts = [(ROOT / name).read_text() for name in FILES[asked.level]]
     wanted = pins.read(texts, keep_torch=not build.tags, newest=asked.pins == "newest")
     # Beside a kept torch stands a whole world of packages; JupyterLab and its widgets must still be in our own prefix.
     apart = [] if build.tags else ["--ignore-installed"]
     bounds = ["-c", str(ROOT / CONSTRAINTS)] if asked.pins == "exact" else []
-    pip("packages", [*apart, *bounds, *wanted, "-e", str(ROOT)])
+    try:
+        pip("packages", [*apart, *bounds, *wanted, "-e", str(ROOT)])
+    finally:
+        early.wait()
 
 
 def compile_used() -> None:
     """All cores at once, where pip would take the 12,000 files one after the other on one; without those that nobody here imports."""
-    progress.run("compiling", [str(venv_python()), "-c", COMPILE, UNUSED])
+    progress.run("compiling", compiling(""))
+
+
+def compiling(package: str) -> list[str]:
+    """The command that compiles a package, or with "" all of them."""
+    return [str(venv_python()), "-c", COMPILE, UNUSED, package]
 
 
 def quiet_lab() -> None:

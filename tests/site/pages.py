@@ -14,6 +14,12 @@ CHART = 800 * KB  # gzipped, before anybody touches the page; a widget's budget 
 STANDARDS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 MORE = ("region", "label-content-name-mismatch")
 OF_THEMES = ("color-contrast", "link-in-text-block")  # axe's rules that ask for colours
+OF_WIDTHS = (
+    *OF_THEMES,
+    "target-size",
+    "scrollable-region-focusable",
+    "avoid-inline-spacing",
+)  # and those that ask for room
 
 
 @dataclass
@@ -107,7 +113,7 @@ LOOK = """async (asked) => {
 def violations(page: Page, only: Sequence[str] = ()) -> list[str]:
     """What axe finds against WCAG 2.0 to 2.2, A and AA, and its two rules for landmarks: rule, what is wrong, where.
 
-    only: these rules instead of all, e.g. OF_THEMES where nothing but colours has changed since the last look.
+    only: these rules instead of all, OF_THEMES where nothing but colours has changed since the last look, OF_WIDTHS where the width has.
     Of several widgets of a kind the first is looked into: each kind has such a test of its own, in more states than these.
     Of the letters of code and formulas, whose colours come from their class, the contrast of the first of a class in a kind of box.
     """
