@@ -44,6 +44,7 @@ BytesInMotion.charts = (() => {
     const box = document.createElement("div");
     box.className = "bim-chart";
     box.id = `chart-${spec.name}`;
+    if (spec.layout.height) box.style.minHeight = `${spec.layout.height}px`; // plotly forgets it when the window's width changes
     box.setAttribute("role", "group");
     const title = finding(spec.layout);
     box.setAttribute("aria-label", title.textContent);

@@ -92,4 +92,6 @@
     if (target.closest("a") && contents.matches(":popover-open")) contents.hidePopover();
   });
   themeSwitch(document.getElementById("bim-theme"));
+  void document.body.offsetHeight; // what is laid out asks for its fonts
+  document.fonts.ready.then(() => delete root.dataset.letters);
 })();

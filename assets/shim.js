@@ -131,14 +131,6 @@ const BytesInMotion = (() => {
   );
   document.querySelectorAll(".bim-mount").forEach((el) => watcher.observe(el));
 
-  // A permalink names the n-th widget of its kind: the reader is taken there, which mounts it.
-  function visit() {
-    const [, kind, n] = /^#(\w+)-(\d+)--/.exec(location.hash) ?? [];
-    if (kind) document.querySelectorAll(`.bim-mount[data-kind="${kind}"]`)[n]?.scrollIntoView({ block: "center" });
-  }
-  window.addEventListener("hashchange", visit);
-  visit();
-
   return {
     load,
     // Paper cannot be scrolled: settles when every mount is drawn, or has failed and keeps its fallback.

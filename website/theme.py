@@ -11,6 +11,7 @@ from sphinx.util import logging
 
 from helpers.view.shared.tokens import css as tokens_css
 from helpers.view.widgets import mounted
+from website.heights import heights, with_rooms
 from website.scripts import write
 from website.widgets import styles
 
@@ -18,7 +19,7 @@ SHORT = 24  # letters of code or of a formula's TeX that stay in one line also o
 log = logging.getLogger(__name__)
 
 STYLES = ("tokens.css", "fonts.css", "frame.css", "course.css", "code.css", "print.css")
-SCRIPTS = ("frame.js", "shim.js", "print.js")
+SCRIPTS = ("frame.js", "shim.js", "landing.js", "print.js")
 # A page carries a style only where its text holds the mark beside it.
 STYLES_FOR = {
     'class="katex': ("vendor/katex/katex.min.css",),
@@ -33,7 +34,7 @@ def style_page(
 ) -> None:
     """Hand the layout its styles, scripts, chapters and description, and mend the text's HTML."""
     body = context.get("body", "")
-    context["body"] = mend(body)
+    context["body"] = with_rooms(mend(body), heights().get(pagename, {}))
     context["bim_styles"] = [*STYLES, *needed(body, STYLES_FOR)]
     context["bim_scripts"] = [*SCRIPTS, *needed(body, SCRIPTS_FOR)]
     context["bim_chapters"] = chapters(context)

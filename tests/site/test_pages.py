@@ -1,12 +1,21 @@
-"""Every page, light and dark, on a telephone and on a screen, from a server and from a folder: it lives, and axe is content.
+"""Every page, light and dark, on a telephone and on a screen, from a server and from a folder: it lives, links land, axe is content.
 
 A chapter is opened twice, wide from the server and narrow from the folder, where nothing may move; and it changes its theme in place:
 four looks. A lab, which has its chapter's widgets, is opened once and changes its width in place, too, after which axe asks
 what a width can change.
+Each opening follows a link, the wide one to the last widget, the narrow one to the last section, when nothing there is alive.
 """
 
 import pytest
 from books import ROOT, SAMPLE, pages_of_toc
+from landing import (
+    assert_copied_links_land,
+    assert_landed,
+    assert_links_land,
+    assert_rooms,
+    assert_unmoved,
+    last_places,
+)
 from lanes import some
 from pages import OF_THEMES, OF_WIDTHS, assert_what_is_cut_has_an_edge, assert_within_budget, read_through, violations
 from presses import press_everything
@@ -26,13 +35,19 @@ DRAWN = """(theme) => {
 
 
 @pytest.mark.parametrize(("book", "path"), PAGES, ids=lambda value: value)
-def test_a_page_on_a_screen_is_light_and_alive(book, path, address, open_page):
-    page, watch = open_page(address(book), path, theme="light", width=1280)
+def test_a_page_on_a_screen_is_light_and_alive(book, path, request, address, open_page):
+    last = last_places(request.getfixturevalue(book) / path)[-1]
+    page, watch = open_page(address(book), path + last, theme="light", width=1280)
+    assert_landed(page, path + last)
     read_through(page)
+    assert_at_rest(page, book, path)
     assert_within_budget(page, watch)
     assert_both_themes(page, book, path, "light", 1280)
     if (book, path) in LABS:
         page.set_viewport_size({"width": 375, "height": 900})
+        page.emulate_media(reduced_motion="reduce")
+        assert_links_land(page, path)
+        assert_rooms(page, path)
         assert_both_themes(page, book, path, "dark", 375, OF_WIDTHS)
     press_everything(page)
     watch.assert_clean(path)
@@ -41,11 +56,16 @@ def test_a_page_on_a_screen_is_light_and_alive(book, path, address, open_page):
 @pytest.mark.parametrize("which", FROM_FOLDERS, ids="-".join)
 def test_a_page_on_a_telephone_lives_from_a_folder(which, request, open_page):
     book, path = which
-    home = request.getfixturevalue(book).as_uri()
-    page, watch = open_page(home, path, theme="dark", width=375, reduced_motion="reduce")
+    home = request.getfixturevalue(book)
+    last = last_places(home / path)[0]
+    page, watch = open_page(home.as_uri(), path + last, theme="dark", width=375, reduced_motion="reduce")
+    assert_landed(page, path + last)
+    assert_links_land(page, path)
     read_through(page)
+    assert_at_rest(page, book, path)
     assert_both_themes(page, book, path, "dark", 375)
     press_everything(page)
+    assert_copied_links_land(page, path)
     assert page.locator(".bim-chart svg.main-svg").count() >= page.locator('.bim-mount[data-kind="chart"]').count()
     watch.assert_clean(path)
     assert all(url.startswith(("file:", "data:")) for url in watch.asked)
@@ -60,6 +80,13 @@ def assert_both_themes(page, book, path, first, width, rules=()):
         look = f"{path}, {theme}, {width} px"
         assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{look}: scrolls sideways"
         assert violations(page, rules if theme == first else OF_THEMES) == [], look
+
+
+def assert_at_rest(page, book, path):
+    """What came alive took the room that was kept for it, and nothing moved; the sample's rooms are guessed."""
+    if book == "site":
+        assert_rooms(page, path)
+        assert_unmoved(page, path)
 
 
 @pytest.mark.parametrize("book", BOOKS)
