@@ -1,7 +1,7 @@
 // Draws a chart's data with plotly, in the page's theme, and redraws it when the theme changes.
 BytesInMotion.charts = (() => {
   let theme = null; // {light, dark: templates; dark_of: {light hex: dark hex}}
-  const PAPER = { width: 620, autosize: false }; // on paper nothing asks again how much room there is
+  const PAPER = { width: 720, autosize: false }; // on paper nothing asks again how much room there is
   const PLOTLY = "vendor/plotly-basic/plotly-basic.min.js";
 
   const isDark = () => document.documentElement.dataset.theme === "dark";
@@ -51,7 +51,7 @@ BytesInMotion.charts = (() => {
     el.replaceChildren(title, box, numbers(el));
     const redraw = () => {
       const { data, layout } = themed(spec);
-      if ("paper" in document.documentElement.dataset) Object.assign(layout, { height: 380, ...layout, ...PAPER });
+      if ("paper" in document.documentElement.dataset) Object.assign(layout, { height: 400, ...layout, ...PAPER });
       return Plotly.react(box, data, layout, spec.config);
     };
     await redraw();

@@ -77,7 +77,7 @@ def test_links_are_numbered_with_their_addresses_and_paper_leaves_nothing_behind
 
 def test_a_chart_on_paper_is_light_and_fits(paper):
     page, _ = paper("notebooks/kitchen.html")
-    assert page.locator(".bim-chart svg.main-svg").first.bounding_box()["width"] <= 620
+    assert page.locator(".bim-chart svg.main-svg").first.bounding_box()["width"] <= PAPER
     light = page.locator(".bim-chart .xtitle").get_attribute("style")
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     page.wait_for_function(

@@ -8,6 +8,7 @@ import { value } from "../schedules/replay.mjs";
 import { GUTTER, cell } from "./cell.mjs";
 
 const HEAD = 40;
+const LEAST = 84; // pixels of "least 96 MiB"
 
 // Sizes for a width; wider than the width when even the narrowest columns do not fit: then the panel scrolls by itself.
 export function memorySizes({ columns, places }, width, numbers) {
@@ -78,13 +79,15 @@ function traffic({ cost, places, schedule, last }, { barsAt, bars, row, height }
   const tall = row > 30 ? 6 : 4;
   const at = barsAt + length(cost.least);
   const wide = bars > 90;
+  const left = at - barsAt > LEAST; // of the line; else right of it, if there is room
+  const whole = left || barsAt + bars - at > LEAST;
   return [
     label("bim-label", barsAt, 14, wide ? "sent, received" : "bytes"),
     label(
-      `bim-label ${at - barsAt > 84 || !wide ? "bim-end" : ""}`,
+      `bim-label ${left || !wide ? "bim-end" : ""}`,
       at,
       32,
-      wide ? `least ${nbytesText(cost.least)}` : "least",
+      wide && whole ? `least ${nbytesText(cost.least)}` : "least",
     ),
     line("bim-least", at, HEAD, at, height - 4),
     times(places, (rank) => {
