@@ -1,6 +1,7 @@
 """The book in one file: every chapter's text, every figure, links that stay inside, an outline, sheets numbered through."""
 
 import io
+import itertools
 import re
 import unicodedata
 
@@ -129,5 +130,11 @@ def test_the_outline_is_the_table_of_contents(small):
     assert first == chapters[0].title == whole.metadata.title == "What can stand on a page?"
     assert "Does a widget fit?" in sections
     assert part == "Everything at once" and "What does a cell leave behind?" in below
-    places = [whole.get_destination_page_number(item) for item in whole.outline if not isinstance(item, list)]
-    assert places == [0, count(chapters[0].pdf)]
+    starts = itertools.accumulate((count(one.pdf) for one in chapters), initial=0)
+    found = {item.title: whole.get_destination_page_number(item) for item in flat(whole.outline)}
+    assert [found[one.title] for one in chapters] == list(starts)[:-1]
+
+
+def flat(items) -> list:
+    """Every item of the outline."""
+    return [one for item in items for one in (flat(item) if isinstance(item, list) else [item])]
