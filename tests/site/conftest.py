@@ -2,16 +2,13 @@
 
 import fcntl
 import os
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from books import ROOT, build_or_fail, make_sample
 from pages import Watch
-
-from tools.serve import make_server
+from serving import served
 
 
 def once(tmp_path_factory, name: str, build: Callable[[Path], Path]) -> Path:
@@ -38,17 +35,6 @@ def site(tmp_path_factory) -> Path:
 def sample(tmp_path_factory) -> Path:
     """The sample book."""
     return once(tmp_path_factory, "sample", lambda folder: build_or_fail(make_sample(folder / "book"), folder / "out"))
-
-
-@contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """The address of a gzip server for the folder."""
-    with make_server(folder, port=0) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ import urllib.request
 
 import pytest
 from books import ROOT
-from conftest import served
+from serving import served
 
 from tools.serve import make_server
 
