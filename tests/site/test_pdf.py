@@ -106,9 +106,9 @@ def assert_whole(chapters, told, whole, source, built) -> None:
 
 
 def assert_holds(text: str, said: dict) -> None:
-    """Each text's first and last letters, for a long one may go over two sheets; each figure drawn, and the words in it."""
+    """Each text's first letters and its last word, for what lies between may go over two sheets; each figure drawn, and the words in it."""
     assert len(said["texts"]) > 1
-    ends = [end for one in said["texts"] for end in (bare(one)[:30], bare(one)[-10:])]
+    ends = [end for one in said["texts"] for end in (bare(one)[:30], *map(bare, re.findall(r"\w+", one)[-1:]))]
     assert [end for end in ends if end not in text] == []
     for mount in said["mounts"]:
         assert mount["drawn"] > 0 and len(mount["words"]) > 1, mount
