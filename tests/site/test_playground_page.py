@@ -21,7 +21,7 @@ def home(request) -> str:
 
 
 def widget(page: Page, nth: int = 0):
-    return page.locator(".bim-playground").nth(nth)
+    return page.locator(".bim-mount[data-kind=playground]").nth(nth).locator(".bim-playground")
 
 
 def check(page: Page, nth: int = 0) -> str:
