@@ -166,10 +166,13 @@ ENDED = """
 import runpy, subprocess, sys
 from tools.mutation import sandbox
 
+class Waited(subprocess.Popen):
+    def wait(self, timeout=None):
+        print(self.pid, flush=True)
+        return super().wait(timeout)
+
 def start(tree, out, command, **env):
-    sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-    print(sleeper.pid, flush=True)
-    return sleeper
+    return Waited([sys.executable, "-c", "import time; time.sleep(600)"])
 
 sandbox.start, sandbox.trouble = start, lambda: ""
 sys.argv = ["mutants", "--tree", sys.argv[1], "reach", "some", "tests/none"]
