@@ -167,8 +167,12 @@ import runpy, subprocess, sys
 from tools.mutation import sandbox
 
 class Waited(subprocess.Popen):
+    told = False
+
     def wait(self, timeout=None):
-        print(self.pid, flush=True)
+        if not self.told:
+            self.told = True
+            print(self.pid, flush=True)
         return super().wait(timeout)
 
 def start(tree, out, command, **env):
