@@ -56,7 +56,9 @@ BytesInMotion.search = (entries, same) => {
       .map((group) => group.map(plain))
       .flatMap((group) => {
         const said = group.filter((phrase) => told.includes(` ${phrase} `)).sort((a, b) => b.length - a.length)[0];
-        return said ? group.filter((phrase) => phrase !== said).map((phrase) => told.replace(said, phrase).trim()) : [];
+        return said
+          ? group.filter((phrase) => phrase !== said).map((phrase) => told.replace(` ${said} `, ` ${phrase} `).trim())
+          : [];
       });
   }
 

@@ -55,7 +55,7 @@ def _silent(leaf: nodes.Text, top: nodes.Element) -> bool:
 
 
 def entries(env: BuildEnvironment) -> list[dict]:
-    """One entry a section: page (address), title of the page, at (anchor), heading, text, code; pages in the order of the book."""
+    """One entry a section: page (address), title of the page, at (anchor), heading, text, code; pages by name."""
     found = []
     for name in sorted(env.found_docs):
         title = env.titles[name].astext()

@@ -173,6 +173,26 @@ def test_chapters_open_and_close_on_a_telephone(address, open_page):
     watch.assert_clean("chapters")
 
 
+def test_contents_fold_out_where_they_have_no_column(address, open_page):
+    page, watch = open_page(address("site"), "book/ring.html", width=800)
+    contents = page.get_by_role("navigation", name="On this page")
+    assert not contents.is_visible()
+    page.get_by_role("button", name="On this page").click()
+    assert contents.is_visible() and violations(page) == []
+    contents.get_by_role("link", name="Exercises").click()
+    assert not contents.is_visible() and page.url.endswith("#exercises")
+    watch.assert_clean("contents")
+
+
+def test_an_edge_shows_on_which_side_code_goes_on(address, open_page):
+    page, _ = open_page(address("sample"), "book/kitchen.html", width=375)
+    code = page.locator(".bim-text pre[data-cut]").first
+    assert code.get_attribute("data-cut") == "right"
+    for to, sides in ((20, "left right"), (10_000, "left"), (0, "right")):
+        code.evaluate("(box, to) => box.scrollTo({ left: to, behavior: 'instant' })", to)
+        page.wait_for_function("([box, sides]) => box.dataset.cut === sides", arg=[code.element_handle(), sides])
+
+
 def test_search_finds_a_page(address, open_page):
     page, watch = open_page(address("sample"), "book/plain.html")
     page.get_by_role("searchbox", name="Search the book").fill("quotation")

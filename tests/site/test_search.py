@@ -47,3 +47,10 @@ def test_chapters_come_before_their_labs(address, open_page):
     )
     pages = [link.partition("#")[0] for link in links]
     assert pages.index("book/halving-doubling.html") == 0 < pages.index("notebooks/halving-doubling.html")
+
+
+def test_a_word_inside_another_is_not_the_word(address, open_page):
+    page, _ = open_page(address("site"), "search.html?q=changed+hang")
+    assert "changed deadlock" in page.locator("#search-progress").inner_text()
+    page, _ = open_page(address("site"), "search.html?q=exchanges")
+    assert "Also looked for" not in page.locator("#search-progress").inner_text()

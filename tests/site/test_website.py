@@ -12,7 +12,7 @@ from urllib.parse import unquote, urldefrag, urljoin
 import pytest
 from books import ROOT, build, make_sample
 
-from website import cards, katex, roles
+from website import cards, katex, roles, theme
 
 
 class Links(HTMLParser):
@@ -150,6 +150,14 @@ def test_pair_finds_the_other_half():
     assert cards.other_half("book/ring", docs) == ("Lab", "notebooks/ring")
     assert cards.other_half("notebooks/ring", docs) == ("Chapter", "book/ring")
     assert cards.other_half("book/setup", docs) is None
+
+
+def test_short_code_and_a_short_formula_with_its_comma_stay_in_one_line(site):
+    trees = (site / "book" / "trees.html").read_text(encoding="utf-8")
+    assert re.search(r'<span class="bim-unbroken"><span class="katex">.*?</span>[,.]</span>', trees)
+    body = '<code class="docutils"><span class="pre">2(P</span> <span class="pre">-</span> <span class="pre">1)</span></code>'
+    assert theme.mend(body) == body.replace('"docutils"', '"docutils bim-unbroken"')
+    assert theme.mend(long := body.replace("2(P", "2" * 30)) == long
 
 
 @pytest.fixture
