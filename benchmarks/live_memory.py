@@ -25,10 +25,9 @@ import nbformat
 from playwright.sync_api import Error, Page, sync_playwright
 
 from benchmarks.samples import at_least
-from tools.browser import find
+from tools.browser import FLAGS, find
 
 ROOT = Path(__file__).resolve().parent.parent
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 CELLS = (
     "import time\nfrom helpers.view import memory\nfrom helpers.view.memory.spec import recorded_set, traces_of\n"
     "events = traces_of(recorded_set('article-cpu'))[0].events",

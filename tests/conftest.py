@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 import uuid
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,9 +14,9 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # tools/ and benchmarks/ are not installed, and tests/pythons installs nothing of ours
 
 SESSION = "BYTES_IN_MOTION_TEST_SESSION"  # every process that a test starts inherits it
-CHROMIUM_FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-CHROMIUM_FLAGS += ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]  # nothing finds its way out
+HOME_ONLY = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"  # nothing finds its way out
 GRACE = 5.0  # seconds in which what was told to stop must be gone
+BECOMING = 0.2  # seconds in which a process that calls exec is another program
 # multiprocessing keeps these two beside its parent on purpose, and they end with it. What they start is not excused.
 KEPT = ("multiprocessing.forkserver", "multiprocessing.resource_tracker")
 
@@ -42,8 +43,10 @@ def browser(chromium):
     """The one Chromium of all page tests: playwright's loop cannot be entered twice in a process."""
     from playwright.sync_api import sync_playwright
 
+    from tools.browser import FLAGS
+
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_FLAGS)
+        launched = playwright.chromium.launch(executable_path=chromium, args=[*FLAGS, HOME_ONLY])
         yield launched
         launched.close()
 
@@ -110,17 +113,28 @@ def leftovers(session: str) -> list[str]:
         return []
     import psutil
 
-    ours = [process for process in psutil.process_iter() if _session_of(process) == session]
-    ours = [process for process in ours if process.pid != os.getpid() and not _kept(process)]
+    ours = [process for process in _started_in(session) if process.pid != os.getpid() and not _kept(process)]
     _, alive = psutil.wait_procs(ours, timeout=GRACE)
     return [f"{process.pid}: {' '.join(process.cmdline())[:120]}" for process in alive]
 
 
-def _session_of(process) -> str | None:
+def _started_in(session: str) -> list:
+    """A process that is just becoming another program shows no environment, and is asked again when it has become it."""
+    import psutil
+
+    told = {process: _environment(process) for process in psutil.process_iter()}
+    if blank := [process for process, environment in told.items() if environment == {}]:
+        time.sleep(BECOMING)
+        told |= {process: _environment(process) for process in blank}
+    return [process for process, environment in told.items() if environment and environment.get(SESSION) == session]
+
+
+def _environment(process) -> dict[str, str] | None:
+    """None for one that is gone or another user's."""
     import psutil
 
     try:
-        return process.environ().get(SESSION)
+        return process.environ()
     except (psutil.Error, OSError):
         return None
 

@@ -46,6 +46,22 @@ def test_an_orphan_fails_the_session_and_is_named(session, workers):
     assert status == 1 and "processes left behind" in said and "1 passed" in said
 
 
+def test_a_process_that_becomes_another_program_has_its_environment_again(monkeypatch):
+    """Between two programs /proc says that a process has none; so read once, an orphan was missed on a busy machine."""
+    import conftest
+
+    def once_blank(process):
+        asked.append(process.pid)
+        return {} if asked.count(process.pid) == 1 else told(process)
+
+    asked, told = [], conftest._environment
+    monkeypatch.setattr(conftest, "_environment", once_blank)
+    with subprocess.Popen(["sleep", "61"]) as child:
+        found = [process.pid for process in conftest._started_in(os.environ[conftest.SESSION])]
+        child.kill()
+    assert child.pid in found
+
+
 def test_a_child_that_ends_in_time_is_no_orphan(session):
     status, said = session("import subprocess\n\ndef test_it():\n    subprocess.Popen(['sleep', '0.5'])\n")
     assert status == 0 and "left behind" not in said

@@ -18,7 +18,6 @@ from tools import browser, progress
 from website import heights
 
 ROOT = Path(__file__).resolve().parents[1]
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 ALIVE = """async () => {
     for (const mount of document.querySelectorAll(".bim-mount")) {
         mount.scrollIntoView({ block: "center", behavior: "instant" });
@@ -67,7 +66,7 @@ def main(asked: list[str]) -> int:
     known = heights.heights() if asked else {}
     with tempfile.TemporaryDirectory(prefix="bim-") as folder, sync_playwright() as playwright:
         html = build(Path(folder))
-        chromium = playwright.chromium.launch(executable_path=browser.find(), args=FLAGS)
+        chromium = playwright.chromium.launch(executable_path=browser.find(), args=browser.FLAGS)
         page = chromium.new_page()
         for name, names in with_mounts(html, asked):
             known[name] = measured(page, (html / f"{name}.html").as_uri(), names)

@@ -32,7 +32,7 @@ def print_book(built: Path, book: Path, out: Path) -> int:
     with make_server(built, port=0) as server, sync_playwright() as playwright:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         home = f"http://127.0.0.1:{server.server_port}"
-        chromium = playwright.chromium.launch(executable_path=browser.find(), args=["--no-sandbox"])
+        chromium = playwright.chromium.launch(executable_path=browser.find(), args=browser.FLAGS)
         whole = joined(shown(printed(chromium, home, pages, count), pages), home)
         chromium.close()
         server.shutdown()
