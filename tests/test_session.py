@@ -9,9 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import leftovers
 import pytest
 
-GUARDS = [Path(__file__).with_name(name) for name in ("conftest.py", "lanes.py", "weights.toml")]
+GUARDS = [Path(__file__).with_name(name) for name in ("conftest.py", "lanes.py", "leftovers.py", "weights.toml")]
 SETTINGS = "[pytest]\naddopts = --strict-markers -ra\nmarkers =\n  gpus(n): needs n GPUs\n  matrix(why): more\n"
 
 
@@ -48,16 +49,15 @@ def test_an_orphan_fails_the_session_and_is_named(session, workers):
 
 def test_a_process_that_becomes_another_program_has_its_environment_again(monkeypatch):
     """Between two programs /proc says that a process has none; so read once, an orphan was missed on a busy machine."""
-    import conftest
 
     def once_blank(process):
         asked.append(process.pid)
         return {} if asked.count(process.pid) == 1 else told(process)
 
-    asked, told = [], conftest._environment
-    monkeypatch.setattr(conftest, "_environment", once_blank)
+    asked, told = [], leftovers._environment
+    monkeypatch.setattr(leftovers, "_environment", once_blank)
     with subprocess.Popen(["sleep", "61"]) as child:
-        found = [process.pid for process in conftest._started_in(os.environ[conftest.SESSION])]
+        found = [process.pid for process in leftovers._started_in(os.environ[leftovers.SESSION])]
         child.kill()
     assert child.pid in found
 
