@@ -19,6 +19,26 @@ CHOSEN = ("1 KiB", "64 KiB", "64 MiB", "1 GiB")
 TYPED = re.compile(r"\d[\d.,]*\s*(?:[KMGT]i?B(?:/s)?|[KMGT]b/s|bytes|µs|us|ms|ns|%|per cent)\b|\d[\d.,]*\s*%")
 
 
+COLUMNS = 88  # of code, that a page has room for at 1280 px
+FENCE = re.compile(r"^(`{3,})([^\n]*)\n(.*?)^\1", re.S | re.M)
+
+
+def wide(text: str) -> list[str]:
+    """The lines of a page's code that are too long for its column."""
+    codes = [code for _, what, code in FENCE.findall(text) if not what.startswith("{")]  # a brace begins a directive
+    return [line for code in codes for line in code.splitlines() if len(line) > COLUMNS]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
+def test_code_fits_its_column(page):
+    assert wide(page.read_text()) == []
+
+
+def test_a_line_that_is_too_long_is_seen():
+    line = "x" * 89
+    assert wide(f"{line}\n```python\n{line}\n```\n```{{note}} {line}\n{line}\n```\n") == [line]
+
+
 def prose(text: str) -> str:
     """The page without front matter, code, directives' options, roles, links' targets and formulas."""
     text = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.S)

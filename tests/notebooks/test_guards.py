@@ -92,7 +92,7 @@ SPOILS = {
         outputs=[html("", **{"text/plain": "FigureWidget({})"})]
     ),
     "by tags, not by comments": lambda nb: nb.cells[3].update(source="x = 1  # NBVAL_SKIP"),
-    "13 lines, more than 12": lambda nb: nb.cells[3].update(source="\n".join(["x = 1"] * 13)),
+    "21 lines, more than 20": lambda nb: nb.cells[3].update(source="\n".join(["x = 1"] * 21)),
     "is empty": lambda nb: nb.cells[3].update(source=""),
     "an output carries a script": lambda nb: nb.cells[3].update(outputs=[html("<p><SCRIPT src=x></SCRIPT>")]),
     "output carries a script": lambda nb: nb.cells[3].update(outputs=[html("<img src=x onerror=alert(1)>")]),
@@ -116,7 +116,7 @@ SPOILS = {
     "no link to ../book/ring.md": lambda nb: nb.cells[0].update(source="# Ring"),
     "lines of imports": lambda nb: nb.cells[1].update(source="\n".join(f"import m{n}" for n in range(7))),
     "imports stand in the code cells [1, 3]": lambda nb: nb.cells[3].update(source="import os"),
-    "bytes, more than": lambda nb: nb.cells[2].update(outputs=[printed("x" * 100_001)]),
+    "bytes, more than": lambda nb: nb.cells[2].update(outputs=[printed("x" * 110_001)]),
     "not a valid notebook": lambda nb: nb.cells[2].pop("outputs"),
     "no code cell": lambda nb: nb.update(cells=nb.cells[:1]),
 }
@@ -131,7 +131,7 @@ def test_a_guard_refuses(fault, good):
 
 
 GOLF = {
-    "line 1 has 121 characters": "x = " + "1" * 117,
+    "line 1 has 89 characters": "x = " + "1" * 85,
     "line 1 assigns inside a call": "round(y := 2)",
     "line 2 has a comprehension within a comprehension": "x = 1\n[[a for a in b] for b in c]",
     "line 1 gives a lambda a name": "f = lambda: 1",
