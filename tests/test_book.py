@@ -13,7 +13,9 @@ from helpers.exercises import ring as exercise
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "book").glob("*.md"))
 LABS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-CHAPTERS = [page for page in PAGES if page.stem not in ("intro", "setup", "catalogue", "playground", "puzzles")]
+CHAPTERS = [
+    page for page in PAGES if page.stem not in ("intro", "setup", "guesses", "catalogue", "playground", "puzzles")
+]
 # Sizes that a sentence chooses as its example, and addresses; a derived, quoted or measured number never stands here.
 CHOSEN = ("1 KiB", "64 KiB", "64 MiB", "1 GiB")
 TYPED = re.compile(r"\d[\d.,]*\s*(?:[KMGT]i?B(?:/s)?|[KMGT]b/s|bytes|µs|us|ms|ns|%|per cent)\b|\d[\d.,]*\s*%")
@@ -42,6 +44,7 @@ def test_a_line_that_is_too_long_is_seen():
 def prose(text: str) -> str:
     """The page without front matter, code, directives' options, roles, links' targets and formulas."""
     text = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.S)
+    text = re.sub(r"^(`{3}|:{3})\{predict\}[^\n]*\n(?::[^\n]*\n)*(.*?)^\1$", r"\2", text, flags=re.S | re.M)
     text = re.sub(r"^(`{3,}|:{3,})\{(?!admonition|dropdown|note|tip)[^\n]*\n.*?^\1", "", text, flags=re.S | re.M)
     text = re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)
     text = re.sub(r"\$\$.*?\$\$", "", text, flags=re.S)
@@ -73,7 +76,15 @@ def test_no_number_is_typed_in_a_lab_either(lab):
 
 @pytest.mark.parametrize(
     "typed",
-    ["It does 450 GB/s one way.", "after 24.7 µs", "the 96 MiB buffer", "about 15 % off", "400 Gb/s", "12% more"],
+    [
+        "It does 450 GB/s one way.",
+        ":::{predict} x\n:unit: ms\nWhat, if not 4 ms?\n:::",
+        "after 24.7 µs",
+        "the 96 MiB buffer",
+        "about 15 % off",
+        "400 Gb/s",
+        "12% more",
+    ],
 )
 def test_a_typed_number_is_seen(typed):
     assert typed_numbers(f"# A page\n\n{typed}\n")
@@ -82,6 +93,7 @@ def test_a_typed_number_is_seen(typed):
 def test_what_is_not_typed_is_not_seen():
     assert not typed_numbers(
         "{fact}`H100.nvlink` and {lab}`bytes_4`, $2 \\cdot 64\\%$, `64 MiB`\n\n```{player} all_reduce ring\n:nbytes: 64 MiB\n```\n"
+        "```{predict} x\n:range: 1 ms to 2 s\nHow long?\n```\n"
     )
 
 

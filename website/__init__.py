@@ -8,6 +8,8 @@ PARTS = (
     "katex",
     "roles",
     "lab",
+    "guess.predict",
+    "guess.waiting",
     "widgets",
     "algorithms",
     "hierarchy_table",

@@ -19,14 +19,21 @@ SHORT = 24  # letters of code or of a formula's TeX that stay in one line also o
 log = logging.getLogger(__name__)
 
 STYLES = ("tokens.css", "fonts.css", "frame.css", "course.css", "code.css", "print.css")
-SCRIPTS = ("frame.js", "shim.js", "landing.js", "print.js")
+SCRIPTS = ("frame.js", "landing.js", "print.js")
 # A page carries a style only where its text holds the mark beside it.
 STYLES_FOR = {
     'class="katex': ("vendor/katex/katex.min.css",),
     'class="sd-': ("sphinx-design.min.css",),
+    'class="bim-predict"': ("guess/predict.css",),
+    'class="bim-guessed"': ("guess/predict.css",),
     **{f'data-kind="{widget.name}"': styles(widget) for widget in mounted()},
 }
-SCRIPTS_FOR = {'class="sd-tab-set': ("design-tabs.js",)}
+# These stand before frame.js, which lets the page be seen: an answer that is open because it was guessed before moves nothing.
+SCRIPTS_FOR = {
+    'class="sd-tab-set': ("design-tabs.js",),
+    'class="bim-predict"': ("guess/guesses.js", "guess/predict.js"),
+    'class="bim-guessed"': ("guess/guesses.js", "guess/calibration.js"),
+}
 
 
 def style_page(
@@ -36,7 +43,7 @@ def style_page(
     body = context.get("body", "")
     context["body"] = with_rooms(mend(body), heights().get(pagename, {}))
     context["bim_styles"] = [*STYLES, *needed(body, STYLES_FOR)]
-    context["bim_scripts"] = [*SCRIPTS, *needed(body, SCRIPTS_FOR)]
+    context["bim_scripts"] = ["shim.js", *needed(body, SCRIPTS_FOR), *SCRIPTS]
     context["bim_chapters"] = chapters(context)
     context["bim_contents"] = contents(context.get("toc", ""))
     context["bim_author"] = app.config.author

@@ -1,6 +1,9 @@
 """What a reader presses in every widget of a page: what is shown and what is said must change."""
 
+import json
 import re
+
+from landing import watch_landings
 
 
 def press_everything(page):
@@ -10,6 +13,62 @@ def press_everything(page):
     step_every_memory(page)
     choose_in_every_calculator(page)
     step_every_allocator(page)
+    guess_everything(page)
+    look_at_all_guesses(page)
+
+
+def guess_everything(page):
+    """A guess in each block: nothing is told before it, then the gap and the answer; what waited for it opens."""
+    keys, solution = [], page.locator(".bim-predict ~ details.sd-sum-dropdown").first
+    if waits := solution.count():
+        solution.locator("summary").click()
+        assert solution.get_attribute("open") is None and page.get_by_text("Guess first, or show it").is_visible()
+    for block in page.locator(".bim-predict").all():
+        knows = json.loads(block.get_attribute("data-guess"))
+        answer, control = block.locator(".bim-predict-answer"), block.locator("input").first
+        assert answer.get_attribute("open") is None and block.get_attribute("data-told") is None
+        if knows["kind"] == "number":
+            control.fill(f"{1.02 * knows['truth'][0]:.6f}")
+        else:
+            control.press("ArrowUp")
+        control.press("Enter")
+        assert block.locator(".bim-predict-gap").inner_text().endswith(".") and control.is_disabled()
+        assert knows["kind"] != "number" or "as good as right" in block.locator(".bim-predict-gap").inner_text()
+        assert answer.get_attribute("open") is not None
+        keys.append(knows["key"])
+    if keys:
+        assert set(keys) <= set(page.evaluate("Object.keys(BytesInMotion.guesses.stored())"))
+        assert page.locator("details.bim-waits[data-gaps]:not([open])").count() == 0
+    if waits:
+        solution.locator("summary").click()
+        assert solution.get_attribute("open") is not None
+
+
+FORMER = """(pages) => pages.forEach((page, i) => BytesInMotion.guesses.keep(`${page.split("/")[1]}:x`, {
+    kind: "number", said: [4 ** i], truth: [2], unit: "ms", units: { ms: 1e-3 }, text: "2 ms",
+    question: "How long?", page, chapter: page, at: "guess-x",
+}))"""
+
+
+def look_at_all_guesses(page):
+    """On the page of all guesses: how many are near, a point and a row for each, by chapter; and all forgotten."""
+    if not page.locator(".bim-guessed").count():
+        return
+    assert "No guesses yet" in page.locator(".bim-guessed").inner_text()
+    page.evaluate(FORMER, ["book/ring", "book/trees", "notebooks/hangs"])
+    page.reload()
+    watch_landings(page)  # what the page was told before is gone
+    assert (
+        "2 of 3 within a factor of two; the middle one of all is one doubling too high."
+        in page.locator(".bim-guessed").inner_text()
+    )
+    assert (page.locator(".bim-guessed circle").count(), page.locator(".bim-guessed tbody tr").count()) == (3, 3)
+    page.locator(".bim-guessed select").select_option("hangs")
+    assert page.locator(".bim-guessed tbody tr").inner_text().endswith("three doublings too high")
+    for _ in range(2):
+        page.locator(".bim-guessed button").click()
+    assert "No guesses yet" in page.locator(".bim-guessed").inner_text()
+    assert page.evaluate("BytesInMotion.guesses.stored()") == {}
 
 
 def step_every_player(page):

@@ -222,4 +222,7 @@ def test_pages_read_well_without_javascript(address, open_page):
     )
     assert (player.locator("tbody tr").count(), primitive.locator("tbody tr").count()) == (6, 3)  # steps, and ranks
     assert page.locator(".katex-html").first.is_visible()
+    assert page.get_by_text("It folds, and opens without a script.").is_visible()
+    assert page.get_by_text("So much stands with the answer.").is_visible()
+    assert [form for form in page.locator(".bim-predict form").all() if form.is_visible()] == []
     watch.assert_clean("without JavaScript")

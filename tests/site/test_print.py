@@ -43,6 +43,7 @@ def test_a_page_on_paper_is_its_text_and_its_figures(paper):
     assert page.locator(".bim-mount:not([data-mounted])").count() == 0
     assert page.evaluate(WIDER, PAPER) == []
     assert page.get_by_text("It folds, and opens without a script.").is_visible()
+    assert page.get_by_text("It is 10 minutes.").is_visible()
     assert page.evaluate("getComputedStyle(document.querySelector('main pre')).whiteSpace") == "pre-wrap"
     watch.assert_clean("kitchen.html")
 

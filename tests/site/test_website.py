@@ -114,6 +114,12 @@ card: {able: [fail], read: soon, hardware: none}
 
 ```{memory} llama-9
 ```
+
+:::{predict} when
+:unit: ms
+:fact: torch.nccl.timeout.never
+How long?
+:::
 """
 SAID = (
     "front matter needs a `description`",
@@ -127,6 +133,7 @@ SAID = (
     "player: unknown schedule 'all_reduce' by 'by-magic'",
     "primitive: values: expected a row of numbers for each of 4 ranks, got 2",
     "memory: no recorded trace 'llama-9'; there are: article-cpu",
+    "predict when: no fact 'torch.nccl.timeout.never'",
 )
 
 

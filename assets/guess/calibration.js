@@ -1,0 +1,146 @@
+// The page of all guesses that this browser keeps: how many are near, on which side the others lie, one plot, a table for each chapter.
+(() => {
+  const { NEAR, off, gap, spell, doublings, all, keeps, forget } = BytesInMotion.guesses;
+  const box = document.querySelector(".bim-guessed");
+  const SVG = "http://www.w3.org/2000/svg";
+  const PLOT = { left: 56, top: 12, wide: 320, bottom: 44 };
+  const EVERY = "all chapters";
+
+  function made(tag, attributes = {}, ...children) {
+    const node = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+    node.append(...children);
+    return node;
+  }
+
+  function drawn(tag, attributes, text = "") {
+    const node = document.createElementNS(SVG, tag);
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+    node.textContent = text;
+    return node;
+  }
+
+  const near = (guess) => Math.abs(off(guess)) <= NEAR;
+  const middle = (sorted) => sorted[Math.floor(sorted.length / 2)];
+
+  // The chapter's own title where it is known; a lab's, which is another, until then.
+  function chapters(guesses) {
+    const found = new Map();
+    for (const guess of guesses) {
+      const known = found.get(guess.stem) ?? { title: guess.chapter, guesses: [] };
+      if (guess.page.startsWith("book/")) known.title = guess.chapter;
+      found.set(guess.stem, { ...known, guesses: [...known.guesses, guess] });
+    }
+    return found;
+  }
+
+  function summed(guesses) {
+    const sides = guesses
+      .filter(({ said }) => said.length === 1)
+      .map(off)
+      .sort((a, b) => a - b);
+    const good = `${guesses.filter(near).length} of ${guesses.length} within a factor of two`;
+    return sides.length < 3 ? `${good}.` : `${good}; the middle one of all is ${gap(middle(sides))}.`;
+  }
+
+  // What was said over what is true, each in the unit that was asked for. In the band: within a factor of two.
+  function plot(guesses) {
+    const points = guesses.flatMap((guess) => guess.said.map((said, i) => ({ said, truth: guess.truth[i], guess })));
+    const powers = points.flatMap(({ said, truth }) => [said, truth]).map(Math.log10);
+    const [first, last] = [Math.floor(Math.min(...powers)), Math.ceil(Math.max(...powers) + 1e-9)];
+    const span = Math.max(last - first, 1);
+    const { left, top, wide, bottom } = PLOT;
+    const x = (power) => left + ((power - first) / span) * wide;
+    const y = (power) => top + wide - ((power - first) / span) * wide;
+    const whole = { width: left + wide + 12, height: top + wide + bottom };
+    const label = "Guess over truth, on log axes; the table below has the numbers";
+    const svg = drawn("svg", { viewBox: `0 0 ${whole.width} ${whole.height}`, role: "img", "aria-label": label });
+    const two = Math.log10(2);
+    const band = [
+      [first, first + two],
+      [last - two, last],
+      [last, last],
+      [last, last - two],
+      [first + two, first],
+      [first, first],
+    ];
+    const corners = band.map(([across, up]) => `${x(across)},${y(up)}`).join(" ");
+    svg.append(drawn("polygon", { class: "bim-guessed-near", points: corners }));
+    svg.append(drawn("path", { d: `M${left} ${top}v${wide}h${wide}M${x(first)} ${y(first)}L${x(last)} ${y(last)}` }));
+    for (let power = first; power <= last; power += Math.ceil(span / 5)) {
+      const said = String(Number((10 ** power).toPrecision(1)));
+      svg.append(drawn("text", { x: x(power), y: top + wide + 18, "text-anchor": "middle" }, said));
+      svg.append(drawn("text", { x: left - 8, y: y(power) + 4, "text-anchor": "end" }, said));
+    }
+    svg.append(drawn("text", { x: left + wide / 2, y: whole.height - 6, "text-anchor": "middle" }, "it is"));
+    svg.append(drawn("text", { x: 0, y: top + 4 }, "you said"));
+    for (const { said, truth } of points)
+      svg.append(drawn("circle", { cx: x(Math.log10(truth)), cy: y(Math.log10(said)), r: 5 }));
+    return svg;
+  }
+
+  function row(guess) {
+    const { said, truth, unit, units, text, question, page, at } = guess;
+    const link = made("a", { href: `../${page}.html#${at}` }, question);
+    const mine =
+      said.length === 1
+        ? spell(said[0], unit, units)
+        : `${spell(said[0], unit, units)} to ${spell(said.at(-1), unit, units)}`;
+    const far =
+      said.length === 1 ? gap(doublings(said[0], truth[0])) : gap(off(guess)).replace(/ too .*/, " off, on average");
+    const cells = [made("td", {}, link), made("td", {}, mine), made("td", {}, text), made("td", {}, far)];
+    return made("tr", {}, ...cells);
+  }
+
+  function table({ title, guesses }) {
+    const heads = ["Question", "You said", "It is", "Gap"].map((head) => made("th", { scope: "col" }, head));
+    const caption = made("caption", {}, made("strong", {}, title), `: ${summed(guesses)}`);
+    const rows = guesses.map(row);
+    const whole = made("table", {}, caption, made("thead", {}, made("tr", {}, ...heads)), made("tbody", {}, ...rows));
+    return made("div", { class: "bim-sideways" }, whole);
+  }
+
+  function show(chosen, known) {
+    const shown = chosen === EVERY ? [...known.values()] : [known.get(chosen)];
+    const guesses = shown.flatMap((chapter) => chapter.guesses);
+    box.querySelector("div").replaceChildren(made("p", {}, summed(guesses)), plot(guesses), ...shown.map(table));
+  }
+
+  function forgetting() {
+    const button = made("button", { type: "button" }, "Forget all guesses");
+    button.addEventListener("click", () => {
+      if (button.dataset.sure === undefined) {
+        button.dataset.sure = "";
+        button.textContent = "Forget them for good: press again";
+        return;
+      }
+      forget();
+      fill();
+    });
+    return button;
+  }
+
+  function fill() {
+    const guesses = Object.entries(all()).map(([key, guess]) => ({ ...guess, stem: key.split(":")[0] }));
+    if (!guesses.length) {
+      const lost = keeps()
+        ? ""
+        : " This browser keeps nothing for these pages, as happens to pages from a folder or in a private window.";
+      box.replaceChildren(made("p", { role: "status" }, `No guesses yet.${lost}`));
+      return;
+    }
+    const known = chapters(guesses);
+    const options = [made("option", { value: EVERY }, EVERY)];
+    for (const [stem, { title }] of known) options.push(made("option", { value: stem }, title));
+    const select = made("select", { id: "guessed-chapter" }, ...options);
+    select.addEventListener("change", () => show(select.value, known));
+    const label = made("label", { for: "guessed-chapter" }, "Guesses of ");
+    box.replaceChildren(
+      made("p", {}, label, select),
+      made("div", { "aria-live": "polite" }),
+      made("p", {}, forgetting()),
+    );
+    show(EVERY, known);
+  }
+  fill();
+})();

@@ -1,0 +1,152 @@
+// The blocks of a page in which the reader guesses, and the solutions that wait for them.
+(() => {
+  const { parse, spell, sentence, keep, all, entry } = BytesInMotion.guesses;
+  const LOST = " This browser keeps nothing for this page, so the guess is gone when you leave it.";
+  const AXES = { left: 64, top: 10, wide: 400, high: 190 }; // website/guess/plot.py draws them
+  const blocks = [...document.querySelectorAll(".bim-predict")];
+
+  const tell = (block, said) => {
+    block.querySelector(".bim-predict-gap").textContent = said;
+  };
+
+  // Each kind of control: how its guess is read, and how a guess is put back into it.
+  const kinds = {
+    number(block, knows) {
+      const input = block.querySelector("input");
+      return {
+        read: () => [parse(input.value, knows.unit, knows.units)],
+        show: ([value]) => {
+          input.value = Number(value.toPrecision(4));
+        },
+      };
+    },
+    order(block, { unit, units }) {
+      const [input, output] = [block.querySelector("input"), block.querySelector("output")];
+      const value = () => Number((10 ** input.valueAsNumber).toPrecision(2));
+      const write = () => {
+        output.textContent = spell(value(), unit, units);
+        input.setAttribute("aria-valuetext", output.textContent);
+      };
+      input.addEventListener("input", write);
+      write();
+      return {
+        read: () => [value()],
+        show: ([said]) => {
+          input.value = Math.log10(said);
+          write();
+        },
+      };
+    },
+    curve(block, knows) {
+      const [plot, inputs] = [block.querySelector(".bim-predict-plot"), [...block.querySelectorAll("input")]];
+      const { low, high } = knows;
+      const mine = block.querySelector(".bim-predict-mine");
+      const value = (input) => low * (high / low) ** input.valueAsNumber;
+      const x = (i) => AXES.left + (AXES.wide * (i + 0.5)) / inputs.length;
+      const y = (input) => AXES.top + AXES.high * (1 - input.valueAsNumber);
+      function write() {
+        mine.setAttribute("points", inputs.map((input, i) => `${x(i)},${y(input)}`).join(" "));
+        for (const input of inputs) input.setAttribute("aria-valuetext", spell(value(input), knows.unit, knows.units));
+      }
+      // The hand draws over all columns that it passes; a single point follows the arrow keys.
+      function draw({ clientX, clientY, buttons }) {
+        if (!buttons || inputs[0].disabled) return;
+        const box = plot.querySelector("svg").getBoundingClientRect();
+        const scale = plot.querySelector("svg").viewBox.baseVal.width / box.width;
+        const column = Math.floor((((clientX - box.left) * scale - AXES.left) / AXES.wide) * inputs.length);
+        const input = inputs[Math.min(Math.max(column, 0), inputs.length - 1)];
+        input.value = 1 - ((clientY - box.top) * scale - AXES.top) / AXES.high;
+        write();
+      }
+      plot.addEventListener("pointerdown", draw);
+      plot.addEventListener("pointermove", draw);
+      plot.addEventListener("input", write);
+      write();
+      return {
+        read: () => inputs.map(value),
+        show(said) {
+          inputs.forEach((input, i) => {
+            input.value = Math.log(said[i] / low) / Math.log(high / low);
+          });
+          write();
+        },
+      };
+    },
+  };
+
+  function close(block) {
+    block.dataset.told = "";
+    for (const control of block.querySelectorAll("input, button")) control.disabled = true;
+  }
+
+  function reveal(block, knows, guess, note) {
+    close(block);
+    tell(block, sentence({ ...knows, said: guess.said }) + note);
+    const answer = block.querySelector("details");
+    answer.querySelector("summary").textContent = "The answer";
+    answer.open = true;
+    block.dispatchEvent(new CustomEvent("bim-guessed", { bubbles: true }));
+  }
+
+  function enliven(block) {
+    const knows = JSON.parse(block.dataset.guess);
+    const control = kinds[knows.kind](block, knows);
+    const before = all()[knows.key];
+    if (before?.said.length === knows.truth.length) {
+      const { units, unit } = knows; // a lab may ask in another unit of the kind
+      const said = before.said.map((value) => (value * (units[before.unit] ?? units[unit])) / units[unit]);
+      control.show(said);
+      reveal(block, knows, { said }, "");
+    }
+    block.querySelector("form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      const said = control.read();
+      if (!said.every((value) => value > 0 && Number.isFinite(value))) {
+        tell(block, `Write a number above zero, in ${Object.keys(knows.units).join(", ")}.`);
+        return;
+      }
+      const guess = entry(knows, said);
+      reveal(block, knows, guess, keep(knows.key, guess) ? "" : LOST);
+      block.querySelector("summary").focus({ preventScroll: true }); // the button that had it is gone
+    });
+    // Who looks without guessing has seen it: what he says now would be no guess.
+    block.querySelector("details").addEventListener("toggle", ({ target }) => {
+      if (target.open) close(block);
+    });
+  }
+  blocks.forEach(enliven);
+
+  // A solution or a hint waits for the block before it in its section, what a lab's cell printed for those whose answers it tells.
+  function awaited(node, before) {
+    if (!node.dataset.gaps) return before && before.closest("section") === node.closest("section") ? [before] : [];
+    const gaps = JSON.parse(node.dataset.gaps);
+    return blocks.filter((block) => gaps.includes(JSON.parse(block.dataset.guess).gap));
+  }
+
+  const withheld = new Map();
+  let before = null;
+  for (const node of document.querySelectorAll(".bim-predict, details.sd-sum-dropdown, details.bim-waits")) {
+    if (node.matches(".bim-predict")) before = node;
+    else withheld.set(node, awaited(node, before));
+  }
+  const open = (awaiting) => awaiting.find((block) => !("told" in block.dataset));
+
+  for (const [node, awaiting] of withheld) {
+    const summary = node.querySelector("summary");
+    summary.addEventListener("click", (event) => {
+      const block = open(awaiting);
+      if (node.open || !block) return;
+      event.preventDefault();
+      tell(block, `Guess first, or show it without guessing: then “${summary.textContent.trim()}” opens.`);
+      block.querySelector("input").focus();
+    });
+  }
+
+  // What was printed shows as soon as nothing in it is left to guess.
+  function unfold() {
+    for (const [node, awaiting] of withheld)
+      if (node.dataset.gaps && awaiting.length && !open(awaiting)) node.open = true;
+  }
+  document.addEventListener("bim-guessed", unfold);
+  unfold();
+})();

@@ -1,0 +1,180 @@
+"""A guess before the answer shows: a number with its unit, an order of magnitude on a slider, or a curve drawn over a chart's axes.
+
+:::{predict} ring-time
+:unit: µs
+:lab: ring_seconds
+How long does an all-reduce of 64 MiB take on four H100?
+---
+What is said with the answer, if anything; mostly the page's own next paragraph says it.
+:::
+
+`:kind: order` takes `:range: 1 µs to 10 s`, `:kind: curve` a `:chart:` and a `:line:` in place of a source (website/guess/answers.py,
+website/guess/curves.py). Without JavaScript and on paper the answer is open. assets/guess/predict.js holds the guess against it.
+"""
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from html import escape
+from pathlib import PurePosixPath
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+from website.guess import answers, curves
+from website.guess.plot import plot
+
+log = logging.getLogger(__name__)
+KINDS = ("number", "order", "curve")
+BETWEEN = "---"  # the line between the question and what stands with the answer
+NEEDED = {"number": (), "order": ("range",), "curve": ("chart", "line")}
+FINE = 20  # places of the slider in each factor of ten
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a block is made of: what the script must know, the controls, and the answer for those who need no script."""
+
+    knows: dict[str, Any]
+    controls: str
+    told: str
+
+
+class PredictDirective(SphinxDirective):
+    """{predict} NAME: a question whose answer the build looks up; one that has no answer is a warning, so the build fails."""
+
+    required_arguments = 1
+    has_content = True
+    option_spec: ClassVar[dict[str, Any]] = {
+        "kind": lambda value: directives.choice(value, KINDS),
+        **dict.fromkeys(("unit", "range", "chart", "line", *answers.SOURCES), directives.unchanged_required),
+    }
+
+    def run(self) -> list[nodes.Node]:
+        name = self.arguments[0]
+        try:
+            question, more = map(self.parsed, halves(self.content))
+            asked = self.asked(name, " ".join(node.astext() for node in question))
+        except (ValueError, KeyError, OSError) as error:
+            said = error.args[0] if isinstance(error, KeyError) else error
+            log.warning("predict %s: %s", name, said, location=self.get_location(), type="bim", subtype="predict")
+            return []
+        return [raw(opening(name, asked)), *question, raw(middle(asked)), *more, raw(CLOSING)]
+
+    def asked(self, name: str, question: str) -> Asked:
+        """The block, its options checked. ValueError or KeyError says what is wrong with them."""
+        kind = check(name, self.options)
+        stem = PurePosixPath(self.env.docname).name
+        unit = self.options["unit"]
+        knows = {"key": f"{stem}:{name}", "question": question, "kind": kind, "unit": unit}
+        knows["units"] = answers.units_like(unit)
+        if kind == "curve":
+            return of_curve(knows, curves.drawn(self.env, self.options))
+        answer = answers.answer(self.env, self.options)
+        knows |= {"truth": [answer.value], "text": answer.text, "gap": self.options.get("gap", "")}
+        controls = slider(name, unit, self.options["range"], answer) if kind == "order" else field(name, unit)
+        return Asked(knows, controls, f"<p>It is <strong>{escape(answer.text)}</strong>.</p>")
+
+    def parsed(self, lines: StringList) -> list[nodes.Node]:
+        """The document nodes of some lines."""
+        box = nodes.container()
+        self.state.nested_parse(lines, self.content_offset, box)
+        return box.children
+
+
+def halves(content: StringList) -> tuple[StringList, StringList]:
+    """The question, and what stands with the answer. ValueError where nothing is asked."""
+    at = next((i for i, line in enumerate(content) if line.strip() == BETWEEN), len(content))
+    if not any(line.strip() for line in content[:at]):
+        raise ValueError("asks nothing: the question is the block's text")
+    return content[:at], content[at + 1 :]
+
+
+def check(name: str, options: dict[str, str]) -> str:
+    """The block's kind; ValueError for a name that is no id, and for options that are missing."""
+    if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
+        raise ValueError("a name is lower-case letters, digits and hyphens: links and the reader's browser know it")
+    kind = options.get("kind", "number")
+    if missing := [option for option in ("unit", *NEEDED[kind]) if not options.get(option)]:
+        raise ValueError(f"{kind} needs :{': and :'.join(missing)}:")
+    return kind
+
+
+def field(name: str, unit: str) -> str:
+    """A number to write."""
+    return (
+        f'<label for="predict-{name}">Your guess</label> '
+        f'<input id="predict-{name}" name="guess" inputmode="decimal" autocomplete="off" required> '
+        f"<span>{escape(unit)}</span>"
+    )
+
+
+def slider(name: str, unit: str, ends: str, answer: answers.Answer) -> str:
+    """Orders of magnitude from end to end. ValueError where the truth is not between them."""
+    low, high = (answers.read(end, unit) for end in [*ends.split(" to "), "", ""][:2])
+    if not low.value < answer.value < high.value:
+        raise ValueError(f"the answer {answer.text!r} lies outside of the range {ends!r}")
+    first, last = (math.log10(end.value) for end in (low, high))
+    return (
+        f'<label for="predict-{name}">Your guess</label> <output for="predict-{name}">?</output>'
+        f'<span class="bim-predict-ends"><span>{escape(low.text)}</span>'
+        f'<input id="predict-{name}" name="guess" type="range" min="{first:.6g}" max="{last:.6g}" step="{1 / FINE}" '
+        f'value="{(first + last) / 2:.6g}"><span>{escape(high.text)}</span></span>'
+    )
+
+
+def of_curve(knows: dict[str, Any], line: curves.Drawn) -> Asked:
+    """A point to move for each of the line's."""
+    unit = knows["unit"]
+    knows |= {"truth": line.values, "labels": line.labels, "low": line.low, "high": line.high}
+    first, last = (answers.spelled(value, unit) for value in (line.values[0], line.values[-1]))
+    knows["text"] = f"{first} to {last}"
+    told = f"<p>From <strong>{first}</strong> at {line.labels[0]} to <strong>{last}</strong> at {line.labels[-1]}.</p>"
+    return Asked(knows, plot(line, unit), told)
+
+
+def opening(name: str, asked: Asked) -> str:
+    data = escape(json.dumps(asked.knows, ensure_ascii=False, separators=(",", ":")))
+    return (
+        f'<div class="bim-predict" id="guess-{name}" role="group" aria-label="Guess first" data-guess="{data}">'
+        '<p class="bim-predict-head">Guess first</p>'
+    )
+
+
+def middle(asked: Asked) -> str:
+    return (
+        f'<form class="bim-predict-form">{asked.controls} <button>That is my guess</button></form>'
+        '<p class="bim-predict-gap" role="status"></p>'
+        f'<details class="bim-predict-answer"><summary>Show without guessing</summary>{asked.told}'
+    )
+
+
+CLOSING = "</details></div>"
+
+
+def raw(html: str) -> nodes.raw:
+    return nodes.raw("", html, format="html")
+
+
+class GuessesDirective(SphinxDirective):
+    """{guesses}: all that this browser keeps of the reader's guesses, filled in by assets/guess/calibration.js."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        box = nodes.container()
+        self.state.nested_parse(self.content, self.content_offset, box)
+        return [raw('<div class="bim-guessed">'), *box.children, raw("</div>")]
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Both directives."""
+    app.add_directive("predict", PredictDirective)
+    app.add_directive("guesses", GuessesDirective)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
