@@ -3,7 +3,7 @@
   const { NEAR, off, gap, spell, doublings, all, keeps, forget } = BytesInMotion.guesses;
   const box = document.querySelector(".bim-guessed");
   const SVG = "http://www.w3.org/2000/svg";
-  const PLOT = { left: 56, top: 12, wide: 320, bottom: 44 };
+  const PLOT = { left: 56, top: 32, wide: 320, bottom: 44, right: 28 };
   const EVERY = "all chapters";
 
   function made(tag, attributes = {}, ...children) {
@@ -49,10 +49,10 @@
     const powers = points.flatMap(({ said, truth }) => [said, truth]).map(Math.log10);
     const [first, last] = [Math.floor(Math.min(...powers)), Math.ceil(Math.max(...powers) + 1e-9)];
     const span = Math.max(last - first, 1);
-    const { left, top, wide, bottom } = PLOT;
+    const { left, top, wide, bottom, right } = PLOT;
     const x = (power) => left + ((power - first) / span) * wide;
     const y = (power) => top + wide - ((power - first) / span) * wide;
-    const whole = { width: left + wide + 12, height: top + wide + bottom };
+    const whole = { width: left + wide + right, height: top + wide + bottom };
     const label = "Guess over truth, on log axes; the table below has the numbers";
     const svg = drawn("svg", { viewBox: `0 0 ${whole.width} ${whole.height}`, role: "img", "aria-label": label });
     const two = Math.log10(2);
@@ -73,11 +73,13 @@
       svg.append(drawn("text", { x: left - 8, y: y(power) + 4, "text-anchor": "end" }, said));
     }
     svg.append(drawn("text", { x: left + wide / 2, y: whole.height - 6, "text-anchor": "middle" }, "it is"));
-    svg.append(drawn("text", { x: 0, y: top + 4 }, "you said"));
+    svg.append(drawn("text", { x: 0, y: 14 }, "you said"));
     for (const { said, truth } of points)
       svg.append(drawn("circle", { cx: x(Math.log10(truth)), cy: y(Math.log10(said)), r: 5 }));
     return svg;
   }
+
+  const whole = (text) => text.replace(/(\d) (?=\S)/g, "$1\u00a0"); // a number stays with its unit
 
   function row(guess) {
     const { said, truth, unit, units, text, question, page, at } = guess;
@@ -88,7 +90,7 @@
         : `${spell(said[0], unit, units)} to ${spell(said.at(-1), unit, units)}`;
     const far =
       said.length === 1 ? gap(doublings(said[0], truth[0])) : gap(off(guess)).replace(/ too .*/, " off, on average");
-    const cells = [made("td", {}, link), made("td", {}, mine), made("td", {}, text), made("td", {}, far)];
+    const cells = [made("td", {}, link), made("td", {}, whole(mine)), made("td", {}, whole(text)), made("td", {}, far)];
     return made("tr", {}, ...cells);
   }
 
