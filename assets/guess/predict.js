@@ -81,6 +81,7 @@
 
   function reveal(block, knows, guess, note) {
     close(block);
+    block.dataset.guessed = "";
     tell(block, sentence({ ...knows, said: guess.said }) + note);
     const answer = block.querySelector("details");
     answer.querySelector("summary").textContent = "The answer";
@@ -107,7 +108,9 @@
       }
       const guess = entry(knows, said);
       reveal(block, knows, guess, keep(knows.key, guess) ? "" : LOST);
-      block.querySelector("summary").focus({ preventScroll: true }); // the button that had it is gone
+      const gap = block.querySelector(".bim-predict-gap");
+      gap.tabIndex = -1;
+      gap.focus({ preventScroll: true }); // the button that had it is gone
     });
     // Who looks without guessing has seen it: what he says now would be no guess.
     block.querySelector("details").addEventListener("toggle", ({ target }) => {

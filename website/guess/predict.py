@@ -65,7 +65,7 @@ class PredictDirective(SphinxDirective):
             said = error.args[0] if isinstance(error, KeyError) else error
             log.warning("predict %s: %s", name, said, location=self.get_location(), type="bim", subtype="predict")
             return []
-        return [raw(opening(name, asked)), *question, raw(middle(asked)), *more, raw(CLOSING)]
+        return [raw(opening(name, asked)), *question, raw(middle(asked, bool(more))), *more, raw(CLOSING)]
 
     def asked(self, name: str, question: str) -> Asked:
         """The block, its options checked. ValueError or KeyError says what is wrong with them."""
@@ -147,11 +147,13 @@ def opening(name: str, asked: Asked) -> str:
     )
 
 
-def middle(asked: Asked) -> str:
+def middle(asked: Asked, more: bool) -> str:
+    """The controls, and the answer as far as the build says it; one that only repeats what the gap says is marked."""
+    bare = "" if more or asked.knows["kind"] == "curve" else " bim-predict-bare"
     return (
         f'<form class="bim-predict-form">{asked.controls} <button>That is my guess</button></form>'
         '<p class="bim-predict-gap" role="status"></p>'
-        f'<details class="bim-predict-answer"><summary>Show without guessing</summary>{asked.told}'
+        f'<details class="bim-predict-answer{bare}"><summary>Show without guessing</summary>{asked.told}'
     )
 
 
