@@ -136,6 +136,7 @@ const BytesInMotion = (() => {
     // Paper cannot be scrolled: settles when every mount is drawn, or has failed and keeps its fallback.
     all: () => Promise.allSettled([...document.querySelectorAll(".bim-mount")].map(ready)),
     define: (kind, widget, ...needs) => widgets.set(kind, { widget, needs }),
+    defined: (kind) => widgets.get(kind).widget,
     schedules: (collective, algorithm, traces) => tables.set(`${collective}/${algorithm}`, traces),
     memory: (name, traces) => memories.set(name, traces),
     know: (name, value) => {

@@ -27,6 +27,7 @@ from website.packing import packed
 from website.scripts import call, write
 
 log = logging.getLogger(__name__)
+SHEET = table.SHARED / "page" / "sheet.mjs"
 
 
 class WidgetDirective(SphinxDirective):
@@ -82,7 +83,7 @@ def styles(widget: Widget) -> tuple[str, ...]:
 
 def widget_files() -> dict[str, str]:
     """Each widget's modules as one small plain script, every sheet, and what each must know; the tokens are on every page already."""
-    files = {}
+    files = {"widgets/sheet.js": minify.string("application/javascript", plain_script(SHEET, "sheet"))}  # for charts
     for widget in table.mounted():
         script = plain_script(widget.entry, widget.name, tuple(widget.page.KNOWS))
         files[f"widgets/{widget.name}.js"] = minify.string("application/javascript", script)

@@ -66,6 +66,13 @@ def test_plotly_comes_once_and_only_near_a_chart(address, open_page):
     assert plotly(watch) == 1
 
 
+RIGHT_EDGES = """(cells) => cells.map((cell) => {
+    const text = document.createRange();
+    text.selectNodeContents(cell);
+    return text.getBoundingClientRect().right;
+})"""
+
+
 def plotly(watch) -> int:
     return sum("plotly" in url for url in watch.asked)
 
@@ -89,13 +96,23 @@ def test_chart_follows_the_theme(address, open_page):
 
 
 def test_chart_keeps_its_numbers(address, open_page):
-    page, _ = open_page(address("sample"), "notebooks/kitchen.html")
+    allowed = ["clipboard-read", "clipboard-write"]
+    page, _ = open_page(address("sample"), "notebooks/kitchen.html", permissions=allowed)
     read_through(page)
     chart = page.locator('.bim-mount[data-kind="chart"]')
     assert chart.get_by_role("group", name="Twice the ranks, twice the steps").is_visible()
     assert chart.locator(".bim-finding").inner_text() == "Twice the ranks, twice the steps"
     chart.get_by_text("The numbers").click()
     assert chart.get_by_role("cell", name="4.5").is_visible()
+    ends = chart.locator("tr > :nth-child(2)").evaluate_all(RIGHT_EDGES)
+    assert len(ends) == 9 and max(ends) - min(ends) < 1, "numbers end where their header ends"
+    chart.get_by_role("button", name="Copy as CSV").click()
+    chart.get_by_text("CSV copied.").wait_for()
+    copied = page.evaluate("navigator.clipboard.readText()").splitlines()
+    assert copied[:3] == ["line,ranks,ms", "model,1,1", "model,2,1.5"] and len(copied) == 9
+    page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(); }")
+    chart.get_by_role("button", name="Copy as CSV").click()
+    assert chart.locator("textarea").input_value().splitlines() == copied
 
 
 def test_fallback_stays_where_a_widget_fails(address, open_page):

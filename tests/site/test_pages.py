@@ -17,7 +17,14 @@ from landing import (
     last_places,
 )
 from lanes import some
-from pages import OF_THEMES, OF_WIDTHS, assert_what_is_cut_has_an_edge, assert_within_budget, read_through, violations
+from pages import (
+    OF_THEMES,
+    OF_WIDTHS,
+    assert_what_is_cut_has_an_edge,
+    assert_within_budget,
+    read_through,
+    violations,
+)
 from presses import press_everything
 
 BOOKS = {"site": ROOT, "sample": SAMPLE}
@@ -42,6 +49,7 @@ def test_a_page_on_a_screen_is_light_and_alive(book, path, request, address, ope
     read_through(page)
     assert_at_rest(page, book, path)
     assert_within_budget(page, watch)
+    assert_code_fits(page)
     assert_both_themes(page, book, path, "light", 1280)
     if (book, path) in LABS:
         page.set_viewport_size({"width": 375, "height": 900})
@@ -69,6 +77,17 @@ def test_a_page_on_a_telephone_lives_from_a_folder(which, request, open_page):
     assert page.locator(".bim-chart svg.main-svg").count() >= page.locator('.bim-mount[data-kind="chart"]').count()
     watch.assert_clean(path)
     assert all(url.startswith(("file:", "data:")) for url in watch.asked)
+
+
+CUT_CODE = """() => [...document.querySelectorAll(".bim-text .highlight > pre")]
+    .filter((code) => !code.closest(".cell_output, li") && code.scrollWidth > code.clientWidth + 1)
+    .map((code) => code.textContent.split("\\n").toSorted((one, other) => other.length - one.length)[0])
+    .filter((longest) => longest.length <= 88)"""
+
+
+def assert_code_fits(page):
+    """At 1280 px the column has room for code of 88 letters; what is taken from helpers may be longer."""
+    assert page.evaluate(CUT_CODE) == []
 
 
 def assert_both_themes(page, book, path, first, width, rules=()):

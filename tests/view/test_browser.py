@@ -291,9 +291,10 @@ def test_numbers_mode_and_tables(open_player):
         "0+1+2",
         "0+1+2",
         "0+1+2",
-        "85.3 MiB",
-        "85.3 MiB",
+        "85.3",
+        "85.3",
     ]
+    assert state.locator("thead tr").inner_text().split("\t")[-2:] == ["sent (MiB)", "received (MiB)"]
     assert log.locator("tbody tr").count() == 12
     assert log.locator("tbody tr").last.inner_text().split("\t") == [
         "1",

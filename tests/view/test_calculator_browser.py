@@ -150,7 +150,14 @@ def test_the_letters_have_their_values(open_calculator):
     page = open_calculator(PLAIN)
     page.get_by_text("What the letters stand for").click()
     region = page.get_by_role("region", name="What the letters stand for")
-    assert f"{MODELS['Llama-2-7B'].nparams:,}" in region.inner_text() and "2.6875" in region.inner_text()
+    assert f"{MODELS['Llama-2-7B'].nparams:,}" in region.inner_text() and "2.69" in region.inner_text()
+    page.get_by_role("button", name="All digits").click()
+    assert "2.6875" in region.inner_text()
+    page.get_by_role("button", name="Copy as CSV").click()
+    page.get_by_text("CSV copied.").wait_for()
+    copied = page.evaluate("navigator.clipboard.readText()").splitlines()
+    assert copied[0] == "Letter,Stands for,Here" and copied[1] == f"P,parameters,{MODELS['Llama-2-7B'].nparams}"
+    assert "r,f / h,2.6875" in copied
     choose(page, "Model", "Mixtral-8x7B")
     assert "experts that a token visits" in region.inner_text()
 

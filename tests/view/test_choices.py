@@ -42,7 +42,9 @@ def test_points_of_one_cost_share_a_label_and_a_switch_is_no_rival():
     assert trace(figure, "wins at some size").x == (6, 12, 200)
     assert trace(figure, "a switch adds").text == ("cheat",)
     assert (figure.layout.xaxis.type, figure.layout.yaxis.type) == ("log", "log")
-    assert "<td>both, same</td><td>12 latencies, 2 buffers</td>" in chart(figure, "plane", "a caption")["text/html"]
+    html = chart(figure, "plane", "a caption")["text/html"]
+    assert "<td>ranks add</td><td>both, same</td><td>12</td><td>2</td>" in html
+    assert "<td>wins at some size</td><td>least</td><td>200</td><td>1</td>" in html
 
 
 def test_a_label_stands_where_it_is_wanted():
@@ -58,7 +60,7 @@ def test_a_map_has_a_mark_for_every_winner_and_rows_in_the_order_given():
     ring, tree = trace(figure, "ring"), trace(figure, "tree")
     assert (ring.x, ring.y) == (("1 KiB",) * 3, ("2", "10", "3"))
     assert ring.marker.symbol != tree.marker.symbol and ring.marker.color != tree.marker.color
-    assert "<td>ring</td><td>1 KiB</td><td>10</td>" in chart(figure, "map", "a caption")["text/html"]
+    assert "<td>ring</td><td>1,024</td><td>10</td>" in chart(figure, "map", "a caption")["text/html"]
 
 
 def test_two_panels_over_ranks():
@@ -66,7 +68,7 @@ def test_two_panels_over_ranks():
     steps, buffers = figure.data
     assert (steps.yaxis, steps.y, buffers.yaxis, buffers.y) == ("y", (2, 4), "y2", (1, 1.333))
     assert figure.layout.yaxis.domain[0] > figure.layout.yaxis2.domain[1]
-    assert "<td>ring, buffers</td><td>3</td><td>1.333</td>" in chart(figure, "growth", "a caption")["text/html"]
+    assert "<td>ring</td><td>3</td><td>4</td><td>1.33</td>" in chart(figure, "growth", "a caption")["text/html"]
 
 
 def test_is_the_same_text_every_time():

@@ -47,7 +47,8 @@ def test_times_within_a_decade_or_two_have_ticks_between_the_powers():
 
 def test_its_table_has_sizes_and_times():
     html = chart(time_against_size([curve()], "A finding"), "mine", "a caption")["text/html"]
-    assert "<td>ring, prediction</td><td>1 KiB</td><td>11 µs</td>" in html
+    assert '<th scope="col">message size (KiB)</th><th scope="col">time (µs)</th>' in html
+    assert "<td>ring, prediction</td><td>1</td><td>11</td>" in html
 
 
 def test_is_the_same_text_every_time():

@@ -34,7 +34,8 @@ def test_rungs_stand_nearest_first_at_their_bandwidth():
 
 def test_rungs_say_their_numbers_to_those_who_do_not_see():
     html = chart(rungs(ROWS, "Far is slow"), "rungs", "a caption")["text/html"]
-    assert "registers" in html and "117 TB/s, 27 MiB" in html and "31.5 GB/s" in html
+    assert '<th scope="col">bandwidth (TB/s)</th>' in html
+    assert "<td>derived</td><td>registers</td><td>117</td><td>27 MiB</td>" in html and "<td>0.0315</td>" in html
 
 
 def test_a_climb_is_drawn_point_by_point_with_its_words():

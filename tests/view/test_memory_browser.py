@@ -206,8 +206,8 @@ def test_several_ranks_on_one_clock(open_memory):
         [
             f"rank {rank}",
             *[
-                f"{amount(int(ranks[rank].total[ranks[2].peak.index]), 'MiB')} MiB",
-                f"{amount(ranks[rank].peak.nbytes, 'MiB')} MiB",
+                amount(int(ranks[rank].total[ranks[2].peak.index]), "MiB"),
+                amount(ranks[rank].peak.nbytes, "MiB"),
             ],
         ]
         for rank in range(3)

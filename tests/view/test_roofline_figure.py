@@ -30,6 +30,17 @@ def test_a_move_joins_its_points_and_both_are_drawn():
     assert list(line.x) == [1, 8] and list(points.text) == ["naive", "fused"]
 
 
+def test_a_label_near_an_end_of_the_axis_stands_inwards():
+    spots = [
+        Spot("left", 0.1, 5e9),
+        Spot("middle", 1, 5e10),
+        Spot("right", 90, 1e11),
+        Spot("wanted", 90, 9e10, place="bottom right"),
+    ]
+    (points,) = [trace for trace in roofline([ROOF], spots, "inwards").data if trace.name == "prediction"]
+    assert list(points.textposition) == ["top right", "top center", "top left", "bottom right"]
+
+
 def test_axes_hold_everything_with_ticks_in_their_units():
     figure = roofline([ROOF], [Spot("slow", 0.02, 2e6)], "wide")
     low, high = figure.layout.xaxis.range

@@ -14,6 +14,7 @@ from helpers.memory.closed_form import FormError, Step, Terms, inference, step
 from helpers.memory.sharding import Sharding, ShardingError
 from helpers.units import nbytes_text
 from helpers.view.calculator.forms import DEVICES, TENSORS, forms
+from helpers.view.shared.columns import column
 from helpers.view.shared.mount import fallback, mount
 from helpers.view.shared.spec import Spec
 from helpers.view.shared.widget import CourseWidget
@@ -144,8 +145,10 @@ def calculator_sentence(spec: CalculatorSpec) -> str:
 
 def calculator_html(spec: CalculatorSpec) -> str:
     """The mount element: the spec, and for readers without JavaScript one sentence and the terms as a table."""
-    rows = [(term.name, term.formula, nbytes_text(term.nbytes)) for term in terms(spec)]
-    text = fallback(f"{calculator_sentence(spec)}.", ("Term", "Formula", "Bytes"), rows, "At the highest moment")
+    found = terms(spec)
+    held, sizes = column("Held", [term.nbytes for term in found], "B")
+    rows = [(term.name, term.formula, size) for term, size in zip(found, sizes, strict=True)]
+    text = fallback(f"{calculator_sentence(spec)}.", ("Term", "Formula", held), rows, "At the highest moment")
     return mount("calculator", spec.as_json(), text)
 
 

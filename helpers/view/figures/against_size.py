@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from helpers.units import nbytes_text, seconds_text
+from helpers.view.figures.twin import tabled
 from helpers.view.shared.tokens import plotly_template, rank_colour
 
 KINDS = {
@@ -47,6 +48,7 @@ def time_against_size(curves: Sequence[Curve], title: str) -> go.Figure:
     """Seconds over message size, both axes logarithmic; a curve of the same name in two kinds keeps one colour."""
     direct = len(curves) <= 4
     figure = go.Figure(layout=go.Layout(template=plotly_template(), title=title, showlegend=not direct))
+    figure.update_layout(tabled(("curve", "name"), ("message size", "x", "B"), ("time", "y", "s")))
     names = list(dict.fromkeys(curve.name for curve in curves))
     for curve in curves:
         label = _label(curve, curves) if direct else {}

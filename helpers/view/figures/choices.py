@@ -14,6 +14,7 @@ import plotly.graph_objects as go
 
 from helpers.units import nbytes_text
 from helpers.view.figures.against_size import _ticks
+from helpers.view.figures.twin import tabled
 from helpers.view.shared.tokens import colour, plotly_template, rank_colour
 
 SYMBOLS = (
@@ -63,13 +64,16 @@ def plane(costs: Sequence[Cost], title: str) -> go.Figure:
     figure = go.Figure(layout=layout)
     best = winning([cost for cost in costs if not cost.switch])
     line = {"color": colour("accent"), "dash": "dot", "width": 2}
-    figure.add_trace(_costs("wins at some size", best, mode="lines", line=line, hoverinfo="skip"))
+    names = [cost.name for cost in best]  # for the table: lines alone show no text
+    figure.add_trace(_costs("wins at some size", best, mode="lines", line=line, hoverinfo="skip", text=names))
     for name, switch, symbol in (("ranks add", False, "circle"), ("a switch adds", True, "diamond-open")):
         if found := [cost for cost in costs if cost.switch == switch]:
             figure.add_trace(_labelled(name, found, symbol))
     values = [cost.latencies for cost in costs], [cost.buffers for cost in costs]
     figure.update_xaxes(title="latencies, one after another", **_powers(values[0]))
     figure.update_yaxes(title="buffers through the busiest port", **_powers(values[1]))
+    told = ("latencies, one after another", "x"), ("buffers through the busiest port", "y")
+    figure.update_layout(tabled(("kind", "name"), ("algorithm", "text"), *told))
     return figure
 
 
@@ -137,6 +141,7 @@ def winners(wins: Sequence[Win], title: str) -> go.Figure:
         type="category", title="message size", categoryorder="array", categoryarray=columns, tickvals=few, tickangle=0
     )
     figure.update_yaxes(type="category", title="ranks", categoryorder="array", categoryarray=rows)
+    figure.update_layout(tabled(("cheapest", "name"), ("message size", "x", "B"), ("ranks", "y")))
     return figure
 
 
@@ -172,12 +177,13 @@ def over_ranks(growths: Sequence[Growth], title: str) -> go.Figure:
         yaxis={"title": "steps", "domain": [0.55, 1], "rangemode": "tozero"},
         yaxis2={"title": "buffers", "domain": [0, 0.45], "rangemode": "tozero", **plotly_template()["layout"]["yaxis"]},
     )
+    figure.update_layout(tabled(("algorithm", "name"), ("ranks", "x"), ("steps", "y"), ("buffers", "next")))
     return figure
 
 
 def _grown(growth: Growth, values: Sequence[float], unit: str, axis: str, i: int) -> go.Scatter:
     return go.Scatter(
-        name=growth.name if axis == "y" else f"{growth.name}, {unit}",  # the table tells the panels apart
+        name=growth.name,
         mode="lines+markers",
         x=list(growth.nranks),
         y=[value if isinstance(value, int) else float(f"{value:.4g}") for value in values],
@@ -186,6 +192,7 @@ def _grown(growth: Growth, values: Sequence[float], unit: str, axis: str, i: int
         line={"width": 1, "color": rank_colour(i)},
         marker={"symbol": SYMBOLS[i % len(SYMBOLS)], "size": 6, "color": rank_colour(i)},
         hovertemplate=f"%{{x}} ranks: %{{y}} {unit}<extra>{growth.name}</extra>",
+        hovertext=None if axis == "y" else [],  # its rows are those of the panel above
     )
 
 

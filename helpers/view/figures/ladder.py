@@ -13,9 +13,9 @@ import plotly.graph_objects as go
 
 from helpers.units import bandwidth_text, nbytes_text
 from helpers.view.figures.against_size import KINDS
+from helpers.view.figures.twin import tabled
 from helpers.view.shared.tokens import colour, plotly_template, rank_colour
 
-UNSEEN = {"text": "rung", "font": {"size": 1, "color": "rgba(0,0,0,0)"}}
 MOST = 3  # ticks of a bandwidth, so that a phone shows them level
 ROOM = 1.35  # of the logarithmic span: for the words beside the last point
 STAGES = {"published": "circle", "derived": "circle-open"}
@@ -60,11 +60,12 @@ def rungs(rows: Sequence[RungMark], title: str) -> go.Figure:
     figure.update_xaxes(title="bytes per second", type="log", tickvals=at, ticktext=[rate_text(rate) for rate in at])
     figure.update_xaxes(range=[low - 0.2, low + max(high - low, 1) * ROOM], tickangle=0)
     names = {row.name: f"{row.name}<br>{row.holds}" if row.holds else row.name for row in rows}
-    figure.update_yaxes(title=UNSEEN, type="category", categoryorder="array", categoryarray=list(names)[::-1])
+    figure.update_yaxes(type="category", categoryorder="array", categoryarray=list(names)[::-1])
     figure.update_yaxes(tickvals=list(names), ticktext=list(names.values()), showgrid=False)
     figure.update_layout(
         height=120 + 44 * len(names), legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"}, margin={"t": 80}
     )
+    figure.update_layout(tabled(("figure", "name"), ("rung", "y"), ("bandwidth", "x", "B/s"), ("holds", 0)))
     return figure
 
 
@@ -101,6 +102,7 @@ def _marks(kind: str, rows: Sequence[RungMark]) -> go.Scatter:
             "color": colour("accent"),
             "line": {"width": 2, "color": colour("accent")},
         },
+        customdata=[[row.holds] for row in rows],
         hovertext=[f"{row.name}: {row.said}" for row in rows],
         hovertemplate="%{hovertext}<extra>%{fullData.name}</extra>",
         cliponaxis=False,
@@ -114,6 +116,7 @@ def climbs(curves: Sequence[Climb], title: str, levels: Sequence[tuple[str, floa
     """
     _refuse(curves)
     figure = go.Figure(layout={"template": plotly_template(), "title": title, "showlegend": len(curves) > 1})
+    figure.update_layout(tabled(("curve", "name"), ("working set", "x", "B"), ("bandwidth", "y", "B/s")))
     names = list(dict.fromkeys(curve.name for curve in curves))
     for curve in curves:
         figure.add_trace(_curve(curve, rank_colour(names.index(curve.name))))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from helpers.units import seconds_text
+from helpers.view.figures.twin import tabled
 from helpers.view.shared.tokens import colour, plotly_template
 
 # Working is filled, waiting is an outline; the wire has the accent.
@@ -17,7 +18,6 @@ KINDS = {
     "waits": {"color": "well", "outline": "edge"},
 }
 THICK = 0.5  # of a lane's height
-UNSEEN = {"text": "lane", "font": {"size": 1, "color": "rgba(0,0,0,0)"}}  # the table's header; the picture needs none
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Span:
             )
 
     def __str__(self) -> str:
-        """When, and on which lane, as the hover text and the table say it."""
+        """When, and on which lane, as the hover text says it."""
         return f"{seconds_text(self.start)} to {seconds_text(self.end)}: {self.lane}"
 
 
@@ -55,8 +55,9 @@ def lanes(spans: Sequence[Span], title: str) -> go.Figure:
         if found := [span for span in spans if span.what == what]:
             figure.add_trace(_bars(what, found))
     figure.update_xaxes(title="time", **_ticks(max(span.end for span in spans)))
-    figure.update_yaxes(title=UNSEEN, type="category", categoryorder="array", categoryarray=names[::-1])
+    figure.update_yaxes(type="category", categoryorder="array", categoryarray=names[::-1])
     figure.update_layout(legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"}, showlegend=True)
+    figure.update_layout(tabled(("what", "name"), ("lane", "y"), ("from", "base", "s"), ("to", "end", "s")))
     return figure
 
 

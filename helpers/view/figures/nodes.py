@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 import plotly.graph_objects as go
 
 from helpers.units import nbytes_text
+from helpers.view.figures.twin import tabled
 from helpers.view.shared.tokens import colour, plotly_template, rank_colour
 
 Loads = Mapping[tuple[int, int], float]  # (src, dst): bytes, one way
@@ -41,8 +42,10 @@ def two_nodes(panels: Mapping[str, Loads], gpus: int, title: str) -> go.Figure:
             ]
         )
     figure.update_layout(height=64 + 210 * len(panels), margin={"l": 8, "r": 8, "t": 48, "b": 8})
-    figure.update_xaxes(title="what", range=[-0.7, gpus - 0.3], **UNSEEN)
-    figure.update_yaxes(title="how much", range=[-len(panels) * TALL - 0.2, 0.1], **UNSEEN)
+    figure.update_xaxes(range=[-0.7, gpus - 0.3], **UNSEEN)
+    figure.update_yaxes(range=[-len(panels) * TALL - 0.2, 0.1], **UNSEEN)
+    most = ("the busiest NIC sends", 1, "B"), ("the busiest pair inside sends", 2, "B")
+    figure.update_layout(tabled(("schedule", "name"), (f"NICs that send, of {NNODES * gpus}", 0), *most))
     return figure
 
 
@@ -159,20 +162,15 @@ def _row(places: list[int], height: float, marker: dict) -> go.Scatter:
 def _words(name: str, loads: Loads, gpus: int, top: float) -> go.Scatter:
     """The panel's headline; its table says the same, and what the busiest link inside carries."""
     sent, inside = out_of_nics(loads, gpus), [n for pair, n in loads.items() if not crosses(pair, gpus)]
-    many, most = f"{len(sent)} of {NNODES * gpus}", nbytes_text(max(sent.values(), default=0))
-    rows = {
-        "NICs that send": many,
-        "the busiest NIC sends": most,
-        "the busiest pair inside": nbytes_text(max(inside, default=0)),
-    }
+    many, most = f"{len(sent)} of {NNODES * gpus}", max(sent.values(), default=0)
     return go.Scatter(
-        x=[-0.6] * len(rows),
-        y=[top - 0.1] * len(rows),
+        x=[-0.6],
+        y=[top - 0.1],
         mode="text",
         name=name,
-        text=[f"<b>{name}</b><br>{many} NICs send, the busiest {most}", *[""] * (len(rows) - 1)],
+        text=[f"<b>{name}</b><br>{many} NICs send, the busiest {nbytes_text(most)}"],
         textposition="bottom right",
         textfont={"color": colour("ink")},
-        hovertext=[f"{what}: {value}" for what, value in rows.items()],
+        customdata=[[len(sent), most, max(inside, default=0)]],
         hoverinfo="skip",
     )

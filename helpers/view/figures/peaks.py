@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 
 from helpers.memory import CLASSES, Peak
 from helpers.units import GIB, nbytes_text
+from helpers.view.figures.twin import tabled
 from helpers.view.shared.tokens import colour, plotly_template
 
 PLURAL = {"parameter": "parameters", "gradient": "gradients", "activation": "activations"}
@@ -32,6 +33,7 @@ def peaks(found: Mapping[str, Peak], title: str) -> go.Figure:
     figure = go.Figure(bars, layout)
     figure.update_xaxes(title="GiB at the peak", showgrid=True)
     figure.update_yaxes(autorange="reversed", showgrid=False)
+    figure.update_layout(tabled(("class", "name"), ("step", "y"), ("held at its peak", 0, "B")))
     return figure
 
 
@@ -42,6 +44,7 @@ def _bar(cls: str, found: Mapping[str, Peak]) -> go.Bar:
         y=list(found),
         x=[round(size / GIB, 2) for size in sizes],
         orientation="h",
+        customdata=[[size] for size in sizes],
         marker={"color": colour(f"memory-{PLURAL.get(cls, cls)}"), "line": {"width": 0}},
         hovertext=[f"{name}: {nbytes_text(size)}" for name, size in zip(found, sizes, strict=True)],
         hovertemplate="%{hovertext}<extra>%{fullData.name}</extra>",

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import plotly.graph_objects as go
 
 from helpers.memory.roofline import Roof
+from helpers.view.figures.twin import tabled
 from helpers.view.shared.tokens import colour, plotly_template, rank_colour
 
 KINDS = {"prediction": "circle-open", "measurement": "circle", "recorded": "circle-dot"}
@@ -46,10 +47,12 @@ def roofline(
     for before, after in moves:
         figure.add_trace(_move(before, after))
     for kind in dict.fromkeys(spot.kind for spot in points):
-        figure.add_trace(_points(kind, [spot for spot in points if spot.kind == kind]))
+        figure.add_trace(_points(kind, [spot for spot in points if spot.kind == kind], (low, high)))
     rates = [roof.attainable(x) for roof in roofs for x in (low, high)] + [spot.flops for spot in points]
     figure.update_xaxes(title="FLOP per byte", **_axis([low, high], "{:g}".format))
     figure.update_yaxes(title="FLOP/s", **_axis(rates, flops_text))
+    told = ("operation", "text"), ("intensity", "x", "FLOP per byte"), ("rate", "y", "FLOP/s")
+    figure.update_layout(tabled(("line or kind of point", "name"), *told))
     return figure
 
 
@@ -82,6 +85,7 @@ def _line(roof: Roof, low: float, high: float, dash: str) -> go.Scatter:
         x=[float(f"{at:.4g}") for at in x],
         y=[float(f"{rate:.4g}") for rate in y],
         mode="lines",
+        text=["", "ridge", ""],  # for the table: lines alone show no text
         line={"color": colour("ink"), "dash": dash, "width": 2},
         hovertext=[f"{at:.3g} FLOP/B: {flops_text(rate)}" for at, rate in zip(x, y, strict=True)],
         hovertemplate="%{hovertext}<extra>%{fullData.name}</extra>",
@@ -96,11 +100,12 @@ def _move(before: Spot, after: Spot) -> go.Scatter:
         mode="lines",
         line={"color": colour("accent"), "dash": "dot", "width": 2},
         hoverinfo="skip",
+        hovertext=[],  # its ends are points with rows of their own
         showlegend=False,
     )
 
 
-def _points(kind: str, spots: Sequence[Spot]) -> go.Scatter:
+def _points(kind: str, spots: Sequence[Spot], span: tuple[float, float]) -> go.Scatter:
     ink = rank_colour(list(KINDS).index(kind))
     return go.Scatter(
         name=kind,
@@ -108,13 +113,21 @@ def _points(kind: str, spots: Sequence[Spot]) -> go.Scatter:
         y=[float(f"{spot.flops:.4g}") for spot in spots],
         mode="markers+text",
         text=[spot.name for spot in spots],
-        textposition=[spot.place for spot in spots],
+        textposition=[_inwards(spot, span) for spot in spots],
         textfont={"size": 11},
         marker={"symbol": KINDS[kind], "size": 9, "color": ink, "line": {"width": 2, "color": ink}},
         hovertext=[f"{spot.name}, {spot.intensity:.3g} FLOP/B: {flops_text(spot.flops)}" for spot in spots],
         hovertemplate="%{hovertext}<extra>%{fullData.name}</extra>",
         cliponaxis=False,
     )
+
+
+def _inwards(spot: Spot, span: tuple[float, float]) -> str:
+    """Where its label stands: one that is wanted over or under its point turns inwards near the ends of the axis."""
+    low, high = map(math.log10, span)
+    along = (math.log10(spot.intensity) - low) / (high - low)
+    side = "left" if along > 0.7 else "right" if along < 0.2 else "center"
+    return spot.place.replace("center", side)
 
 
 def _axis(values: Sequence[float], text) -> dict:

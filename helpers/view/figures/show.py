@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from html import escape
 
 import plotly.graph_objects as go
 from IPython.display import display
 
+from helpers.view.figures.twin import Twin, twin
 from helpers.view.shared.mount import fallback, mount
 from helpers.view.shared.tokens import colour, plotly_template
 
@@ -31,8 +31,10 @@ def chart(fig: go.Figure, name: str, caption: str) -> dict[str, object]:
     _refuse(fig, name, caption)
     figure = go.Figure(fig)
     figure.layout.template = plotly_template()  # set, not updated: an update would merge plotly's own 7 KB into it
+    numbers = twin(figure)
+    figure.layout.meta = None  # the page has it as `columns`, JupyterLab has no table
     data = json.loads(figure.to_json(engine="json"))
-    html = mount("chart", _spec(data, name), _table(figure))
+    html = mount("chart", _spec(data, name, numbers), _table(figure, numbers))
     # JupyterLab draws on its own page, light or dark: the light page goes with the figure.
     data["layout"] |= {"paper_bgcolor": colour("page"), "plot_bgcolor": colour("page")}
     return {"application/vnd.plotly.v1+json": data, "text/html": html, "text/plain": f"{_title(fig)} [{name}]"}
@@ -51,36 +53,18 @@ def _title(fig: go.Figure) -> str:
     return re.sub(r"<[^>]+>", "", fig.layout.title.text or "")
 
 
-def _spec(data: dict, name: str) -> dict:
+def _spec(data: dict, name: str, numbers: Twin) -> dict:
     """What the page draws: the template is left out, since the page brings its own for light and for dark."""
     layout = {key: value for key, value in data["layout"].items() if key != "template"}
-    return {"name": name, "data": data["data"], "layout": layout, "config": CONFIG}
+    return {"name": name, "data": data["data"], "layout": layout, "config": CONFIG, "columns": numbers.columns}
 
 
-def _table(fig: go.Figure) -> str:
-    """The figure for readers who do not see it: its finding and its numbers."""
-    rows = [(_name(trace, i), *point) for i, trace in enumerate(fig.data) for point in _points(trace)]
-    picked = _evenly(rows)
-    left_out = f"{len(picked)} of {len(rows)} points" if len(picked) < len(rows) else ""
-    header = ("", fig.layout.xaxis.title.text or "x", fig.layout.yaxis.title.text or "y")
-    return fallback(f"{_title(fig)}.", header, picked, left_out)
-
-
-def _name(trace: go.Figure, i: int) -> str:
-    return trace.name or f"series {i + 1}"
-
-
-def _points(trace: object) -> list[tuple[str, str]]:
-    """x and y of every point as text; a hover text "x: y" already says both with units."""
-    if isinstance(trace.hovertext, Sequence | tuple) and not isinstance(trace.hovertext, str):
-        return [(x, y) for x, _, y in (str(text).partition(": ") for text in trace.hovertext)]
-    y = trace.y if trace.y is not None else ()
-    x = trace.x if trace.x is not None else range(len(y))
-    return [(_text(a), _text(b)) for a, b in zip(x, y, strict=True)]
-
-
-def _text(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+def _table(fig: go.Figure, numbers: Twin) -> str:
+    """The figure for readers who do not see it: its finding and its numbers, or a sample of them, which is said."""
+    picked = _evenly(numbers.rows)
+    left_out = f"{len(picked)} of {len(numbers.rows)} points" if len(picked) < len(numbers.rows) else ""
+    header = [words for words, *_ in numbers.columns]
+    return fallback(f"{_title(fig)}.", header, map(numbers.cells, picked), left_out)
 
 
 def _evenly(rows: list[tuple]) -> list[tuple]:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 import plotly.graph_objects as go
 
 from helpers.units import seconds_text
-from helpers.view.figures.lanes import UNSEEN, _ticks
+from helpers.view.figures.lanes import _ticks
+from helpers.view.figures.twin import tabled
 from helpers.view.shared.tokens import colour, plotly_template
 
 FILLS = ("edge", "accent", "muted", "line")  # a stage keeps its fill in every bar
@@ -31,13 +32,14 @@ def stages(cases: Mapping[str, Sequence[tuple[str, float]]], title: str) -> go.F
     figure.add_trace(_ends(totals))
     ticks = _ticks(max(totals.values()))
     figure.update_xaxes(title="time", **ticks | {"range": [0, max(totals.values()) * ROOM]})
-    figure.update_yaxes(title=UNSEEN, type="category", categoryorder="array", categoryarray=[*cases][::-1])
+    figure.update_yaxes(type="category", categoryorder="array", categoryarray=[*cases][::-1])
     figure.update_layout(
         height=160 + 44 * len(cases),
         showlegend=True,
         legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "traceorder": "normal"},
         margin={"t": 80},
     )
+    figure.update_layout(tabled(("stage", "name"), ("case", "y"), ("time", "x", "s")))
     return figure
 
 

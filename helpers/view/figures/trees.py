@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
+from helpers.view.figures.twin import tabled
 from helpers.view.shared.tokens import colour, plotly_template
 
 WORDS = ("inner", "leaf", "inner in both")
@@ -32,8 +33,9 @@ def two_trees(first: Tree, second: Tree, title: str) -> go.Figure:
     figure.update_layout(height=400, showlegend=True, legend={"orientation": "h", "x": 0, "y": 0, "yanchor": "top"})
     figure.update_layout(margin={"l": 16, "r": 16, "b": 48})
     figure.add_hline(y=0, line={"color": colour("edge"), "width": 1})
-    figure.update_xaxes(title={"text": "rank", "font": {"size": 1, "color": "rgba(0,0,0,0)"}}, **UNSEEN)
-    figure.update_yaxes(title={"text": "place", "font": {"size": 1, "color": "rgba(0,0,0,0)"}}, **UNSEEN)
+    figure.update_xaxes(UNSEEN)
+    figure.update_yaxes(UNSEEN)
+    figure.update_layout(tabled(("what it is", "name"), ("rank", "text"), ("where it stands", "hover")))
     return figure
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
+from helpers.view.figures.twin import tabled
 from helpers.view.shared.tokens import NRANK_COLOURS, colour, plotly_template, rank_colour
 
 HALF = 0.15  # of a rank's square, in the circle's radius
@@ -35,8 +36,9 @@ def waits_for(edges: Edges, title: str) -> go.Figure:
     figure = go.Figure([*arrows, *numbers, *words], layout={"template": plotly_template(), "title": title})
     squares = [shape for rank in ranks for shape in _squares(rank, *at[rank], rank in waiting)]
     figure.update_layout(shapes=squares, height=400, showlegend=False, margin={"l": 16, "r": 16, "b": 16})
-    figure.update_xaxes(title="rank", **UNSEEN)
-    figure.update_yaxes(title="waits for", scaleanchor="x", **UNSEEN)
+    figure.update_xaxes(UNSEEN)
+    figure.update_yaxes(UNSEEN, scaleanchor="x")
+    figure.update_layout(tabled(("state", "name"), ("rank", "text"), ("waits for", "hover")))
     return figure
 
 

@@ -1,5 +1,6 @@
 // What the widget shows: another trace, another moment, the picture, the list and the numbers.
-import { row, table } from "../shared/page/tables.mjs";
+import { SECONDS } from "../shared/page/numbers.mjs";
+import { table } from "../shared/page/tables.mjs";
 import { layerText } from "./draw/bars.mjs";
 import { draw } from "./draw/easel.mjs";
 import { listing } from "./panel/list.mjs";
@@ -7,6 +8,7 @@ import { rankTable } from "./panel/others.mjs";
 import { controlsOf, fill, keysOf } from "./panel/choices.mjs";
 import { dress, momentRows, NOUNS, sentence } from "./panel/telling.mjs";
 import { prepared } from "./scope.mjs";
+import { amount, sizeOf } from "./trace/amounts.mjs";
 import { byLayer } from "./trace/parts.mjs";
 import { CLASSES, composition } from "./trace/store.mjs";
 
@@ -109,22 +111,18 @@ export function list(widget) {
 export function numbersOf(widget) {
   const { ui, parts } = widget;
   const { t, unit, used } = ui;
-  const head = ["Moment", "Event", ...(t.timed ? ["Time"] : []), ...used.map((cls) => NOUNS[cls]), "In all"];
+  const held = (words) => [words, [[sizeOf(unit), ""]], (nbytes) => amount(nbytes, unit)];
+  const timed = t.timed ? [["Time", SECONDS]] : [];
+  const head = ["Moment", "Event", ...timed, ...used.map((cls) => held(NOUNS[cls])), held("In all")];
   const found = [
-    table(
-      `${parts.title.textContent}: ${parts.badge.textContent}, in ${unit}`,
-      head,
-      momentRows(t, unit, used).map((words) => row("td", words)),
-    ),
+    table(`${parts.title.textContent}: ${parts.badge.textContent}, in ${unit}`, head, momentRows(t, used)),
   ];
   if (ui.layered)
     found.push(
       table(
         `By layer after event ${ui.at + 1}`,
         ["Layer", "What it holds"],
-        [...byLayer(t, ui.at, ui.rows)].map(([name, bytes]) =>
-          row("td", [name || "outside", layerText(name, bytes, unit)]),
-        ),
+        [...byLayer(t, ui.at, ui.rows)].map(([name, bytes]) => [name || "outside", layerText(name, bytes, unit)]),
       ),
     );
   return found;

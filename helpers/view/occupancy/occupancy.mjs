@@ -2,8 +2,8 @@
 import { placeOf } from "../shared/page/lifecycle.mjs";
 import { h } from "../shared/page/dom.mjs";
 import { copy, share } from "../shared/page/link.mjs";
-import { nbytesText } from "../shared/page/numbers.mjs";
-import { row, table, twin } from "../shared/page/tables.mjs";
+import { nbytesText, PERCENT } from "../shared/page/numbers.mjs";
+import { table, twin } from "../shared/page/tables.mjs";
 import { occupancySentence, occupied, REGISTERS, THREADS } from "./count.mjs";
 import { decode, encode, fits, python } from "./link.mjs";
 import { curvePicture, curveRows, limitsTable, smPicture } from "./sm.mjs";
@@ -106,8 +106,8 @@ function doesOf(widget) {
     rows: () =>
       table(
         `${widget.s.gpu}, ${widget.s.registers} registers, ${nbytesText(widget.s.shared)}`,
-        ["Block", "Resident", "Occupancy"],
-        curveRows(gpuOf(widget), widget.s).map((words) => row("td", words)),
+        ["Threads in a block", `Resident warps, of ${gpuOf(widget).warps}`, ["Occupancy", PERCENT]],
+        curveRows(gpuOf(widget), widget.s),
       ),
     copyLink() {
       share(encode(widget.s, widget.index), widget.parts.notice);

@@ -1,6 +1,6 @@
 // The drawing of one SM: four partitions with their warp slots, filled block by block; and occupancy over the size of a block.
 import { h, svg } from "../shared/page/dom.mjs";
-import { times, percentOf } from "../shared/page/numbers.mjs";
+import { times } from "../shared/page/numbers.mjs";
 import { occupancyCurve } from "./count.mjs";
 
 const SLOT = 34;
@@ -103,9 +103,4 @@ export function limitsTable(got) {
 }
 
 // Every bar of the curve in figures.
-export const curveRows = (gpu, s) =>
-  occupancyCurve(gpu, s).map((warps, i) => [
-    `${(i + 1) * 32} threads`,
-    `${warps} of ${gpu.warps} warps`,
-    percentOf(warps, gpu.warps),
-  ]);
+export const curveRows = (gpu, s) => occupancyCurve(gpu, s).map((warps, i) => [(i + 1) * 32, warps, warps / gpu.warps]);

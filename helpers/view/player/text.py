@@ -8,6 +8,7 @@ from helpers.collectives import Price, Schedule
 from helpers.facts import LINKS
 from helpers.units import nbytes_text, seconds_text
 from helpers.view.player.spec import PlayerSpec, prices, schedules
+from helpers.view.shared.columns import column
 from helpers.view.shared.mount import fallback, mount
 from helpers.view.shared.schedules.named import Asked
 
@@ -56,11 +57,13 @@ def player_html(spec: PlayerSpec) -> str:
     """The mount element of a player: its spec, and for readers without JavaScript one sentence and the schedule as a table."""
     found = list(zip(schedules(spec), prices(spec), strict=True))
     rows = [row for s, cost in found for row in _rows(s, cost, f"{s.algorithm} " if len(found) > 1 else "")]
-    text = fallback(f"{player_sentence(spec)}.", ("Step", "What moves", "Seconds so far"), rows, NOTATION)
+    until, seconds = column("time so far", [t for _, _, t in rows], "s")
+    told = [(step, move, t) for (step, move, _), t in zip(rows, seconds, strict=True)]
+    text = fallback(f"{player_sentence(spec)}.", ("Step", "What moves", until), told, NOTATION)
     return mount("player", spec.as_json(), text)
 
 
-def _rows(s: Schedule, cost: Price, name: str) -> list[tuple[str, str, str]]:
+def _rows(s: Schedule, cost: Price, name: str) -> list[tuple[str, str, float]]:
     until = accumulate(step.seconds for step in cost.steps)
     moves = [" ".join(map(str, step)) for step in s.steps]
-    return [(f"{name}{n}", move, seconds_text(t)) for n, (move, t) in enumerate(zip(moves, until, strict=True), 1)]
+    return [(f"{name}{n}", move, t) for n, (move, t) in enumerate(zip(moves, until, strict=True), 1)]

@@ -1,5 +1,5 @@
 // What stands there: both tables, what is said, where a number comes from.
-import { row, table } from "../shared/page/tables.mjs";
+import { table } from "../shared/page/tables.mjs";
 import { rowsText } from "./numbers.mjs";
 import { choices, volumes } from "./panel/choice.mjs";
 import { afterTable, beforeTable, refill, rove } from "./panel/matrix.mjs";
@@ -7,7 +7,7 @@ import { origins, outcome } from "./promise.mjs";
 import { changed, first, fromSpec, specOf } from "./state.mjs";
 import { cellOf, code, sentence, whence } from "./words.mjs";
 
-const BESIDE = 20; // more columns than this are stacked on every screen
+const BESIDE = 18; // more columns than this are stacked on every screen
 
 export function refuse(widget, text, rank, slot) {
   const where =
@@ -86,7 +86,7 @@ export function tell(widget, at, aloud) {
 
 export function provenance(widget) {
   const rows = widget.ui.cells.flatMap((slots, rank) =>
-    slots.map(({ text, from }, slot) => row("td", [`rank ${rank}`, `${slot}`, text, whence(widget.ui.s, rank, from)])),
+    slots.map(({ text, from }, slot) => [`rank ${rank}`, slot, text, whence(widget.ui.s, rank, from)]),
   );
   return table(
     `${widget.ui.s.p.name} on ${widget.ui.s.nranks} ranks`,

@@ -1,7 +1,7 @@
 // What stands there: the segments at an event, drawn and told.
 import { h } from "../shared/page/dom.mjs";
-import { nbytesText } from "../shared/page/numbers.mjs";
-import { row, table } from "../shared/page/tables.mjs";
+import { SIZES } from "../shared/page/numbers.mjs";
+import { table } from "../shared/page/tables.mjs";
 import { curves } from "./curves.mjs";
 import { column, controls, figures } from "./parts.mjs";
 import { cells, classesAt, stateAt } from "./replay.mjs";
@@ -103,18 +103,16 @@ export function tables(widget) {
   return views(widget).map((view) =>
     table(
       view.expandable ? "Expandable segments" : "Segments of fixed size",
-      ["Segment", "Offset", "Size", "Block"],
+      ["Segment", ["Offset", SIZES], ["Size", SIZES], "Block"],
       stateAt(view, Math.min(now, view.ended ?? now)).flatMap((own, number) =>
-        cells(own).map(({ offset, size, block }) =>
-          row("td", [
-            `${view.segments[number][0]} ${number}`,
-            nbytesText(offset),
-            nbytesText(size),
-            block < 0
-              ? "free"
-              : `${widget.spec.texts[widget.spec.names.get(block)]} (${widget.spec.classes[classes.get(block)]})`,
-          ]),
-        ),
+        cells(own).map(({ offset, size, block }) => [
+          `${view.segments[number][0]} ${number}`,
+          offset,
+          size,
+          block < 0
+            ? "free"
+            : `${widget.spec.texts[widget.spec.names.get(block)]} (${widget.spec.classes[classes.get(block)]})`,
+        ]),
       ),
     ),
   );

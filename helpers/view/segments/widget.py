@@ -6,8 +6,8 @@ import traitlets
 
 from helpers.memory.allocator.rules import MIN_BLOCK
 from helpers.memory.trace import Trace
-from helpers.units import nbytes_text
 from helpers.view.segments.spec import MODES, SegmentsSpec, segments_sentence, segments_spec
+from helpers.view.shared.columns import column
 from helpers.view.shared.mount import fallback, mount
 from helpers.view.shared.widget import CourseWidget
 
@@ -16,14 +16,12 @@ ROWS = 12  # of the fallback's table
 
 def segments_html(spec: SegmentsSpec) -> str:
     """The mount element: the spec, and for readers without JavaScript one sentence and the segments that each way opened."""
-    rows = []
-    for view in spec.views:
-        name = "expandable" if view["expandable"] else "fixed"
-        rows += [(name, f"{pool} {nbytes_text(size * MIN_BLOCK)}") for pool, size in view["segments"]]
-    if len(rows) > ROWS:
-        rows = [*rows[: ROWS - 1], ("...", f"and {len(rows) - ROWS + 1} more")]
+    named = [("expandable" if view["expandable"] else "fixed", *one) for view in spec.views for one in view["segments"]]
+    head, sizes = column("Size", [size * MIN_BLOCK for *_, size in named], "B")
+    rows = [(name, pool, size) for (name, pool, _), size in zip(named, sizes, strict=True)]
+    many = f"{ROWS} of {len(rows)} segments" if len(rows) > ROWS else ""
     text = segments_sentence(spec)
-    table = fallback(f"{text[0].upper()}{text[1:]}.", ("Segments", "Pool and size"), rows)
+    table = fallback(f"{text[0].upper()}{text[1:]}.", ("Segments", "Pool", head), rows[:ROWS], many)
     return mount("segments", spec.as_json(), table)
 
 

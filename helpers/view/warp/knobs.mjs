@@ -59,16 +59,13 @@ export function knobs(s, take) {
 // The picture in words: what every row of it shows.
 export function rowsOf(s) {
   if (s.view === "branch")
-    return [
-      ["Step", "Arm", "Lanes"],
-      issued(s).map(({ branch, lanes }, i) => [`${i + 1}`, `${branch}`, lanes.join(", ")]),
-    ];
+    return [["Step", "Arm", "Lanes"], issued(s).map(({ branch, lanes }, i) => [i + 1, `${branch}`, lanes.join(", ")])];
   if (s.view === "banks")
-    return [["Bank", "Words"], banked(s).map((words, bank) => [`${bank}`, words.join(", ") || "none"])];
+    return [["Bank", "Words"], banked(s).map((words, bank) => [bank, words.join(", ") || "none"])];
   return [
     ["Line", "Sectors that move"],
     touched(s).lines.map((line) => [
-      `${line}`,
+      line,
       touched(s)
         .sectors.filter((at) => Math.floor(at / 4) === line)
         .map((at) => at % 4)

@@ -14,7 +14,7 @@ const box = (x, y, width, height, kind) =>
 // Rows of one height, as many as there are, on a sheet of one height, so that nothing below it jumps; every `each`-th is named.
 function sheet(rows, name, heads, body) {
   const tall = Math.min(32, TALL / rows);
-  const each = Math.ceil(15 / tall);
+  const each = Math.ceil(24 / tall); // letters are this high on a telephone
   const names = times(rows, (i) => i % each === 0 && label(LEFT - 8, TOP + (i + 0.5) * tall + 4, name(i), "bim-end"));
   return svg(
     "svg",

@@ -2,7 +2,7 @@
 import { h } from "../shared/page/dom.mjs";
 import { placeOf } from "../shared/page/lifecycle.mjs";
 import { copy, share } from "../shared/page/link.mjs";
-import { row, table, twin } from "../shared/page/tables.mjs";
+import { table, twin } from "../shared/page/tables.mjs";
 import { knobs, pick, rowsOf } from "./knobs.mjs";
 import { counts, warpSentence } from "./lanes.mjs";
 import { python, fits, decode, VIEWS, encode } from "./link.mjs";
@@ -96,8 +96,7 @@ function furniture(widget) {
     ),
     proof: twin("The picture as a table", () => {
       const [head, rows] = rowsOf(widget.s);
-      const body = rows.map((words) => row("td", words));
-      return table(warpSentence(widget.s), head, body);
+      return table(warpSentence(widget.s), head, rows);
     }),
   };
   const code = tool("Copy as Python", () => copy(python(widget.s), "Python", notice));

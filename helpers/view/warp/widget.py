@@ -93,7 +93,7 @@ def warp_sentence(spec: WarpSpec) -> str:
 
 def warp_html(spec: WarpSpec) -> str:
     """The mount element: the spec, and for readers without JavaScript the sentence and the counts as a table."""
-    text = fallback(f"{warp_sentence(spec)}.", ("Counted", ""), counts(spec).items(), "One warp")
+    text = fallback(f"{warp_sentence(spec)}.", ("What", "How many"), counts(spec).items(), "One warp")
     return mount("warp", spec.as_json(), text)
 
 

@@ -1,5 +1,5 @@
 // What every letter of a formula stands for, with its value here.
-import { row, table } from "../../shared/page/tables.mjs";
+import { table } from "../../shared/page/tables.mjs";
 import { count } from "../states.mjs";
 
 const SIZES = [
@@ -16,8 +16,6 @@ const RATIOS = [
   ["g", "k / a", ({ k, a }) => k / a],
   ["r", "f / h", ({ f, h }) => f / h],
 ];
-
-const figure = (value) => value.toLocaleString("en-US", { maximumFractionDigits: 4 });
 
 function rows(spec, forms) {
   const { sizes, layers, nparams, ranks, window: w, latent } = forms.models.find(({ name }) => name === spec.model);
@@ -44,8 +42,4 @@ function rows(spec, forms) {
 }
 
 export const symbols = (spec, forms) =>
-  table(
-    `Sizes of ${spec.model}, and of this choice`,
-    ["Letter", "Stands for", "Here"],
-    rows(spec, forms).map(([letter, text, value]) => row("td", [letter, text, figure(value)])),
-  );
+  table(`Sizes of ${spec.model}, and of this choice`, ["Letter", "Stands for", "Here"], rows(spec, forms));

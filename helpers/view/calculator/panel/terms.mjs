@@ -1,6 +1,7 @@
 // The terms of one moment, class by class, each a list that opens; beside a class, the predicted run's figure.
 import { h } from "../../shared/page/dom.mjs";
-import { folded, row, table } from "../../shared/page/tables.mjs";
+import { offers } from "../../shared/page/sheet.mjs";
+import { folded, table } from "../../shared/page/tables.mjs";
 import { byClass } from "./bars.mjs";
 import { CLASSES, colour, sized } from "../says.mjs";
 
@@ -12,15 +13,12 @@ function source(name, { sources }) {
 }
 
 function opened(term, forms) {
-  const rows = term.operators.map(({ name, keeps, formula, nbytes }) =>
-    row("td", [name, keeps, formula, nbytes.toLocaleString("en-US").replace("-", "−")]),
-  );
+  const rows = term.operators.map(({ name, keeps, formula, nbytes }) => [name, keeps, formula, nbytes]);
   const often = term.times > 1 ? `, kept ${term.times} times` : "";
-  const listed = table(`${term.name}${often}`, ["Operator", "What it keeps", "Bytes", ""], rows);
-  return [
-    h("div", { class: "bim-scroll", tabindex: "0", role: "region", "aria-label": `Operators of ${term.name}` }, listed),
-    source(term.source || term.operators[0]?.source, forms),
-  ];
+  const listed = table(`${term.name}${often}`, ["Operator", "What it keeps", "Formula", "Bytes"], rows);
+  const label = `Operators of ${term.name}`;
+  const box = h("div", { class: "bim-scroll", tabindex: "0", role: "region", "aria-label": label }, listed);
+  return [box, offers(box).node, source(term.source || term.operators[0]?.source, forms)];
 }
 
 function one(term, { forms, open, unit }) {

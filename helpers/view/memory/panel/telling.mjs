@@ -1,5 +1,5 @@
 // The chosen moment in words, the badge, and the tables under the picture.
-import { amount, thousands, timeText, withUnit } from "../trace/amounts.mjs";
+import { thousands, timeText, withUnit } from "../trace/amounts.mjs";
 import { phasesOf } from "../trace/parts.mjs";
 import { CLASSES, composition, marksOf } from "../trace/store.mjs";
 
@@ -82,13 +82,13 @@ export function momentsOf(t, most = 40) {
   return all.length <= most ? all : all.filter(([i, name], m) => m < most - 1 || i === t.peak || name.includes("peak"));
 }
 
-export function momentRows(t, unit, used) {
+export function momentRows(t, used) {
   return momentsOf(t).map(([i, name]) => [
     name,
-    thousands(`${i + 1}`),
-    ...(t.timed ? [timeText(t.micros[i])] : []),
-    ...used.map((cls) => amount(composition(t, i)[cls], unit)),
-    amount(t.total[i], unit),
+    i + 1,
+    ...(t.timed ? [t.micros[i] / 1e6] : []),
+    ...used.map((cls) => composition(t, i)[cls]),
+    t.total[i],
   ]);
 }
 

@@ -5,7 +5,7 @@ const GIB = 2 ** 30;
 // GiB from 4 GiB on.
 export const unitFor = (nbytes) => (nbytes >= 4 * GIB ? "GiB" : "MiB");
 
-const sizeOf = (unit) => (unit === "GiB" ? GIB : MIB);
+export const sizeOf = (unit) => (unit === "GiB" ? GIB : MIB);
 
 export const thousands = (text) => text.replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 

@@ -2,15 +2,15 @@
 // carried how much.
 import { valuesIn } from "./memory.mjs";
 import { eased, shown } from "../page/motion.mjs";
-import { times, nbytesText } from "../page/numbers.mjs";
-import { row, table } from "../page/tables.mjs";
+import { PERCENT, SIZES, times } from "../page/numbers.mjs";
+import { table } from "../page/tables.mjs";
 import { inside } from "../schedules/cells.mjs";
 import { carried, nicText } from "../schedules/load.mjs";
 import { timeAt } from "../schedules/model.mjs";
 import { input, value } from "../schedules/replay.mjs";
 import { chunkText } from "../schedules/sentence.mjs";
 import { place } from "../schedules/text.mjs";
-import { idle, percent } from "../schedules/timeline.mjs";
+import { idle } from "../schedules/timeline.mjs";
 
 // Rank by chunk at a state: whose contributions are inside, or the values.
 export function memoryTable(view, state, numbers) {
@@ -20,15 +20,18 @@ export function memoryTable(view, state, numbers) {
     if (!numbers) return inside(run, state, rank, column) || "–";
     return valuesIn(view, state, rank, column).join(", ") || "–";
   };
-  const head = ["Rank", ...columns.map(({ label }) => `${direct ? "from" : "chunk"} ${label}`), "sent", "received"];
-  const rows = times(view.places, (rank) =>
-    row("td", [
-      place(s, rank),
-      ...columns.map((column) => word(rank, column)),
-      nbytesText(cost.sent[state][rank]),
-      nbytesText(cost.received[state][rank]),
-    ]),
-  );
+  const head = [
+    "Rank",
+    ...columns.map(({ label }) => `${direct ? "from" : "chunk"} ${label}`),
+    ["sent", SIZES],
+    ["received", SIZES],
+  ];
+  const rows = times(view.places, (rank) => [
+    place(s, rank),
+    ...columns.map((column) => word(rank, column)),
+    cost.sent[state][rank],
+    cost.received[state][rank],
+  ]);
   const what = numbers ? "values" : direct ? "which receivers' chunks" : "whose contributions";
   return table(`After step ${state} of ${view.last}: ${what} every rank holds`, head, rows);
 }
@@ -46,16 +49,14 @@ export function logTable(view, state) {
   const rows = [];
   for (let step = state; step > 0; step--)
     for (const t of s.steps[step - 1]) {
-      rows.push(
-        row("td", [
-          `${step}`,
-          place(s, t.dst),
-          chunkText(s, t.src, t.dst, [t.chunk]),
-          place(s, t.src),
-          t.adds ? "adds" : "keeps",
-          arithmetic(view, step, t),
-        ]),
-      );
+      rows.push([
+        step,
+        place(s, t.dst),
+        chunkText(s, t.src, t.dst, [t.chunk]),
+        place(s, t.src),
+        t.adds ? "adds" : "keeps",
+        arithmetic(view, step, t),
+      ]);
     }
   const example = `Example values: rank r puts (3r + 5c + 2) mod 9 + 1 into chunk c, so rank 0 has ${input(0, 0)} in chunk 0`;
   return table(example, ["Step", "Receiver", "gets", "from", "and", "value then"], rows);
@@ -68,20 +69,22 @@ export function loadTables(view, position) {
   const { links, nics } = carried(view, state);
   const name = (id) =>
     view.link.across ? place(s, id).replace("rank", `node ${Math.floor(id / view.link.gpus)}, rank`) : place(s, id);
-  const rows = links.map(({ src, dst, bytes }) => row("td", [`${name(src)} to ${name(dst)}`, nbytesText(bytes)]));
-  const outside = [...nics].map(([id, [out, into]]) =>
-    row("td", [nicText(id), `${nbytesText(out)} out, ${nbytesText(into)} in`]),
-  );
+  const rows = links.map(({ src, dst, bytes }) => [`${name(src)} to ${name(dst)}`, bytes]);
+  const outside = [...nics].map(([id, [out, into]]) => [nicText(id), out, into]);
   const ends = [["idle by the model", line], ...(real ? [["idle in the run", real]] : [])];
-  const idling = times(s.nranks, (rank) =>
-    row("td", [place(s, rank), ...ends.map(([, run]) => percent(idle(run, rank, timeAt(run, eased(position)))))]),
-  );
+  const idling = times(s.nranks, (rank) => [
+    place(s, rank),
+    ...ends.map(([, run]) => idle(run, rank, timeAt(run, eased(position)))),
+  ]);
+  const far = ["NIC", ["sent", SIZES], ["received", SIZES]];
+  const when = `After step ${state} of ${view.last}:`;
   return [
+    nics.size && table(`${when} what every NIC carried`, far, outside),
+    table(`${when} what every link carried`, ["Link", ["carried", SIZES]], rows),
     table(
-      `After step ${state} of ${view.last}: what every link carried`,
-      [nics.size ? "Link or NIC" : "Link", "carried"],
-      [...outside, ...rows],
+      "The share of the time so far that every rank was idle",
+      ["Rank", ...ends.map(([head]) => [head, PERCENT])],
+      idling,
     ),
-    table("The share of the time so far that every rank was idle", ["Rank", ...ends.map(([head]) => head)], idling),
-  ];
+  ].filter(Boolean);
 }

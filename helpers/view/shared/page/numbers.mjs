@@ -1,17 +1,18 @@
 // The spelling of helpers.units: sizes in powers of 1024, bandwidths in powers of 1000, three significant digits.
-const SIZES = [
+export const SIZES = [
   [1024 ** 4, "TiB"],
   [1024 ** 3, "GiB"],
   [1024 ** 2, "MiB"],
   [1024, "KiB"],
   [1, "B"],
 ];
-const SECONDS = [
+export const SECONDS = [
   [1, "s"],
   [1e-3, "ms"],
   [1e-6, "µs"],
   [1e-9, "ns"],
 ];
+export const PERCENT = [[0.01, "%"]];
 
 // Python rounds an exact half to the even digit, JavaScript upwards; only a multiple of 1/16 can be such a half here.
 function rounded(value, decimals) {
@@ -20,7 +21,8 @@ function rounded(value, decimals) {
   return half ? (2 * Math.round(scaled / 2)) / 10 ** decimals : Number(value.toFixed(decimals));
 }
 
-function number(value) {
+// Three significant digits, or all of a whole number.
+export function number(value) {
   if (value === Math.round(value)) return `${value}`;
   if (value >= 99.95) return `${rounded(value, 0)}`;
   const decimals = 2 - Math.floor(Math.log10(value));

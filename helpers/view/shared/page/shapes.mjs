@@ -33,6 +33,6 @@ export function badge(rank, nranks, x, y, size) {
     { class: `bim-badge ${rankClass(rank, nranks)}` },
     square("bim-rank", 0, own ? size / 5 : size / 2),
     rank >= 8 && own && size >= 16 && square("bim-second", 2, size / 7),
-    label("", x, y, own ? rank : "S", Math.max(8, size * 0.42)),
+    label("", x, y, own ? rank : "S", size * (size < 24 ? 0.58 : 0.42)),
   );
 }
