@@ -194,6 +194,7 @@ def test_chapters_open_and_close_on_a_telephone(address, open_page):
 
 def test_contents_fold_out_where_they_have_no_column(address, open_page):
     page, watch = open_page(address("site"), "book/ring.html", width=800)
+    read_through(page)  # what is not alive after two seconds shows its fallback, which scrolls
     contents = page.get_by_role("navigation", name="On this page")
     assert not contents.is_visible()
     page.get_by_role("button", name="On this page").click()
