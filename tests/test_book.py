@@ -143,3 +143,9 @@ def test_every_file_that_the_readme_links_is_there():
     links = re.findall(r"\]\((?!https?:)([^)#]+)\)|(?:src|srcset)=\"([^\"]+)\"", text)
     assert len(links) > 8
     assert [link for pair in links for link in pair if link and not (ROOT / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
+def test_every_guess_is_asked_in_a_block_of_its_own(page):
+    """One in the middle of a line would be text."""
+    assert not re.search(r"^.*[^:`\n].*\{predict\}", page.read_text(), re.M)
