@@ -9,6 +9,7 @@ import pytest
 from books import ROOT, build_or_fail, make_sample
 from pages import Watch
 from serving import served
+from tabs import Tab
 
 
 def once(tmp_path_factory, name: str, build: Callable[[Path], Path]) -> Path:
@@ -57,20 +58,44 @@ def address(request) -> Callable[[str], str]:
     return lambda book: request.getfixturevalue(f"{book}_address")
 
 
-@pytest.fixture
-def open_page(browser):
-    """open_page(home, path, theme=, width=, height=, **context) -> (page, watch), loaded."""
-    contexts = []
+@pytest.fixture(scope="session")
+def tabs(browser) -> Iterator[list[Tab]]:
+    """As many as a test has opened at once so far."""
+    found: list[Tab] = []
+    yield found
+    for tab in found:
+        tab.close()
 
-    def open_it(home: str, path: str, theme: str = "light", width: int = 1280, height: int = 900, **options):
-        viewport = {"width": width, "height": height}
-        context = browser.new_context(viewport=viewport, color_scheme=theme, **options)
-        contexts.append(context)
-        page, watch = context.new_page(), Watch(home)
+
+@pytest.fixture
+def open_page(browser, tabs):
+    """open_page(home, path, theme=, width=, height=, reduced_motion=, **context) -> (page, watch), loaded.
+
+    With options that only a new context can be given it gets one.
+    """
+    opened, own, heard = [], [], []
+
+    def tab_for(options: dict) -> Tab:
+        if options:
+            own.append(Tab(browser, **options))
+            return own[-1]
+        if len(opened) == len(tabs):
+            tabs.append(Tab(browser))
+        opened.append(tabs[len(opened)])
+        return opened[-1]
+
+    def open_it(home: str, path: str, theme="light", width=1280, height=900, reduced_motion="no-preference", **options):
+        tab, watch = tab_for(options), Watch(home)
+        page = tab.show(width, height, reduced_motion, theme)
         watch.on(page)
+        heard.append((page, watch))
         page.goto(f"{home}/{path}")
         return page, watch
 
     yield open_it
-    for context in contexts:
-        context.close()
+    for page, watch in heard:
+        watch.off(page)
+    for tab in own:
+        tab.close()
+    for tab in opened:
+        tab.leave()

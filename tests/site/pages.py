@@ -1,6 +1,6 @@
 """What the browser tests look at: what a page did that it must not, whether its mounts live, what axe finds."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -35,17 +35,45 @@ class Watch:
 
     def on(self, page: Page) -> None:
         """Listen to the page; what leaves home finds no way (conftest.py starts the browser so) and is written down."""
-        page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.on("requestfailed", lambda request: self.failed.append(request.url))
-        page.on("response", lambda reply: self.failed.append(reply.url) if reply.status >= 400 else None)
-        page.on("requestfinished", lambda request: self.finished.append(request))
-        page.on("request", lambda request: self._see(request.url))
+        for event, heard in self._hearing().items():
+            page.on(event, heard)
 
-    def _see(self, url: str) -> None:
-        self.asked.append(url)
-        if not url.startswith((self.home, "data:", "blob:")):
-            self.outside.append(url)
+    def off(self, page: Page) -> None:
+        """Listen no more."""
+        for event, heard in self._hearing().items():
+            page.remove_listener(event, heard)
+
+    def _hearing(self) -> dict[str, Callable]:
+        return {
+            "console": self._console,
+            "pageerror": self._error,
+            "requestfailed": self._failed,
+            "response": self._answered,
+            "requestfinished": self._finished,
+            "request": self._asked,
+        }
+
+    def _console(self, message) -> None:
+        if message.type == "error":
+            self.errors.append(message.text)
+
+    def _error(self, error) -> None:
+        self.errors.append(str(error))
+
+    def _failed(self, request) -> None:
+        self.failed.append(request.url)
+
+    def _answered(self, reply) -> None:
+        if reply.status >= 400:
+            self.failed.append(reply.url)
+
+    def _finished(self, request) -> None:
+        self.finished.append(request)
+
+    def _asked(self, request) -> None:
+        self.asked.append(request.url)
+        if not request.url.startswith((self.home, "data:", "blob:")):
+            self.outside.append(request.url)
 
     def sizes(self) -> dict[str, int]:
         """Bytes over the wire by address."""
