@@ -114,6 +114,19 @@ def assert_what_is_cut_has_an_edge(page: Page) -> None:
     assert set(page.evaluate(SIGNED)) <= {"right"}
 
 
+SCREENS = {1280: 660, 375: 667}  # pixels of a window's height: a small laptop's, a telephone's
+HEAD = 56  # of the page's own bar
+DECKS = """() => [...document.querySelectorAll(".bim-player .bim-deck")]
+    .filter((deck) => deck.querySelectorAll(".bim-time").length === 1 && deck.querySelectorAll(".bim-topology .bim-badge").length <= 8)
+    .map((deck) => deck.offsetHeight)"""
+
+
+def assert_players_fit_a_screen(page: Page) -> None:
+    """Stage and transport bar of every player that shows one schedule on up to eight ranks, without a recorded run."""
+    size = SCREENS[page.viewport_size["width"]] - HEAD
+    assert [height for height in page.evaluate(DECKS) if height > size] == []
+
+
 def assert_within_budget(page: Page, watch: Watch) -> None:
     """Everything that the page loaded so far, over the wire, against the budget of the heaviest thing on it."""
     page.wait_for_load_state("networkidle")

@@ -20,6 +20,7 @@ from lanes import some
 from pages import (
     OF_THEMES,
     OF_WIDTHS,
+    assert_players_fit_a_screen,
     assert_what_is_cut_has_an_edge,
     assert_within_budget,
     read_through,
@@ -102,7 +103,8 @@ def assert_both_themes(page, book, path, first, width, rules=()):
 
 
 def assert_at_rest(page, book, path):
-    """What came alive took the room that was kept for it, and nothing moved; the sample's rooms are guessed."""
+    """What came alive took the room that was kept for it, and nothing moved; the sample's rooms are guessed. Players fit a screen."""
+    assert_players_fit_a_screen(page)
     if book == "site":
         assert_rooms(page, path)
         assert_unmoved(page, path)

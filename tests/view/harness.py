@@ -101,6 +101,11 @@ def answered(page) -> None:
     page.wait_for_function("models.every((model) => !model.open)")
 
 
+def unfold(page) -> None:
+    """Every choice of every player, not only those that its page talks about."""
+    page.eval_on_selector_all(".bim-more[aria-expanded=false]", "buttons => buttons.forEach((one) => one.click())")
+
+
 def write(path: Path, specs: list[PlayerSpec], **options: object) -> str:
     """Writes the page and returns its file:// address."""
     path.write_text(page(specs, **options), encoding="utf-8")

@@ -6,6 +6,7 @@ import { carried, loadText } from "../../helpers/view/shared/schedules/load.mjs"
 import { layout } from "../../helpers/view/shared/drawing/layout.mjs";
 import { compute } from "../../helpers/view/shared/schedules/model.mjs";
 import { encode, decode, python } from "../../helpers/view/player/state/link.mjs";
+import { differs, mentioned } from "../../helpers/view/player/state/offers.mjs";
 import { NIC } from "../../helpers/view/shared/drawing/nodes.mjs";
 import { price } from "../../helpers/view/shared/schedules/price.mjs";
 import { filled } from "../../helpers/view/player/state/session.mjs";
@@ -110,6 +111,25 @@ test("the other algorithm is looked up on the same ranks; none with itself, none
   assert.equal(rival({ algorithm: "hierarchical" }), undefined);
   assert.equal(rival({ collective: "broadcast" }), undefined);
   assert.equal(choose(catalogue, ring, { rival: { algorithm: "nvls" }, gpus: 2, across: "b" }).rival, undefined);
+});
+
+test("at first sight the ranks and the size can be chosen, and what the author set", () => {
+  const offers = (change) => mentioned({ ...ring, link: "nvlink-4", ...change }).filter(Boolean);
+  const always = ["Number of ranks", "Size"];
+  assert.deepEqual(offers({}), always);
+  const more = (change) => offers(change).filter((name) => !always.includes(name));
+  assert.deepEqual(more({ link: "a" }), ["Network"]);
+  assert.deepEqual(more({ gpus: 4, across: "b" }), ["Nodes", "Network between nodes", "NICs per node"]);
+  assert.deepEqual(more({ algorithm: "hierarchical", gpus: 4 }), ["Nodes"]);
+  assert.deepEqual(more({ algorithm: "nvls", slices: 2 }), ["Number of slices"]);
+  assert.deepEqual(more({ nchunks: 8, rival: { algorithm: "flat" } }), ["Number of chunks", "Compared with"]);
+  assert.deepEqual(more({ link: "recorded", recorded: {} }), []);
+});
+
+test("another step is the same state of choices, another size is not", () => {
+  assert.equal(differs({ ...ring, step: 3, gpus: undefined }, ring), false);
+  assert.equal(differs({ ...ring, nbytes: 6 }, ring), true);
+  assert.equal(differs({ ...ring, rival: { algorithm: "flat" } }, ring), true);
 });
 
 test("slices are the cheapest for the size and the link, and a reader's choice stays", () => {

@@ -2,11 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { columns, inside, owed, slotState } from "../../helpers/view/shared/schedules/cells.mjs";
 import { choose } from "../../helpers/view/shared/schedules/choices.mjs";
+import { slotRows } from "../../helpers/view/shared/drawing/cell.mjs";
+import { evenly, radii } from "../../helpers/view/shared/drawing/ellipse.mjs";
 import { along, layout, links, shape } from "../../helpers/view/shared/drawing/layout.mjs";
+import { memoryHeight, namedEvery } from "../../helpers/view/shared/drawing/memory.mjs";
+import { timeHeight } from "../../helpers/view/shared/drawing/time.mjs";
+import { LEFT, rooms } from "../../helpers/view/player/panel/rooms.mjs";
 import { keepStep, positionAt, ticks, timeAt } from "../../helpers/view/shared/schedules/model.mjs";
 import { messages } from "../../helpers/view/shared/schedules/price.mjs";
 import { input, replay, value } from "../../helpers/view/shared/schedules/replay.mjs";
-import { parse } from "../../helpers/view/shared/schedules/text.mjs";
+import { parse, sign } from "../../helpers/view/shared/schedules/text.mjs";
 
 const of = (nranks, steps, more = "") => parse(`all_reduce some nranks=${nranks} nchunks=1 root=-${more}\n${steps}`);
 const ring = (n) => of(n, Array.from({ length: n }, (_, r) => `0:${r}→${(r + 1) % n}`).join(" "));
@@ -31,6 +36,9 @@ test("every rank stands inside the picture, and no two overlap", () => {
     for (const [width, height] of [
       [280, 250],
       [340, 300],
+      [309, 170],
+      [309, nranks > 8 ? 220 : 138],
+      [200, 422],
     ]) {
       const { nodes, size } = layout(ring(nranks), width, height);
       for (const { x, y } of nodes)
@@ -39,6 +47,50 @@ test("every rank stands inside the picture, and no two overlap", () => {
         nodes.slice(i + 1).forEach((b) => assert.ok(Math.hypot(a.x - b.x, a.y - b.y) >= size, `${nranks} ranks`)),
       );
     }
+});
+
+test("up to eight places fit one screen with their transport bar, side by side and stacked", () => {
+  for (const n of [2, 3, 4, 5, 6, 7, 8, 16])
+    for (const kind of ["wide", "stacked"]) {
+      const { row, lane, topology } = rooms({ places: n, schedule: ring(n), link: {} }, { wide: kind === "wide" });
+      const memory = memoryHeight(n, row);
+      const all = (kind === "wide" ? Math.max(memory, topology) : memory + topology) + timeHeight(n, lane);
+      if (n <= 8) assert.ok(all <= LEFT[kind], `${n} ranks, ${kind}: ${all}`);
+      assert.ok(row >= 15 && lane >= 13 && topology >= 136, "a number stays legible");
+    }
+});
+
+test("in a flat picture a tree grows to the right", () => {
+  const tree = of(8, "0:0→4\n0:0→2 0:4→6\n0:0→1 0:2→3 0:4→5 0:6→7");
+  const { kind, nodes, size } = layout(tree, 309, 150);
+  assert.equal(kind, "layers");
+  for (const [from, to] of links(tree)) assert.ok(nodes[to].x - nodes[from].x > 1.5 * size);
+  assert.ok(Math.max(...nodes.map(({ y }) => y)) <= 150 - size / 2);
+});
+
+test("points on an ellipse are alike far from each other", () => {
+  const [rx, ry] = radii(130, 50);
+  assert.deepEqual([rx, ry, radii(100, 90), radii(40, 400)], [130, 50, [90, 90], [40, 104]]);
+  const points = evenly(16, rx, ry, -Math.PI / 2).map((angle) => [rx * Math.cos(angle), ry * Math.sin(angle)]);
+  const far = points.map(([x, y], i) => Math.hypot(x - points[(i + 1) % 16][0], y - points[(i + 1) % 16][1]));
+  assert.ok(Math.max(...far) / Math.min(...far) < 1.15, `${far}`);
+});
+
+test("many slots stand in rows, in which each is seen; few in one", () => {
+  assert.deepEqual(
+    [slotRows(4, 60, 36), slotRows(8, 26, 14), slotRows(16, 14.75, 17), slotRows(16, 14, 5), slotRows(8, 40, 20)],
+    [1, 2, 4, 1, 1],
+  );
+});
+
+test("names of columns keep apart, whatever their digits", () => {
+  assert.deepEqual([namedEvery(38, 1), namedEvery(16, 2), namedEvery(9, 2), namedEvery(9, 3)], [1, 2, 4, 4]);
+});
+
+test("what is no rank has a sign of its own", () => {
+  const head = (nranks, nswitches) => of(nranks, "", ` nswitches=${nswitches}`);
+  assert.deepEqual([sign(head(4, 1), 3), sign(head(4, 1), 4)], ["3", "S"]);
+  assert.deepEqual([sign(head(16, 3), 18), sign(head(4, 4), 6)], ["S2", "R2"]);
 });
 
 test("a chunk travels from sender to receiver, clear of both squares", () => {

@@ -22,12 +22,17 @@ DOUBLED = Schedule("all_reduce", "mine", 4, 4, (*RING(4).steps[:3], RING(4).step
 
 @pytest.fixture
 def open_player(open_alone, tmp_path):
-    """open_player(spec, ..., theme=, width=, motion=) -> a page whose clock only `tick` moves; errors and requests fail the test."""
+    """open_player(spec, ..., theme=, width=, motion=) -> a page whose clock only `tick` moves; errors and requests fail the test.
 
-    def open_(*specs, theme="light", width=1280, motion="no-preference", live=False, clock="manual", hash_=""):
-        address = harness.write(tmp_path / "player.html", list(specs), theme=theme, live=live)
+    Every choice is open, unless folded.
+    """
+
+    def open_(*specs, theme="light", width=1280, motion="no-preference", clock="manual", hash_="", **more):
+        address = harness.write(tmp_path / "player.html", list(specs), theme=theme, live=more.get("live", False))
         page = open_alone(f"{address}?{clock}{hash_}", width, motion)
         page.locator(".bim-sentence").first.wait_for()
+        if not more.get("folded"):
+            harness.unfold(page)
         return page
 
     return open_
@@ -55,6 +60,47 @@ def lead(page: Page) -> str:
 
 def figure(page: Page, name: str) -> str:
     return page.locator(".bim-readout div", has_text=name).locator("strong").inner_text()
+
+
+NVLINK = LINKS["nvlink-4"].name
+HEAD = 56  # pixels of the site's own bar, always on the screen
+SCREENS = {1366: 660, 375: 667}
+DECKS = "decks => Promise.all([0, 1].map(() => new Promise(requestAnimationFrame))).then(() => decks.map((d) => d.offsetHeight))"
+
+
+def assert_on_one_screen(page: Page) -> None:
+    """The whole stage and its transport bar, on a small laptop and on a telephone."""
+    size = page.viewport_size
+    for width, height in SCREENS.items():
+        page.set_viewport_size({"width": width, "height": height})
+        assert max(page.eval_on_selector_all(".bim-deck", DECKS)) <= height - HEAD, f"{width} x {height}"
+    page.set_viewport_size(size)
+
+
+def choices(page: Page) -> list[str]:
+    """What can be chosen."""
+    return page.locator(".bim-controls select").evaluate_all("all => all.map((one) => one.ariaLabel)")
+
+
+def words(page: Page) -> list[str]:
+    """What is told and cannot be chosen."""
+    return page.locator(".bim-controls strong").all_inner_texts()
+
+
+def test_at_first_sight_a_player_offers_its_ranks_and_size(open_player):
+    page = open_player(player_spec(RING(4)), folded=True)
+    assert (choices(page), words(page)) == (["Number of ranks", "Size"], ["all_reduce", "ring", NVLINK])
+    press(page, "More choices")
+    fewer = page.get_by_role("button", name="Fewer choices", expanded=True)
+    assert fewer.evaluate("one => one === document.activeElement")
+    all_ = ["Collective", "Algorithm", "Number of ranks", "Nodes", "Size", "Network", "Compared with"]
+    assert (choices(page), words(page)) == (all_, [])
+    page.get_by_role("combobox", name="Algorithm").select_option("flat")
+    harness.answered(page)
+    assert choices(page) == all_, "they stay open with another schedule"
+    press(page, "Fewer choices")
+    assert words(page) == ["all_reduce", "flat", NVLINK], "what was chosen is still told"
+    assert_on_one_screen(page)
 
 
 def test_the_first_frame_is_complete_and_still(open_player):
@@ -159,6 +205,7 @@ def test_every_control_of_the_sentence(open_player):
         assert page.evaluate("document.activeElement.getAttribute('aria-label')") == name  # focus stays
     assert len(seen) == 5
     assert lead(page).startswith("Step 7 of 14")  # half way stays half way
+    assert_on_one_screen(page)
     choose("Collective", "broadcast")
     harness.answered(page)
     choose("Algorithm", "ring")
@@ -234,7 +281,7 @@ def test_focus_is_seen_and_targets_are_large(open_player):
         "all => all.map((one) => [one.ariaLabel || one.textContent, one.getBoundingClientRect()])"
         ".map(([name, box]) => [name, box.width, box.height])",
     )
-    assert len(boxes) == 24
+    assert len(boxes) == 25
     assert [box for box in boxes if min(box[1:]) < 24] == []
     page.keyboard.press("Tab")
     style = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")

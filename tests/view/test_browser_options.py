@@ -6,7 +6,7 @@ import harness
 import pytest
 import widget_harness
 from playwright.sync_api import Page, expect
-from test_browser import figure, lead, open_player, position, press, said, tick
+from test_browser import assert_on_one_screen, figure, lead, open_player, position, press, said, tick
 from test_player_options import Run, traced
 
 from helpers.collectives import CATALOGUE, Nodes, price
@@ -51,6 +51,7 @@ def reopened(page: Page) -> None:
     page.goto(link)
     page.locator(".bim-sentence strong").wait_for()
     harness.answered(page)
+    harness.unfold(page)
 
 
 def rows(page: Page, summary: str) -> list[list[list[str]]]:
@@ -63,15 +64,17 @@ def rows(page: Page, summary: str) -> list[list[list[str]]]:
 
 
 def test_nodes_are_boxes_with_a_nic_for_every_rank(open_player):
-    page = open_player(spec("all_reduce hierarchical", 8, step=4, **NODES))
+    page = open_player(spec("all_reduce hierarchical", 8, step=4, **NODES), folded=True)
+    assert_on_one_screen(page)
     assert page.locator(".bim-node").count() == 2
     assert page.locator(".bim-nic").count() == 8
     nodes = Nodes(4, LINKS["nvlink-4"], LINKS["infiniband-ndr"])
     assert f"of {seconds_text(price(CATALOGUE['all_reduce', 'hierarchical'](8, 4), 2**26, nodes).seconds)}, by" in (
         page.locator(".bim-readout").inner_text()
     )
-    choose(page, "NICs per node", "1 NIC")
+    choose(page, "NICs per node", "1 NIC")  # offered unasked: the author's nodes
     assert page.locator(".bim-nic").count() == 2
+    harness.unfold(page)
     choose(page, "Nodes", "nodes of 2")
     assert page.locator(".bim-node").count() == 4
     choose(page, "Network between nodes", "the same")
@@ -184,11 +187,26 @@ def test_two_algorithms_on_one_clock(open_player):
     assert captions[0].startswith("ring. After step 2 of 6") and captions[1].startswith("binomial. After step 0 of 4")
 
 
+AT_HAND = """async () => {
+    const [play, stage] = [document.querySelector(".bim-play"), document.querySelector(".bim-stage")];
+    const ends = [];
+    for (const share of [0, 0.3, 0.6, 1]) {
+        const { top, height } = stage.getBoundingClientRect();
+        scrollTo({ top: scrollY + top + share * (height - 200), behavior: "instant" });
+        await new Promise(requestAnimationFrame);
+        const { left, bottom } = play.getBoundingClientRect();
+        ends.push([document.elementFromPoint(left + 22, bottom - 18)?.closest("button") === play, bottom <= innerHeight]);
+    }
+    return ends;
+}"""
+
+
 def test_the_comparison_is_chosen_linked_and_copied(open_player):
     page = open_player(spec("all_reduce ring", 8))
     assert "nvls" in offers(page, "Compared with") and "ring" not in offers(page, "Compared with")
     choose(page, "Compared with", "hierarchical")
     assert page.locator(".bim-memory").count() == 2
+    assert page.evaluate(AT_HAND) == 4 * [[True, True]], "Play is on the screen wherever the stage is"
     choose(page, "Nodes", "nodes of 2")
     assert page.locator(".bim-topology .bim-node").count() == 8
     assert "nvls" not in offers(page, "Compared with")

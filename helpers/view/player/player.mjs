@@ -9,6 +9,7 @@ import { frame } from "./panel/frame.mjs";
 import { readout } from "./panel/readout.mjs";
 import { stills } from "./panel/stills.mjs";
 import { advance, onView, own, position, redraw, views } from "./show.mjs";
+import { differs } from "./state/offers.mjs";
 import { session } from "./state/session.mjs";
 
 function ofEach(widget, build) {
@@ -32,6 +33,7 @@ function tablesOf(widget) {
 
 function open(widget, linked) {
   const { ui, talk } = widget;
+  ui.more ||= differs(linked.spec, talk.base);
   Object.assign(ui, { mode: linked.mode, load: linked.load ?? false });
   talk.ask(linked.spec, () => linked.step, linked.step);
 }
@@ -70,7 +72,8 @@ function render({ model, el }) {
   widget.onPaper = () => onPaper(widget);
   widget.offPaper = () => offPaper(widget);
   widget.index = placeOf(el);
-  widget.ui = { clock: start(0), speed: 1, mode: "slots", load: false, tracks: [], silent: 0, said: "", frame: 0 };
+  const begun = { clock: start(0), speed: 1, mode: "slots", load: false, more: false };
+  widget.ui = { ...begun, tracks: [], silent: 0, said: "", frame: 0 };
   widget.talk = session(model, widget.onView, (text) => widget.parts.notice.replaceChildren(text));
 
   widget.does = doesOf(widget);

@@ -4,9 +4,11 @@ import { controls } from "./panel/controls.mjs";
 import { track } from "./panel/track.mjs";
 import { words } from "./panel/words.mjs";
 import { encode } from "./state/link.mjs";
+import { mentioned } from "./state/offers.mjs";
 
 const SPEAK_MS = 2000; // while playing, screen readers hear a sentence at most this often
 const WIDE = 620;
+const FEW = 8; // places: more of them leave memory more of the width
 
 export const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
@@ -35,9 +37,9 @@ export function address(widget) {
   );
 }
 
-export function onView(widget, step) {
+// The sentence of choices, with the focus where it was.
+function choices(widget) {
   const { ui, talk, parts, model } = widget;
-  ui.clock = start(talk.state.clock.last, step);
   const focused = parts.controls.contains(document.activeElement) && document.activeElement.getAttribute("aria-label");
   parts.controls.replaceChildren(
     controls(
@@ -49,15 +51,27 @@ export function onView(widget, step) {
         live: talk.live,
         schedule: views(widget)[0].schedule,
         own: talk.base.recorded ? "as recorded" : !talk.base.collective && "as given",
+        more: ui.more,
+        first: mentioned(talk.base),
       },
       {
         onSchedule: (spec) => talk.switchTo(spec, ui.clock.target),
         onPrice: (change) => talk.reprice(change, ui.clock.target),
         onOwn: () => talk.switchTo(talk.base, ui.clock.target),
+        onMore: () => {
+          ui.more = !ui.more;
+          choices(widget);
+          parts.controls.querySelector(".bim-more").focus();
+        },
       },
     ),
   );
   if (focused) parts.controls.querySelector(`[aria-label="${focused}"]`)?.focus();
+}
+
+export function onView(widget, step) {
+  widget.ui.clock = start(widget.talk.state.clock.last, step);
+  choices(widget);
   redraw(widget);
   share(widget);
 }
@@ -77,20 +91,20 @@ function pointed(widget, i) {
 export function redraw(widget) {
   const { parts, ui, does } = widget;
   if (!views(widget).length) return;
-  const body = parts.stage.clientWidth;
-  const wide = body >= WIDE;
+  const wide = parts.stage.clientWidth >= WIDE;
   const two = views(widget).length > 1;
   parts.root.classList.toggle("bim-wide", wide);
   parts.root.classList.toggle("bim-two", two);
+  parts.root.classList.toggle("bim-close", two || views(widget)[0].places > FEW);
   const end = Math.max(...views(widget).flatMap(({ line, real }) => [line.seconds, real?.seconds ?? 0]));
   ui.tracks = views(widget).map((view, i) =>
-    track(view, { ...does, ...pointed(widget, i) }, { end, tall: body * 0.8, name: two && view.schedule.algorithm }),
+    track(view, { ...does, ...pointed(widget, i) }, { end, name: two && view.schedule.algorithm }),
   );
   parts.stage.replaceChildren(
     ...ui.tracks.flatMap(({ nodes }) => nodes.slice(0, 2)),
     ...ui.tracks.flatMap(({ nodes }) => nodes.slice(2)),
   );
-  ui.tracks.forEach((one) => one.redraw(wide && !two));
+  ui.tracks.forEach((one) => one.redraw({ wide, two }));
   draw(widget);
 }
 

@@ -55,7 +55,8 @@ function tools(widget) {
 
 function framed({ top, ways, spec, sentence, bar, blocks, said }, tooled) {
   const source = h("p", { class: "bim-note" }, spec.source);
-  const body = [top, ways, legend(spec), sentence, bar.node, tooled, source, blocks.node, said];
+  const deck = h("div", { class: "bim-deck" }, h("div", {}, ways, legend(spec)), bar.node);
+  const body = [top, deck, sentence, tooled, source, blocks.node, said];
   return h("div", { class: "bim-segments bim-widget" }, h("div", { class: "bim-body" }, body));
 }
 

@@ -1,4 +1,4 @@
-// The player's fixed furniture: stage, sentence, buttons. Built once; the player fills it.
+// The player's fixed furniture: stage and transport bar, sentence, buttons. Built once; the player fills it.
 import { h } from "../../shared/page/dom.mjs";
 
 function tool(label, onClick) {
@@ -38,9 +38,8 @@ export function frame(does, { live, bar, figures, details }) {
       "div",
       { class: "bim-body" },
       controls,
-      stage,
+      h("div", { class: "bim-deck" }, stage, bar),
       h("p", { class: "bim-sentence" }, lead, " ", text, " ", end),
-      bar,
       figures,
       tools,
       details,

@@ -1,27 +1,27 @@
 // One schedule's views: who holds what, who sends to whom, when; and when a recorded run of it did.
-import { drawMemory, memorySizes } from "../../shared/drawing/memory.mjs";
+import { drawMemory } from "../../shared/drawing/memory.mjs";
 import { timeView } from "../../shared/drawing/time.mjs";
 import { topologyView } from "../../shared/drawing/topology.mjs";
 import { h } from "../../shared/page/dom.mjs";
 import { shown } from "../../shared/page/motion.mjs";
 import { loadText } from "../../shared/schedules/load.mjs";
+import { rooms } from "./rooms.mjs";
 
-export const MODEL = "hollow: alpha, once per message · tinted: its bytes · thin: receiving · blank: waiting";
+export const MODEL = "hollow: alpha, once a message · tinted: its bytes · thin: receiving · blank: waiting";
 export const RUN =
   "solid: sending · thin: receiving · blank: waiting · ▾: late, a step that took over a quarter longer than the model's";
 
 function panel(name, title, ...more) {
   const body = h("div", { class: "bim-view" });
-  const note = h("p", { class: "bim-note" });
-  const node = h(
-    "div",
-    { class: `bim-panel bim-panel-${name}` },
-    h("p", { class: "bim-title" }, title),
-    more,
-    body,
-    note,
-  );
-  return { node, body, note };
+  const heading = h("p", { class: "bim-title" }, title);
+  return { node: h("div", { class: `bim-panel bim-panel-${name}` }, heading, more, body), heading, body };
+}
+
+// A line under a panel's picture.
+function noted({ node }, text) {
+  const note = h("p", { class: "bim-note" }, text);
+  node.append(note);
+  return note;
 }
 
 // A two-way switch; the second one pressed means on.
@@ -38,32 +38,35 @@ export const provenance = ({ source, date, label, machine }) =>
     .filter(Boolean)
     .join(": ");
 
-// does: { mode, load, hold(position), drop(step) }; end: seconds at the right end of the axis. -> { nodes, redraw(wide), show }
-export function track(view, does, { name = "", end, tall }) {
+// does: { mode, load, hold(position), drop(step) }; end: seconds at the right end of the axis. -> { nodes, redraw(how), show }
+export function track(view, does, { name = "", end }) {
   const numbers = modes("What cells show", ["Slots", "Numbers"], (on) => does.mode(on ? "numbers" : "slots"));
   const loads = modes("What links show", ["Now", "So far"], does.load);
   const memory = panel("memory", name ? `${name} holds` : "Who holds what?", numbers.node);
-  const topology = panel("topology", name ? `${name} sends` : "Who sends to whom?", loads.node);
+  const topology = panel("topology", name || "Who sends to whom?", loads.node);
   const time = panel("time", view.real ? "When, by the model?" : name ? `${name}: when?` : "When?");
+  time.heading.append(h("span", { class: "bim-note" }, MODEL));
   const real = view.real && panel("time", "When, in the recorded run?");
+  if (real) noted(real, `${provenance(view.real.told)} · ${RUN}`);
+  const carried = noted(topology);
   const panels = [memory, topology, time, real].filter(Boolean);
   let drawings = [];
   let drawn = "";
+  let room = {};
 
-  function redraw(wide) {
+  function redraw(how) {
     const width = (one) => one.body.clientWidth || 300;
-    const height = wide
-      ? Math.max(220, memorySizes(view, 500, false).height)
-      : Math.max(200, Math.min(view.places > 4 ? 300 : 230, tall));
+    room = rooms(view, how);
     const lines = [
-      [time, {}],
-      [real, { run: view.real }],
+      [time, view.line],
+      [real, view.real],
     ].filter(([one]) => one);
-    drawings = lines.map(([one, more]) => [one, timeView(view, width(one), does.hold, does.drop, { end, ...more })]);
-    drawings.push([topology, topologyView(view, width(topology), height)]);
+    drawings = lines.map(([one, run]) => [
+      one,
+      timeView(view, width(one), does.hold, does.drop, { run, end, row: room.lane }),
+    ]);
+    drawings.push([topology, topologyView(view, width(topology), room.topology)]);
     drawings.forEach(([one, { node }]) => one.body.replaceChildren(node));
-    time.note.replaceChildren(MODEL);
-    real?.note.replaceChildren(`${provenance(view.real.told)} · ${RUN}`);
     drawn = "";
   }
 
@@ -74,11 +77,11 @@ export function track(view, does, { name = "", end, tall }) {
     const key = `${step} ${state} ${mode} ${load}`;
     if (key === drawn) return false;
     drawn = key;
-    const room = memory.body.clientWidth || 320;
-    const svg = drawMemory(view, position, room, mode === "numbers");
+    const width = memory.body.clientWidth || 320;
+    const svg = drawMemory(view, position, width, mode === "numbers", room.row);
     memory.body.replaceChildren(svg);
-    memory.body.tabIndex = svg.getAttribute("width") > room ? 0 : -1; // what scrolls can be reached by keyboard
-    topology.note.replaceChildren(load ? loadText(view, state) : "");
+    memory.body.tabIndex = svg.getAttribute("width") > width ? 0 : -1; // what scrolls can be reached by keyboard
+    carried.replaceChildren(load ? loadText(view, state) : "");
     numbers.show(mode === "numbers");
     loads.show(load);
     return true;

@@ -3,6 +3,16 @@ import { svg } from "../page/dom.mjs";
 import { rankClass, label, rect } from "../page/shapes.mjs";
 
 export const GUTTER = 34; // the column of ranks, as wide in every view
+const NARROW = 4; // pixels: slots narrower than this stand in several rows
+const FLAT = 3; // which are at least so high
+const LEAST = 1.6; // a slot smaller than this would not be seen: then one bar stands for all
+
+// In how many rows n slots stand: in one, unless they would be narrow there and are wider in several.
+export function slotRows(n, width, height) {
+  let rows = 1;
+  while (width / Math.ceil(n / rows) < NARROW && height / (2 * rows) >= FLAT) rows *= 2;
+  return rows;
+}
 
 function slotShape({ origin, mark, state }, x, y, w, h) {
   const color = rankClass(origin, Infinity);
@@ -28,15 +38,26 @@ export function cell(slots, w, h, number = null, kind = "") {
   const pad = w >= 30 && h >= 20 ? 3 : w >= 14 ? 2 : 1;
   const strip = number === null ? h - 2 * pad : h >= 24 ? 5 : 3;
   const [inner, top] = [w - 2 * pad, h - pad - strip];
-  const pitch = inner / slots.length;
-  const gap = pitch >= 9 ? 2 : pitch >= 4 ? 1 : 0;
+  const rows = slotRows(slots.length, inner, strip);
+  const each = Math.ceil(slots.length / rows);
+  const [pitch, lane] = [inner / each, strip / rows];
+  const gap = pitch >= 9 ? 2 : pitch >= 3 ? 1 : 0;
+  const between = rows > 1 ? gap : 0;
   return svg(
     "g",
     { class: `bim-cell ${kind} ${slots.every(({ state }) => state === "empty") ? "bim-vacant" : ""}` },
     rect("bim-frame", 0.5, 0.5, w - 1, h - 1, Math.min(5, w / 5, h / 4)),
-    slots.length > 1 && pitch < 1.6
+    slots.length > 1 && pitch < LEAST
       ? slotBar(slots, pad, top, inner, strip)
-      : slots.map((slot, i) => slotShape(slot, pad + i * pitch + gap / 2, top, pitch - gap, strip)),
+      : slots.map((slot, i) =>
+          slotShape(
+            slot,
+            pad + (i % each) * pitch + gap / 2,
+            top + Math.floor(i / each) * lane + between / 2,
+            pitch - gap,
+            lane - between,
+          ),
+        ),
     number !== null && label("bim-number", w / 2, top / 2 + 1, number, Math.max(9, Math.min(15, w * 0.46, h * 0.6))),
   );
 }

@@ -1,6 +1,11 @@
-// Where ranks stand and how links run between them: a circle, a star or layers, told from the links that a schedule uses.
+// Where ranks stand and how links run between them: a circle, a star or layers, told from the links that a schedule uses. Where the
+// picture is flat the circle is an ellipse, and layers run from left to right.
 import { times } from "../page/numbers.mjs";
+import { registers } from "../schedules/text.mjs";
+import { evenly, radii } from "./ellipse.mjs";
 import { boxed, nodesLayout } from "./nodes.mjs";
+
+const LOW = 190; // pixels: a picture lower than this has smaller squares
 
 // Every link used in any step, each direction once: [[src, dst]]
 export function links(s) {
@@ -38,7 +43,7 @@ export function shape(s) {
   return { kind: !isTree ? "circle" : heights[root] === 1 && s.nranks > 4 ? "star" : "layers", root, near };
 }
 
-// Children hang below their parent, leaves side by side.
+// Children hang below their parent, leaves side by side; or right of it, leaves below each other, where that leaves more room.
 function layered({ near, root }, width, height, pad) {
   const spots = [];
   const depth = depths(near, root);
@@ -53,10 +58,14 @@ function layered({ near, root }, width, height, pad) {
   };
   hang(root);
   const share = (part, whole, length) => (whole ? pad + ((length - 2 * pad) * part) / whole : length / 2);
-  return spots.map((x, rank) => ({
-    x: share(x, leaves - 1, width),
-    y: share(depth[rank], Math.max(...depth), height),
-  }));
+  const most = Math.max(...depth);
+  const room = (across, along) => Math.min((1.4 * across) / (leaves - 1), along / most); // a link needs more than two leaves
+  const flat = room(height, width) > 1.2 * room(width, height);
+  return spots.map((leaf, rank) =>
+    flat
+      ? { x: share(depth[rank], most, width), y: share(leaf, leaves - 1, height) }
+      : { x: share(leaf, leaves - 1, width), y: share(depth[rank], most, height) },
+  );
 }
 
 // -> { kind, size: side of a rank's square, nodes: [{ x, y }], curve(src, dst): points along the link };
@@ -64,23 +73,26 @@ function layered({ near, root }, width, height, pad) {
 export function layout(s, width, height, link) {
   if (boxed(s, link)) return nodesLayout(s, link, width, height);
   const form = shape(s);
-  const size = s.nranks <= 4 ? 40 : s.nranks <= 8 ? 32 : 24;
-  const radius = Math.min(width, height - 8) / 2 - size / 2 - 7;
-  const turn = s.nranks === 2 ? 0.5 : 0.25; // rank 0 on top; two ranks side by side
+  const squares = registers(s) ? 2 * s.nranks : s.nranks;
+  const size = Math.max(24, (squares <= 4 ? 40 : squares <= 8 ? 32 : 24) - (height < LOW ? 8 : 0));
+  const [rx, ry] = radii(width / 2 - size / 2 - 7, height / 2 - 4 - size / 2 - 7);
+  const first = -Math.PI / (s.nranks === 2 ? 1 : 2); // rank 0 on top; two ranks side by side
   const around = (i, n, far) => {
-    const angle = 2 * Math.PI * (i / n - turn);
-    return { x: width / 2 + far * Math.cos(angle), y: height / 2 + far * Math.sin(angle) };
+    const angle = evenly(n, rx, ry, first)[i % n];
+    return { x: width / 2 + far * rx * Math.cos(angle), y: height / 2 + far * ry * Math.sin(angle) };
   };
   const onRim = (rank) => {
-    if (form.kind !== "star") return around(rank, s.nranks, radius);
-    return around(rank > form.root ? rank - 1 : rank, s.nranks - 1, rank === form.root ? 0 : radius);
+    if (form.kind !== "star") return around(rank, s.nranks, 1);
+    return around(rank - (rank > form.root), s.nranks - 1, rank === form.root ? 0 : 1);
   };
   const nodes = form.kind === "layers" ? layered(form, width, height, size / 2 + 8) : times(s.nranks, onRim);
-  nodes.push(...times(s.nswitches, (i) => around(i, s.nswitches, s.nswitches > 1 ? radius * 0.3 : 0)));
+  const inwards = registers(s) ? 0.5 : s.nswitches > 1 ? 0.3 : 0; // registers stand before their own rank
+  nodes.push(...times(s.nswitches, (i) => around(i, s.nswitches, inwards)));
   const twoWay = links(s).some(([a, b]) => links(s).some(([c, d]) => a === d && b === c));
+  const round = Math.tan(Math.PI / 2 / s.nranks); // a share of a circle between two of its ranks; the like of it on an ellipse
+  const outer = Math.max(Math.min(round, 0.14), (round * Math.min(rx, ry)) / Math.max(rx, ry));
   const bow = (src, dst) => {
-    if (form.kind === "ring")
-      return Math.tan(Math.PI / 2 / s.nranks) * ((dst - src + s.nranks) % s.nranks === 1 ? 1 : 0.2);
+    if (form.kind === "ring") return outer * ((dst - src + s.nranks) % s.nranks === 1 ? 1 : 0.2);
     return twoWay ? 0.16 : form.kind === "circle" ? 0.1 : 0;
   };
   return { kind: form.kind, size, nodes, curve: (src, dst) => curve(nodes[src], nodes[dst], bow(src, dst), size) };

@@ -5,20 +5,26 @@ import { times, nbytesText } from "../page/numbers.mjs";
 import { badge, rankClass, canvas, label, line, moved, rect } from "../page/shapes.mjs";
 import { owed, slotState } from "../schedules/cells.mjs";
 import { value } from "../schedules/replay.mjs";
+import { sign } from "../schedules/text.mjs";
 import { GUTTER, cell } from "./cell.mjs";
 
-const HEAD = 40;
+const HEAD = 34;
+const BELOW = 4;
 const LEAST = 84; // pixels of "least 96 MiB"
 
-// Sizes for a width; wider than the width when even the narrowest columns do not fit: then the panel scrolls by itself.
-export function memorySizes({ columns, places }, width, numbers) {
-  const row = places <= 4 ? 52 : places <= 6 ? 42 : places <= 8 ? 34 : 22;
-  const [gap, least] = width >= 420 ? [20, 104] : [12, 64];
+export const memoryHeight = (places, row) => HEAD + row * places + BELOW;
+
+const usualRow = (places) => (places <= 4 ? 52 : places <= 6 ? 42 : places <= 8 ? 34 : 22);
+
+// Sizes for a width and a height of rows; wider than the width when even the narrowest columns do not fit: then the panel scrolls by
+// itself.
+function memorySizes({ columns, places }, width, numbers, row = usualRow(places)) {
+  const [gap, least] = width >= 420 && columns.length <= 8 ? [20, 104] : [12, 64];
   const room = (width - GUTTER - gap - least) / columns.length;
   const pitch = Math.min(columns.length > 2 ? 76 : 112, Math.max(numbers ? 22 : 9, room));
   const barsAt = GUTTER + pitch * columns.length + gap;
   const bars = Math.min(200, Math.max(64, width - barsAt));
-  return { row, pitch, bars, barsAt, width: Math.max(width, barsAt + bars), height: HEAD + row * places + 4 };
+  return { row, pitch, bars, barsAt, width: Math.max(width, barsAt + bars), height: memoryHeight(places, row) };
 }
 
 // The slots of one cell as they look at a state; what does not matter at the end is idle.
@@ -44,9 +50,11 @@ function touched(step = []) {
   return marks;
 }
 
+const badgeSize = (row) => Math.min(26, Math.max(13, row - 3));
+
 function cells(view, { pitch, row }, { state, step }, numbers) {
   const marks = touched(view.schedule.steps[step - 1]);
-  const [w, h] = [pitch - (pitch > 30 ? 6 : 3), row - (row > 30 ? 10 : 5)];
+  const [w, h] = [pitch - (pitch > 30 ? 6 : 3), row - (row > 30 ? 10 : row > 20 ? 5 : 3)];
   return times(view.places, (rank) =>
     view.columns.map((column, i) => {
       const { slots, idle } = cellLook(view, state, rank, column);
@@ -62,12 +70,18 @@ function cells(view, { pitch, row }, { state, step }, numbers) {
   );
 }
 
+// Of narrow columns only some are named: the names keep apart.
+export function namedEvery(pitch, digits) {
+  const wide = 7 * digits + 4;
+  return [1, 2, 4, 8, 16].find((every) => every * pitch > wide) ?? 32;
+}
+
 function heads({ columns, schedule }, { pitch }) {
-  const every = pitch >= 15 ? 1 : pitch >= 9 ? 2 : 4;
+  const every = namedEvery(pitch, columns[columns.length - 1].label.length);
   return [
-    label("bim-label", GUTTER, 14, schedule.collective === "all_to_all" ? "from rank" : "chunk"),
+    label("bim-label", GUTTER, 11, schedule.collective === "all_to_all" ? "from rank" : "chunk"),
     columns.map(
-      (column, i) => i % every === 0 && label("bim-label bim-middle", GUTTER + (i + 0.5) * pitch - 3, 32, column.label),
+      (column, i) => i % every === 0 && label("bim-label bim-middle", GUTTER + (i + 0.5) * pitch - 3, 27, column.label),
     ),
   ];
 }
@@ -82,14 +96,14 @@ function traffic({ cost, places, schedule, last }, { barsAt, bars, row, height }
   const left = at - barsAt > LEAST; // of the line; else right of it, if there is room
   const whole = left || barsAt + bars - at > LEAST;
   return [
-    label("bim-label", barsAt, 14, wide ? "sent, received" : "bytes"),
+    label("bim-label", barsAt, 11, wide ? "sent, received" : "bytes"),
     label(
       `bim-label ${left || !wide ? "bim-end" : ""}`,
       at,
-      32,
+      27,
       wide && whole ? `least ${nbytesText(cost.least)}` : "least",
     ),
-    line("bim-least", at, HEAD, at, height - 4),
+    line("bim-least", at, HEAD, at, height - BELOW),
     times(places, (rank) => {
       const y = HEAD + (rank + 0.5) * row;
       const bar = (kind, bytes, top) =>
@@ -103,12 +117,13 @@ function traffic({ cost, places, schedule, last }, { barsAt, bars, row, height }
   ];
 }
 
-// The whole view at a position, as one svg.
-export function drawMemory(view, position, width, numbers) {
-  const sizes = memorySizes(view, width, numbers);
+// The whole view at a position, as one svg; row: pixels of a rank's row.
+export function drawMemory(view, position, width, numbers, row) {
+  const sizes = memorySizes(view, width, numbers, row);
   const now = shown(position);
+  const { schedule } = view;
   const badges = times(view.places, (rank) =>
-    badge(rank, view.schedule.nranks, 13, HEAD + (rank + 0.5) * sizes.row, sizes.row > 30 ? 26 : 19),
+    badge(rank, schedule.nranks, 13, HEAD + (rank + 0.5) * sizes.row, badgeSize(sizes.row), sign(schedule, rank)),
   );
   return canvas(
     "bim-memory",

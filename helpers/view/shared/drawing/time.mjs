@@ -5,11 +5,17 @@ import { eased, shown, uneased } from "../page/motion.mjs";
 import { times, secondsText } from "../page/numbers.mjs";
 import { badge, rankClass, canvas, label, line, moved, rect } from "../page/shapes.mjs";
 import { positionAt, ticks, timeAt } from "../schedules/model.mjs";
+import { sign } from "../schedules/text.mjs";
 import { idle, percent } from "../schedules/timeline.mjs";
 import { GUTTER } from "./cell.mjs";
 
 const TOP = 16;
+const AXIS = 28;
 const SIDE = 42; // the column of idle shares
+
+export const timeHeight = (places, lane) => TOP + lane * places + AXIS;
+
+const usualLane = (places) => (places <= 4 ? 22 : places <= 8 ? 17 : 13);
 
 function bars({ bars: all }, solid, nranks, x, row) {
   return all.map(({ src, dst, alpha, send, recv }) => {
@@ -71,10 +77,10 @@ function idleColumn(run, { places, schedule }, width, row) {
 }
 
 // onHold(position) while a pointer drags the cursor, onDrop(step) when it lets go. more: { run: the line to draw, the model's when
-// none is given, end: seconds at the right end, where several views share a scale }. -> { node, show(position) }
-export function timeView(view, width, onHold, onDrop, { run = view.line, end: last = run.seconds } = {}) {
+// none is given, end: seconds at the right end, where several views share a scale, row: pixels of a lane }. -> { node, show(position) }
+export function timeView(view, width, onHold, onDrop, more = {}) {
   const { places, schedule } = view;
-  const row = places <= 4 ? 22 : places <= 8 ? 17 : 13;
+  const { run = view.line, end: last = run.seconds, row = usualLane(places) } = more;
   const bottom = TOP + row * places;
   const [end, room] = [last || 1, width - GUTTER - SIDE];
   const x = (seconds) => GUTTER + (seconds / end) * room;
@@ -86,14 +92,14 @@ export function timeView(view, width, onHold, onDrop, { run = view.line, end: la
     svg("path", { d: "M-6 2h12v5l-6 7l-6 -7z" }),
   );
   const badges = times(places, (rank) =>
-    badge(rank, schedule.nranks, 13, TOP + row * (rank + 0.5), Math.min(row - 2, 18)),
+    badge(rank, schedule.nranks, 13, TOP + row * (rank + 0.5), Math.min(row - 2, 18), sign(schedule, rank)),
   );
   const idling = idleColumn(run, view, width, row);
   const solid = run !== view.line;
   const node = canvas(
     "bim-time",
     width,
-    bottom + 28,
+    timeHeight(places, row),
     `When each rank sends and receives${solid ? " in the recorded run" : ""}; drag to move through the steps`,
     run.steps.map(({ start }) => line("bim-grid", x(start), TOP, x(start), bottom)),
     badges,

@@ -4,6 +4,7 @@ import { eased, shown } from "../page/motion.mjs";
 import { nbytesText } from "../page/numbers.mjs";
 import { badge, rankClass, canvas, label, moved, rect } from "../page/shapes.mjs";
 import { carried } from "../schedules/load.mjs";
+import { sign } from "../schedules/text.mjs";
 import { cell } from "./cell.mjs";
 import { along, layout, links } from "./layout.mjs";
 import { cellLook } from "./memory.mjs";
@@ -29,7 +30,7 @@ function arrow(points, size) {
 
 // The chunks of one message as little cells, the same as in memory; several are a stack with their number.
 function packet(view, step, { src, chunks }, size, room) {
-  const direct = view.schedule.collective === "all_to_all";
+  const { collective, nchunks, nswitches } = view.schedule;
   const columns = chunks.map((c) => view.columns.find(({ slots }) => slots.some(({ chunk }) => chunk === c)));
   const held = columns.map((column, i) =>
     cellLook(view, step - 1, src, column).slots.filter(({ chunk }) => chunk === chunks[i]),
@@ -40,7 +41,7 @@ function packet(view, step, { src, chunks }, size, room) {
     .map((slots, i) => moved(cell(slots, w, h), 3 * i - w / 2, -h / 2 - 3 * i))
     .reverse();
   const name = chunks.length > 1 ? `×${chunks.length}` : columns[0].label;
-  const named = size >= 30 && view.schedule.nchunks > 1 && !direct;
+  const named = size >= 30 && nchunks > 1 && !nswitches && collective !== "all_to_all"; // many meet at a switch
   return svg("g", { class: "bim-packet" }, stack, named && label("bim-tag bim-middle", 0, h / 2 + 11, name));
 }
 
@@ -79,7 +80,7 @@ function loads(view, map, state) {
 export function topologyView(view, width, height) {
   const { nranks } = view.schedule;
   const map = layout(view.schedule, width, height, view.link);
-  const nodes = map.nodes.map(({ x, y }, rank) => badge(rank, nranks, x, y, map.size));
+  const nodes = map.nodes.map(({ x, y }, rank) => badge(rank, nranks, x, y, map.size, sign(view.schedule, rank)));
   const [active, flying] = [svg("g"), svg("g")];
   const [boxes, nics] = furniture(map);
   const node = canvas(
@@ -91,8 +92,8 @@ export function topologyView(view, width, height) {
     links(view.schedule).map(([src, dst]) => trail("bim-link", map.curve(src, dst))),
     active,
     nics,
+    flying, // under the squares: no chunk hides a number
     nodes,
-    flying,
   );
   let drawn = "";
   let moves = [];

@@ -23,16 +23,18 @@ export const moved = (node, x, y) => set(node, { transform: `translate(${x.toFix
 // A switch has no colour: it holds nothing of its own.
 export const rankClass = (rank, nranks) => (rank < nranks ? `bim-r${rank % 8}` : "bim-switch");
 
-// Ranks from 8 on share a colour with rank - 8 and carry a second, inner line.
-export function badge(rank, nranks, x, y, size) {
+// Ranks from 8 on share a colour with rank - 8 and carry a second, inner line. What is no rank is round, and as long as its sign.
+export function badge(rank, nranks, x, y, size, sign = `${rank}`) {
   const own = rank < nranks;
+  const letters = size < 24 ? Math.max(Math.min(10, size * 0.8), size * 0.58) : size * 0.42;
+  const long = own ? size : Math.max(size, letters * 0.65 * sign.length + 6);
   const square = (kind, inset, rx) =>
-    rect(kind, x - size / 2 + inset, y - size / 2 + inset, size - 2 * inset, size - 2 * inset, rx);
+    rect(kind, x - long / 2 + inset, y - size / 2 + inset, long - 2 * inset, size - 2 * inset, rx);
   return svg(
     "g",
     { class: `bim-badge ${rankClass(rank, nranks)}` },
     square("bim-rank", 0, own ? size / 5 : size / 2),
     rank >= 8 && own && size >= 16 && square("bim-second", 2, size / 7),
-    label("", x, y, own ? rank : "S", size * (size < 24 ? 0.58 : 0.42)),
+    label("", x, y, sign, letters),
   );
 }

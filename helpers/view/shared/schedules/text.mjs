@@ -33,6 +33,12 @@ export function parse(text) {
 // Beyond the ranks stand switches; where there is one such place for every rank, these are registers (one-shot, two-shot).
 export const registers = (s) => s.nswitches === s.nranks && s.nranks > 1;
 
+// A place's sign in a picture: a rank's number; S for a switch, numbered where there are several; R for a rank's registers.
+export function sign(s, id) {
+  if (id < s.nranks) return `${id}`;
+  return registers(s) ? `R${id - s.nranks}` : s.nswitches === 1 ? "S" : `S${id - s.nranks}`;
+}
+
 export function place(s, id) {
   if (id < s.nranks) return `rank ${id}`;
   if (registers(s)) return `the registers of rank ${id - s.nranks}`;
