@@ -281,7 +281,7 @@ def test_focus_is_seen_and_targets_are_large(open_player):
         "all => all.map((one) => [one.ariaLabel || one.textContent, one.getBoundingClientRect()])"
         ".map(([name, box]) => [name, box.width, box.height])",
     )
-    assert len(boxes) == 25
+    assert len(boxes) == 28
     assert [box for box in boxes if min(box[1:]) < 24] == []
     page.keyboard.press("Tab")
     style = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")

@@ -289,7 +289,7 @@ def test_a_recorded_run_beside_the_model(open_player):
     assert "By the model this step is over after 3 ms; in the run it was after 5 ms." in told
     assert "Late: it took 3 ms, 3.0 times the model's; last came what rank 0 sent to rank 1." in told
     _, idle = rows(page, "What every link carried")
-    assert idle[0] == ["rank 0", "0 %", "0 %"]
+    assert idle[0] == ["rank 0", "0", "0"]
     page.get_by_role("slider", name="Step").fill("4")
     assert "Late" not in page.locator(".bim-sentence").inner_text()
 
