@@ -45,6 +45,7 @@ BytesInMotion.charts = (() => {
     x: (trace, _, k) => (trace.x ? trace.x[k] : k),
     end: (trace, _, k) => trace.base[k] + trace.x[k],
     hover: (trace, _, k) => trace.hovertext[k].replace(/^.*?: /, ""),
+    text: (trace, _, k) => trace.text?.[k].replaceAll("<br>", " "),
     next: (_, i, k, data) => data[i + 1].y[k],
   };
 

@@ -26,6 +26,7 @@ TOLD = """() => {
     const leaf = (one) => one.checkVisibility(seen) && !one.children.length && !one.closest(".bim-sr, option, pre");
     const mounts = [...document.querySelectorAll(".bim-mount")].map((mount) => ({
         kind: mount.dataset.kind,
+        high: mount.getBoundingClientRect().height,
         drawn: [...mount.querySelectorAll("svg, canvas, .bim-box, .bim-calc-bar")].filter((one) => one.checkVisibility()).length,
         words: [...mount.querySelectorAll("*")].filter((one) => leaf(one) && within(one, mount)).map((one) => one.textContent.trim())
             .filter((text) => text.length > 1),
@@ -33,6 +34,7 @@ TOLD = """() => {
     dispatchEvent(new Event("afterprint"));
     return { texts: texts.flatMap(lines).map((text) => text.trim()).filter((text) => text.length > 3), mounts };
 }"""
+SHEET = 1009  # pixels of A4 between its margins: what is higher goes over two
 MOUNTS = re.compile(r'class="bim-mount" data-kind="(\w+)"')
 
 
@@ -112,6 +114,7 @@ def assert_holds(text: str, said: dict) -> None:
     assert [end for end in ends if end not in text] == []
     for mount in said["mounts"]:
         assert mount["drawn"] > 0 and len(mount["words"]) > 1, mount
+        assert mount["high"] <= SHEET, mount["kind"]
         assert [word for word in mount["words"] if bare(word)[:30] not in text] == [], mount["kind"]
 
 

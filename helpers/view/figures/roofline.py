@@ -116,7 +116,9 @@ def _points(kind: str, spots: Sequence[Spot], span: tuple[float, float]) -> go.S
         textposition=[_inwards(spot, span) for spot in spots],
         textfont={"size": 11},
         marker={"symbol": KINDS[kind], "size": 9, "color": ink, "line": {"width": 2, "color": ink}},
-        hovertext=[f"{spot.name}, {spot.intensity:.3g} FLOP/B: {flops_text(spot.flops)}" for spot in spots],
+        hovertext=[
+            f"{spot.name.replace('<br>', ' ')}, {spot.intensity:.3g} FLOP/B: {flops_text(spot.flops)}" for spot in spots
+        ],
         hovertemplate="%{hovertext}<extra>%{fullData.name}</extra>",
         cliponaxis=False,
     )

@@ -80,6 +80,8 @@ def _of_trace(figure: go.Figure, i: int, of: str | int) -> list[Value]:
             return [start + length for start, length in zip(trace.base, trace.x, strict=True)]
         case "hover":
             return [text.partition(": ")[2] for text in trace.hovertext]
+        case "text":
+            return [text.replace("<br>", " ") for text in trace.text or [""] * many]
     found = trace[of]
     return list(range(many) if of == "x" and found is None else [None] * many if found is None else found)
 

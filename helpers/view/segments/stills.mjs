@@ -7,7 +7,7 @@ import { scales, strips } from "./strips.mjs";
 import { telling } from "./telling.mjs";
 
 const MOST = 4;
-const [FEW, MANY] = [2, 12]; // where more segments than a dozen stand in each still, or two ways
+const [FEW, MANY] = [2, 8]; // where more segments than so many stand in each still, or two ways
 const WIDE = 290;
 
 // Events evenly apart, the last among them.
@@ -36,5 +36,6 @@ export function stills(widget) {
   const most = shown.length > 1 || shown[0].segments.length > MANY ? FEW : MOST;
   const drawn = moments(widget.spec.events.length, most).map((at) => still(widget, shown, at));
   shown.forEach((view, i) => Object.assign(view, { scales: before[i] }));
-  return h("div", { class: "bim-stills" }, h("div", { class: "bim-stills-row" }, drawn));
+  const kind = most === FEW ? "bim-stills bim-stills-high" : "bim-stills";
+  return h("div", { class: kind }, h("div", { class: "bim-stills-row" }, drawn));
 }
