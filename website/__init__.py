@@ -10,6 +10,7 @@ PARTS = (
     "lab",
     "guess.predict",
     "guess.waiting",
+    "guess.veil",
     "widgets",
     "algorithms",
     "hierarchy_table",

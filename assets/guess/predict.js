@@ -74,8 +74,23 @@
     },
   };
 
+  // What the text goes on to say is veiled (website/guess/veil.py), for those who listen as for those who look.
+  const veiled = ({ id }) => document.querySelectorAll(`.${id.replace(/^guess-/, "bim-veiled-")}`);
+
+  function veil(block) {
+    for (const word of veiled(block)) {
+      word.setAttribute("role", "img");
+      word.setAttribute("aria-label", "guess first");
+    }
+  }
+
   function close(block) {
     block.dataset.told = "";
+    for (const word of veiled(block)) {
+      word.classList.remove("bim-veiled");
+      word.removeAttribute("role");
+      word.removeAttribute("aria-label");
+    }
     for (const control of block.querySelectorAll("input, button")) control.disabled = true;
   }
 
@@ -92,6 +107,7 @@
   function enliven(block) {
     const knows = JSON.parse(block.dataset.guess);
     const control = kinds[knows.kind](block, knows);
+    veil(block);
     const before = all()[knows.key];
     if (before?.said.length === knows.truth.length) {
       const { units, unit } = knows; // a lab may ask in another unit of the kind

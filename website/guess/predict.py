@@ -29,6 +29,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from website.guess import answers, curves
 from website.guess.plot import plot
+from website.guess.veil import ASKED
 
 log = logging.getLogger(__name__)
 KINDS = ("number", "order", "curve")
@@ -65,7 +66,10 @@ class PredictDirective(SphinxDirective):
             said = error.args[0] if isinstance(error, KeyError) else error
             log.warning("predict %s: %s", name, said, location=self.get_location(), type="bim", subtype="predict")
             return []
-        return [raw(opening(name, asked)), *question, raw(middle(asked, bool(more))), *more, raw(CLOSING)]
+        first = raw(opening(name, asked))
+        if asked.knows["kind"] != "curve":
+            first[ASKED] = (name, asked.knows["text"])
+        return [first, *question, raw(middle(asked, bool(more))), *more, raw(CLOSING)]
 
     def asked(self, name: str, question: str) -> Asked:
         """The block, its options checked. ValueError or KeyError says what is wrong with them."""
