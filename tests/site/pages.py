@@ -105,7 +105,7 @@ def read_through(page: Page) -> None:
 
 
 SIGNED = """() => [...document.querySelectorAll(".bim-sideways, .bim-text pre")]
-    .filter((box) => box.scrollWidth > box.clientWidth + 1)
+    .filter((box) => box.checkVisibility() && box.scrollWidth > box.clientWidth + 1) // what is folded has no edge yet
     .map((box) => box.dataset.cut)"""
 
 
