@@ -62,7 +62,7 @@ const BytesInMotion = (() => {
   // Of a widget that shows no schedule: nothing. With a second algorithm beside it, that one's trace under "versus".
   async function traceOf(spec) {
     if (spec.trace) return spec.trace; // small enough to travel inside its spec
-    if (spec.show) return remembered(spec.show);
+    if (spec.show) return remembered(spec);
     if (!spec.schedule && !spec.collective) return undefined;
     const { schedule: text, before, after, factor, promise } = spec; // not in the catalogue: it travels inside its spec
     const [own, versus] = await Promise.all([
@@ -72,9 +72,10 @@ const BytesInMotion = (() => {
     return own.error || !versus ? own : versus.error ? versus : { ...own, versus };
   }
 
-  async function remembered(name) {
-    await load(`memory/${name}.js`);
-    return memories.get(name);
+  // Of a trace of memory that is compared with another: that one under "against".
+  async function remembered({ show, against }) {
+    await Promise.all([show, against].filter(Boolean).map((name) => load(`memory/${name}.js`)));
+    return against ? { ...memories.get(show), against: memories.get(against) } : memories.get(show);
   }
 
   async function lookUp({ collective, algorithm, nranks, nchunks, slices, gpus }) {

@@ -35,7 +35,7 @@ function play({ packed, at, width, part }) {
     marks: marksOf(t),
     moments: momentsOf(t, Infinity),
     alive: blocks.map(({ id, nbytes, cls, made }) => [id, nbytes, CLASSES[cls], made]),
-    groups: grouped(t, blocks).map(({ cls, op, blocks: n, nbytes }) => [CLASSES[cls], op, n, nbytes]),
+    groups: grouped(t, blocks).map(({ cls, op, slots, nbytes }) => [CLASSES[cls], op, slots.length, nbytes]),
     layers: [...byLayer(t, at)],
     names: layerNames(t),
     tallest: tallest(t),

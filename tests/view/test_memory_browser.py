@@ -15,7 +15,7 @@ from snapshots import HOSTILE
 
 from helpers.memory.snapshot import read
 from helpers.view.memory.feed import Sender
-from helpers.view.memory.spec import memory_spec, trace_set
+from helpers.view.memory.spec import devices, memory_spec, trace_set
 from helpers.view.memory.text import amount
 from helpers.view.shared.recorded import recorded_set, traces_of
 
@@ -31,7 +31,7 @@ def open_memory(open_alone, tmp_path):
         traces=(STEP,), theme="light", width=1280, motion="no-preference", hash_="", found=None, stream=False, **spec
     ):
         found = found or (trace_set(list(traces)) if traces else {})
-        state = {"spec": memory_spec(**spec), "trace": found, "live": stream, "stream": stream}
+        state = {"spec": memory_spec(**spec), "trace": found, "devices": devices(), "live": stream, "stream": stream}
         address = widget_harness.write(tmp_path / "memory.html", "memory", [state], theme)
         return open_alone(f"{address}?manual{hash_}", width, motion)
 
@@ -77,6 +77,24 @@ def pixels(page: Page) -> dict[str, int]:
         return found;
       }"""
     )
+
+
+def reds(page: Page) -> int:
+    """How many pixels of the picture have the one red."""
+    return page.evaluate(
+        """() => {
+        const canvas = document.querySelector(".bim-mt-picture"), hex = getComputedStyle(canvas).getPropertyValue("--bim-wrong").trim();
+        const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+        const want = [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
+        let found = 0;
+        for (let p = 0; p < data.length; p += 4) if (want.every((value, i) => data[p + i] === value)) found += 1;
+        return found;
+      }"""
+    )
+
+
+def tip(page: Page) -> list[str]:
+    return page.locator(".bim-mt-tip > *").all_inner_texts()
 
 
 def test_the_first_frame_stands_at_the_peak_and_is_silent(open_memory):
@@ -218,8 +236,16 @@ def test_over_the_limit_is_said(open_memory):
     limit = STEP.peak.nbytes - 2**20
     page = open_memory(limit=limit)
     assert "1.00 MiB more than the limit" in sentence(page)
+    first = next(i for i, nbytes in enumerate(STEP.total) if nbytes > limit)
+    page.get_by_role("slider", name="Event").fill(f"{first}")
+    assert "Here memory runs out: " in sentence(page)
     press(page, "First event")
     assert "limit" not in sentence(page)
+    marked = reds(page)
+    press(page, "More")
+    page.get_by_role("combobox", name="Limit").select_option(label="80.00 GiB, A100, H100, H100-PCIe")
+    assert state(page, "m.ui.limit") == 80 * 2**30
+    assert marked > 20 and reds(page) == 0
 
 
 def test_the_layers_are_told_under_the_pointer(open_memory):
@@ -228,6 +254,81 @@ def test_the_layers_are_told_under_the_pointer(open_memory):
     box = page.locator(".bim-mt-bars").bounding_box()
     page.mouse.move(box["x"] + box["width"] - 30, box["y"] + 60)
     assert page.locator(".bim-mt-panel .bim-mt-note").first.inner_text().startswith("layers.5 holds ")
+
+
+def test_a_block_under_the_pointer_is_told_and_its_row_lit_and_back(open_memory):
+    page = open_memory()
+    box = page.locator(".bim-mt-picture").bounding_box()
+    inside = box["x"] + 52 + (STEP.peak.index + 0.5) / len(STEP) * (box["width"] - 62)
+    page.mouse.move(inside, box["y"] + box["height"] - 42)  # at the ground lies the oldest parameter
+    assert tip(page) == ["3.00 MiB, parameter", "aten::empty", "in layers.0", "block 0, from event 1 to the end"]
+    lit = page.locator(".bim-alive tbody tr.bim-lit")
+    assert lit.inner_text().split("\t")[0].strip() == "parameter"
+    assert state(page, "[...m.ui.lit.slots]") == [0]
+    page.mouse.move(inside, box["y"] + 50)  # above the curve
+    assert (tip(page) and page.locator(".bim-mt-tip").is_visible(), lit.count()) == (False, 0)
+    whole = pixels(page)
+    rows = page.locator(".bim-alive tbody tr")
+    rows.filter(has_text="optimizer state").hover()
+    page.wait_for_function("document.querySelector('.bim-mt').memory.ui.lit")
+    blocks = state(page, "[...m.ui.lit.slots].map((slot) => m.ui.t.ids[slot])")
+    held = {e.block for e in STEP.events[: STEP.peak.index + 1] if e.cls == "optimizer"}
+    gone = {e.block for e in STEP.events[: STEP.peak.index + 1] if e.kind == "free"}
+    assert set(blocks) == held - gone
+    page.wait_for_function(
+        "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
+    )
+    veiled = pixels(page)
+    assert veiled["activations"] == 0 < veiled["optimizer"] <= whole["optimizer"]
+    rows.first.focus()
+    page.keyboard.press("ArrowDown")
+    assert rows.nth(1).evaluate("row => row === document.activeElement && row.classList.contains('bim-lit')")
+    assert tip(page)[0].split(", ")[1] == rows.nth(1).inner_text().split("\t")[1].strip() + " MiB"
+    page.keyboard.press("Escape")
+    assert state(page, "m.ui.lit") is None and not page.locator(".bim-mt-tip").is_visible()
+
+
+def shown(page: Page) -> list[int]:
+    return state(page, "[m.ui.axis.from, m.ui.axis.to]")
+
+
+def test_nearer_farther_and_along(open_memory):
+    page = open_memory()
+    whole, peak = [0, len(STEP)], STEP.peak.index
+    press(page, "Nearer")
+    low, high = shown(page)
+    assert high - low == pytest.approx(len(STEP) / 2, abs=1) and low <= peak < high
+    stage = page.locator(".bim-mt-stage")
+    for key, wanted in [("+", 4), ("-", 2), ("-", 1)]:
+        stage.press(key)
+        assert shown(page)[1] - shown(page)[0] == pytest.approx(len(STEP) / wanted, abs=2)
+    assert shown(page) == whole and page.get_by_role("button", name="Farther").is_disabled()
+    box = page.locator(".bim-mt-picture").bounding_box()
+    assert not page.evaluate(WHEEL, {"deltaY": 120}) and shown(page) == whole, "the page scrolls"
+    assert page.evaluate(WHEEL, {"deltaY": -120, "ctrlKey": True})
+    low, high = shown(page)
+    assert high - low < len(STEP) * 0.8 and abs((low + high) - len(STEP)) < 3
+    page.mouse.move(box["x"] + 52 + 0.5 * (box["width"] - 62), box["y"] + 150)
+    page.keyboard.down("Shift")
+    page.mouse.down()
+    page.mouse.move(box["x"] + 52 + 0.25 * (box["width"] - 62), box["y"] + 150)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    assert shown(page)[0] - low == pytest.approx((high - low) / 4, abs=1)
+    press(page, "Last event")
+    assert state(page, "m.ui.at") == shown(page)[1] - 1
+    press(page, "To the peak")
+    assert shown(page)[0] <= peak < shown(page)[1], "it follows who stands in it"
+    stage.press("0")
+    assert shown(page) == whole
+
+
+# A turn of the wheel in the middle of the picture; whether the page leaves it to the picture.
+WHEEL = """(turn) => {
+    const picture = document.querySelector(".bim-mt-picture"), { left, top, width } = picture.getBoundingClientRect();
+    const place = { clientX: left + 52 + 0.5 * (width - 62), clientY: top + 90 };
+    return !picture.dispatchEvent(new WheelEvent("wheel", { ...place, ...turn, cancelable: true }));
+}"""
 
 
 def test_the_numbers_as_a_table(open_memory):
@@ -244,12 +345,19 @@ def test_a_link_brings_the_whole_state_back(open_memory):
     page = open_memory()
     page.get_by_role("combobox", name="Axis").select_option("seconds")
     page.get_by_role("slider", name="Event").fill("17")
+    press(page, "More")
+    page.get_by_role("combobox", name="Limit").select_option("17179869184")
+    page.get_by_role("combobox", name="Colour").select_option("block")
+    press(page, "Nearer")
+    seen = shown(page)
     press(page, "Copy link")
     expect(page.get_by_role("status")).to_have_text("Link copied.")
     link = page.evaluate("navigator.clipboard.readText()")
     page.goto("about:blank")
     page.goto(link)
-    assert state(page, "[m.ui.at, m.ui.axis.mode]") == [17, "seconds"]
+    assert state(page, "[m.ui.at, m.ui.axis.mode, m.ui.limit, m.ui.colour]") == [17, "seconds", 2**34, "block"]
+    assert shown(page) == seen != [0, len(STEP)]
+    assert page.get_by_role("combobox", name="Colour").input_value() == "block"
 
 
 @pytest.mark.parametrize(
@@ -261,13 +369,33 @@ def test_a_bad_link_breaks_nothing(open_memory, hash_):
 
 
 def test_python_of_what_is_on_show(open_memory):
-    page = open_memory((), found=recorded_set("article-cpu"), shown=["article-cpu"], limit=2**31)
+    page = open_memory((), found=recorded_set("article-cpu"), shown=["article-cpu", "article-meta"], limit=2**31)
     press(page, "Event back")
     press(page, "Copy as Python")
     expect(page.get_by_role("status")).to_have_text("Python copied.")
     names: dict = {}
     exec(page.evaluate("navigator.clipboard.readText()").replace("\nmemory(", "\nmade = memory("), names)
     assert (names["made"].spec["at"], names["made"].spec["limit"]) == (state(page, "m.ui.at"), 2**31)
+    two_on_one_scale(page)
+
+
+def two_on_one_scale(page):
+    """A recorded trace against another, which the page brings when it is asked for."""
+    own, other = (traces_of(recorded_set(name))[0] for name in ("article-cpu", "article-cuda-like"))
+    press(page, "More")
+    page.get_by_role("combobox", name="Against").select_option("article-meta")
+    asked = page.evaluate("models[0].get('spec')")
+    assert (asked["show"], asked["against"]) == ("article-cpu", "article-meta")
+    both = {**recorded_set("article-cpu"), "against": recorded_set("article-cuda-like")}
+    page.evaluate("found => models[0].set('trace', found)", both)
+    rows = [row.split("\t")[:3] for row in page.locator(".bim-mt-ranks tbody tr").all_inner_texts()]
+    at = state(page, "m.ui.at")
+    assert rows == [
+        [own.about["label"], amount(int(own.total[at]), "MiB"), amount(own.peak.nbytes, "MiB")],
+        ["article-cuda-like", amount(int(other.total[at]), "MiB"), amount(other.peak.nbytes, "MiB")],
+    ]
+    assert f"article-cuda-like: {rows[1][1]} MiB here, {rows[1][2]} MiB at its peak." in sentence(page)
+    assert state(page, "m.ui.axis.hi") == max(len(own), len(other))
 
 
 SNAPSHOT = {
@@ -275,7 +403,9 @@ SNAPSHOT = {
         {"address": 4096, "size": 512, "requested_size": 500, "state": "active_allocated"}]}],
     "device_traces": [[
         {"action": "segment_alloc", "addr": 4096, "size": 2**21, "time_us": 5, "frames": []},
-        {"action": "alloc", "addr": 8192, "size": 2**20, "time_us": 9, "frames": [{"filename": "/x/train.py", "line": 3, "name": "step"}]},
+        {"action": "alloc", "addr": 8192, "size": 2**20, "time_us": 9, "frames": [
+            {"filename": "/x/torch/nn/linear.py", "line": 7, "name": "linear"}, {"filename": "/x/train.py", "line": 3, "name": "step"}]},
+        {"action": "oom", "size": 2**23, "device_free": 2**19, "time_us": 10, "frames": []},
     ]],
 }  # fmt: skip
 
@@ -293,6 +423,21 @@ def test_a_snapshot_of_pytorch_is_opened_and_left(open_memory, tmp_path):
         "in all, MiB": amount(trace.peak.nbytes, "MiB"),
     }
     assert "step train.py:3" in page.locator(".bim-alive").inner_text()
+    page.locator(".bim-alive tbody tr").filter(has_text="train.py").hover()
+    assert tip(page)[1:3] == ["linear linear.py:7", "step train.py:3"], "all of the stack"
+    assert state(page, "m.ui.limit") == 2**21 + 2**19, "what it had and what was free"
+    press(page, "Last event")
+    assert "out of memory, 8.00 MiB asked for, 0.50 MiB free" in sentence(page)
+    assert reds(page) > 0
+    path.with_name("other.pickle").write_bytes(pickle.dumps(SNAPSHOT))
+    page.locator("input[type=file]").set_input_files([path.with_name("other.pickle"), path])
+    expect(page.locator(".bim-mt-heading strong")).to_have_text("other.pickle")
+    assert [row.split("\t")[0] for row in page.locator(".bim-mt-ranks tbody tr").all_inner_texts()] == [
+        "other.pickle",
+        "mine.pickle",
+    ]
+    page.get_by_text("How is one made?").click()
+    assert "_dump_snapshot" in page.locator(".bim-mt-own pre").inner_text()
     press(page, "Back to the course's trace")
     assert keys(page)["in all, MiB"] == amount(STEP.peak.nbytes, "MiB")
 

@@ -1,7 +1,9 @@
 // What a reader can do.
 import { copy, share } from "../shared/page/link.mjs";
 import { encode, python } from "./link.mjs";
-import { all, later, list, load, rescale, stand, take } from "./show.mjs";
+import { zoomed } from "./draw/window.mjs";
+import { prepared, wholeOf } from "./scope.mjs";
+import { all, later, list, load, look, offer, rescale, stand, take } from "./show.mjs";
 import { openSnapshot } from "./trace/snapshot.mjs";
 
 // Where to stand.
@@ -15,7 +17,8 @@ function standing(widget) {
     seek: (i) => stand(widget, i, true),
     speed: (factor) => widget.move.speed(factor),
     peak() {
-      if (widget.ui.t.peak < widget.ui.axis.from || widget.ui.t.peak >= widget.ui.axis.to) widget.ui.part = 0;
+      const [from, to] = wholeOf(widget.ui);
+      if (widget.ui.t.peak < from || widget.ui.t.peak >= to) Object.assign(widget.ui, { part: 0, view: null });
       rescale(widget);
       stand(widget, widget.ui.t.peak, true);
     },
@@ -26,21 +29,60 @@ function standing(widget) {
   };
 }
 
+// How near, about where the reader stands.
+function nearing(widget) {
+  const by = (factor) => () => {
+    const { ui } = widget;
+    const { from, to } = ui.axis;
+    const share = (Math.min(Math.max(ui.at, from), to) - from) / Math.max(1, to - from);
+    look(widget, zoomed([from, to], wholeOf(ui), factor, share));
+  };
+  return { nearer: by(0.5), farther: by(2), everything: () => look(widget, wholeOf(widget.ui)) };
+}
+
+// What is compared, within which limit, in which colours.
+function asking(widget) {
+  const anew = () => {
+    prepared(widget.ui);
+    all(widget, true);
+  };
+  return {
+    more_choices() {
+      widget.ui.more = !widget.ui.more;
+      offer(widget);
+    },
+    against(name) {
+      const { ui, does } = widget;
+      if (!ui.opened && ui.names.includes(name)) return does.show(ui.show, name);
+      ui.rival = name ? { name, traces: ui.files.get(name) } : null;
+      if (!name && !ui.opened && ui.set.against) return does.show(ui.show);
+      anew();
+    },
+    limit(nbytes) {
+      widget.ui.limit = nbytes;
+      anew();
+    },
+    colour(by) {
+      widget.ui.colour = by;
+      anew();
+    },
+  };
+}
+
 // What is on show, and how it is listed.
 function choosing(widget) {
   return {
-    show(name) {
-      widget.ui.show = name;
-      widget.ui.asked = {};
-      widget.model.set("spec", { ...widget.base, show: name, at: null });
+    show(name, against = "") {
+      Object.assign(widget.ui, { show: name, asked: {} });
+      widget.model.set("spec", { ...widget.base, show: name, at: null, ...(against && { against }) });
       widget.model.save_changes();
     },
     rank(r) {
-      widget.ui.rank = r;
+      Object.assign(widget.ui, { rank: r, view: null });
       take(widget);
     },
     part(p) {
-      widget.ui.part = p;
+      Object.assign(widget.ui, { part: p, view: null });
       rescale(widget);
       stand(widget, p ? widget.ui.axis.from : widget.ui.t.peak, true);
     },
@@ -66,40 +108,53 @@ function choosing(widget) {
   };
 }
 
+// What a link says; a file of the reader's own is in none.
+function stateOf({ ui, base }) {
+  const { axis, rank, part, at, view, colour, limit, given, rival, names } = ui;
+  const [from, to] = view ?? [null, null];
+  return {
+    show: base.names?.length > 1 ? ui.show : null,
+    axis: axis.mode,
+    against: names.includes(rival?.name) ? rival.name : null,
+    colour: colour === "class" ? null : colour,
+    rank,
+    part,
+    at,
+    from,
+    to,
+    limit: limit === given ? null : limit,
+  };
+}
+
+// A snapshot's traces are kept under its name. -> whether it is one
+async function read({ ui, parts }, file) {
+  try {
+    const traces = openSnapshot(new Uint8Array(await file.arrayBuffer()));
+    ui.files.set(
+      file.name,
+      traces.map((t, i) => [i, t]),
+    );
+    return true;
+  } catch (error) {
+    parts.notice.textContent = `${file.name} cannot be opened: ${error.message}.`;
+    return false;
+  }
+}
+
 // What goes out of the page, and what comes in.
 function bringing(widget) {
   return {
-    async open(file) {
-      try {
-        const traces = openSnapshot(new Uint8Array(await file.arrayBuffer()));
-        Object.assign(widget.ui, {
-          traces: traces.map((t, i) => [i, t]),
-          opened: file.name,
-          rank: 0,
-          part: 0,
-          asked: {},
-        });
-        widget.parts.notice.textContent = "";
-        take(widget);
-      } catch (error) {
-        widget.parts.notice.textContent = `${file.name} cannot be opened: ${error.message}.`;
-      }
+    async open(files) {
+      const [file, other] = files;
+      for (const one of files) if (!(await read(widget, one))) return;
+      const { ui } = widget;
+      const rival = other && other.name !== file.name ? { name: other.name, traces: ui.files.get(other.name) } : null;
+      const fresh = { rank: 0, part: 0, view: null, asked: {}, limit: ui.given };
+      Object.assign(ui, { traces: ui.files.get(file.name), opened: file.name, rival, ...fresh });
+      widget.parts.notice.textContent = "";
+      take(widget);
     },
-    copyLink() {
-      share(
-        encode(
-          {
-            show: widget.base.names?.length > 1 ? widget.ui.show : null,
-            axis: widget.ui.axis.mode,
-            rank: widget.ui.rank,
-            part: widget.ui.part,
-            at: widget.ui.at,
-          },
-          widget.index,
-        ),
-        widget.parts.notice,
-      );
-    },
+    copyLink: () => share(encode(stateOf(widget), widget.index), widget.parts.notice),
     copyPython: () =>
       copy(
         python({
@@ -113,13 +168,12 @@ function bringing(widget) {
         widget.parts.notice,
       ),
     back_to() {
-      widget.ui.opened = "";
-      widget.ui.asked = {};
+      Object.assign(widget.ui, { opened: "", asked: {}, rival: null, limit: widget.ui.given });
       load(widget);
     },
   };
 }
 
 export function doesOf(widget) {
-  return { ...standing(widget), ...choosing(widget), ...bringing(widget) };
+  return { ...standing(widget), ...nearing(widget), ...asking(widget), ...choosing(widget), ...bringing(widget) };
 }

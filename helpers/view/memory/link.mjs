@@ -1,8 +1,8 @@
 // The state as a link and as Python. A link holds letters, digits, points and hyphens only.
-const WORDS = ["show", "axis", "list"];
-const NUMBERS = ["rank", "part", "at"];
+const WORDS = ["show", "axis", "list", "against", "colour"];
+const NUMBERS = ["rank", "part", "at", "from", "to", "limit"];
 
-// state: { show: name of a recorded trace, axis, list, rank, part, at }
+// state: { show, against: names of recorded traces, axis, list, colour, rank, part, at, from, to: the events on show, limit: bytes }
 export function encode(state, index) {
   const fields = [...WORDS, ...NUMBERS].filter((name) => state[name] != null && state[name] !== "");
   return [`#memory-${index}`, ...fields.map((name) => `${name}-${state[name]}`)].join("--");

@@ -5,12 +5,14 @@ import { twin } from "../shared/page/tables.mjs";
 import { doesOf } from "./deeds.mjs";
 import { onTheme } from "./draw/colours.mjs";
 import { pointers } from "./draw/pointers.mjs";
+import { panned } from "./draw/window.mjs";
 import { decode } from "./link.mjs";
 import { mover } from "./moment.mjs";
 import { transportBar } from "./panel/bar.mjs";
+import { lightBlock, lighting } from "./panel/lighting.mjs";
 import { furniture } from "./panel/stage.mjs";
-import { shape } from "./scope.mjs";
-import { all, hear, later, load, numbersOf, stand, take } from "./show.mjs";
+import { shape, wholeOf } from "./scope.mjs";
+import { all, hear, later, load, look, numbersOf, stand, take } from "./show.mjs";
 import { receiver } from "./trace/receive.mjs";
 
 function onHash(widget) {
@@ -18,11 +20,37 @@ function onHash(widget) {
   const found = live ? null : decode(location.hash, index);
   if (!found) return;
   Object.assign(ui, { asked: found, rank: found.rank ?? ui.rank });
-  if (found.show && found.show !== ui.show && ui.names.includes(found.show)) {
-    const asked = found;
-    does.show(found.show);
-    ui.asked = asked;
+  const [show, against] = [found.show, found.against].map((name) => (ui.names.includes(name) ? name : ""));
+  if ((show && show !== ui.show) || against !== (ui.set.against?.name ?? "")) {
+    does.show(show || ui.show, against);
+    ui.asked = found;
   } else take(widget);
+}
+
+const pointed = (widget) => ({
+  stand: (i) => stand(widget, i, true),
+  over: (slot, event) => lightBlock(widget, slot, event),
+  open: widget.does.open,
+  shown: () => [widget.ui.axis.from, widget.ui.axis.to],
+  whole: () => wholeOf(widget.ui),
+  view: (range) => look(widget, range),
+});
+
+const NEAR = { "+": "nearer", "=": "nearer", "-": "farther", 0: "everything" };
+const ALONG = { ArrowRight: 0.25, ArrowLeft: -0.25 };
+
+// Plus and minus go nearer and farther, 0 shows all, Shift and an arrow goes along.
+function nearKeys(widget) {
+  const { shown, whole, view } = pointed(widget);
+  widget.parts.stage.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const along = event.shiftKey && ALONG[event.key];
+    if (!along && !NEAR[event.key]) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    if (along) view(panned(shown(), whole(), along));
+    else widget.does[NEAR[event.key]]();
+  });
 }
 
 function render({ model, el }) {
@@ -36,7 +64,7 @@ function render({ model, el }) {
   widget.index = placeOf(el);
   widget.live = Boolean(model.get("live"));
   widget.base = model.get("spec") ?? {};
-  widget.ui = shape(widget.base);
+  widget.ui = shape(widget.base, model.get("devices"));
   widget.feed = model.get("stream") ? receiver((wanted) => model.send({ ask: wanted })) : null;
   Object.assign(widget, { drawn: 0, listed: 0, frames: 0 });
 
@@ -45,7 +73,7 @@ function render({ model, el }) {
   widget.numbers = twin("The numbers", widget.numbersOf);
   widget.parts = furniture(
     { ...widget.does, back: widget.does.back_to },
-    { live: widget.live, bar: widget.bar.node, numbers: widget.numbers.node },
+    { live: widget.live, index: widget.index, bar: widget.bar.node, numbers: widget.numbers.node },
   );
   widget.move = mover(
     () => widget.ui,
@@ -54,7 +82,9 @@ function render({ model, el }) {
     el.dataset.clock === "manual",
   );
 
-  pointers(widget.parts, widget.ui, (i) => stand(widget, i, true), widget.does.open);
+  pointers(widget.parts, widget.ui, pointed(widget));
+  lighting(widget);
+  nearKeys(widget);
   listen(widget.parts.stage, widget.does);
   el.append(widget.parts.root);
   // tests drive time, benchmarks count

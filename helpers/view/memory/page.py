@@ -10,11 +10,11 @@
 from __future__ import annotations
 
 from helpers.units import parse_nbytes
-from helpers.view.memory.spec import page_html
+from helpers.view.memory.spec import devices, page_html
 from helpers.view.shared.options import text, whole
 
 OPTIONS = {**dict.fromkeys(("at", "rank"), whole), **dict.fromkeys(("limit", "axis"), text)}
-KNOWS = {}
+KNOWS = {"devices": devices}
 
 
 def html(argument: str, options: dict, content: str = "") -> str:

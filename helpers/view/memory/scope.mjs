@@ -1,18 +1,29 @@
 // What is on show and everything that follows from it: the trace, its parts, the axis, the unit, the top of the picture.
 import { axisOf } from "./draw/axis.mjs";
 import { ceiling } from "./draw/chart.mjs";
+import { firstOver } from "./draw/over.mjs";
 import { usedClasses } from "./panel/telling.mjs";
 import { unitFor } from "./trace/amounts.mjs";
 import { layerNames, layersOf, phasesOf, tallest } from "./trace/parts.mjs";
 import { emptyTrace, marksOf, unpack } from "./trace/store.mjs";
 
-// The state of a widget before it has a trace. asked: what a link, or the author, wants to see first.
-export function shape(spec) {
+// The state of a widget before it has a trace. asked: what a link, or the author, wants to see first; devices: bytes by name;
+// view: the events on show, null for all; rival: what is compared with, { name, traces }; files: snapshots opened so far, by name;
+// lit: { slots } that stand out.
+export function shape(spec, devices = {}) {
   const { show = "", names = [], limit = 0, axis = "events", rank = 0, at = null } = spec;
   const ui = {
     show,
     names,
     limit: limit ?? 0,
+    given: limit ?? 0,
+    devices,
+    colour: "class",
+    more: false,
+    view: null,
+    rival: null,
+    files: new Map(),
+    lit: null,
     axisMode: axis,
     rank,
     at: 0,
@@ -28,12 +39,18 @@ export function shape(spec) {
   ui.take = (set) =>
     Object.assign(ui, {
       set,
-      traces: set.ranks.map((data, i) => [data.about.rank ?? i, unpack(data)]),
+      traces: tracesOf(set),
+      rival: set.against ? { name: set.against.name, traces: tracesOf(set.against) } : null,
+      opened: "",
       rank: Math.min(ui.rank, set.ranks.length - 1),
       part: 0,
+      view: null,
+      lit: null,
     });
   return ui;
 }
+
+const tracesOf = (set) => set.ranks.map((data, i) => [data.about.rank ?? i, unpack(data)]);
 
 // "forward", "backward", ...; where a phase comes again, with its number.
 function titled(phases) {
@@ -45,21 +62,34 @@ function titled(phases) {
   });
 }
 
-// Fills in what follows from traces, rank, part and axis; axisOnly: the trace is the one it was.
+// [from, to): the events among which a part can be shown nearer.
+export const wholeOf = ({ part, phases, t }) => (part ? [phases[part - 1].from, phases[part - 1].to] : [0, t.n]);
+
+// Fills in what follows from traces, rank, part, view and axis; axisOnly: the trace is the one it was.
 export function prepared(ui, axisOnly = false) {
   const [, t] = ui.traces[Math.min(ui.rank, ui.traces.length - 1)];
   if (!axisOnly) measured(ui, t);
-  const { traces, axisMode, part, phases } = ui;
+  const { axisMode, part, view } = ui;
   const seconds = axisMode === "seconds" && t.timed;
-  const end = part ? 0 : Math.max(...traces.map(([, one]) => (seconds ? (one.micros.at(-1) ?? 0) : one.n)));
-  ui.axis = axisOf(t, axisMode, part ? [phases[part - 1].from, phases[part - 1].to] : [0, t.n], end);
+  const ends = [t, ...ui.others.map((other) => other.t)].map((one) => (seconds ? (one.micros.at(-1) ?? 0) : one.n));
+  ui.axis = axisOf(t, axisMode, view ?? wholeOf(ui), part || view ? 0 : Math.max(...ends));
+}
+
+// What is drawn as lines: the trace that is compared with, else the other ranks.
+function beside({ rival, traces, rank }, t) {
+  if (!rival)
+    return traces.flatMap(([number, one]) => (one === t ? [] : [{ t: one, rank: number, text: `${number}` }]));
+  return [{ t: (rival.traces[rank] ?? rival.traces[0])[1], rank: null, text: rival.name }];
 }
 
 function measured(ui, t) {
+  ui.others = beside(ui, t);
   const most = Math.max(
-    ...ui.traces.map(([, one]) => one.total[one.peak] ?? 0),
+    t.total[t.peak] ?? 0,
+    ...ui.others.map((other) => other.t.total[other.t.peak] ?? 0),
     ...t.samples.map(([, , reserved]) => reserved),
   );
+  if (!ui.limit && t.ooms?.length) ui.limit = t.ooms[0][3];
   const unit = unitFor(Math.max(most, ui.limit <= 2.5 * most ? ui.limit : 0));
   const rows = layerNames(t);
   Object.assign(ui, {
@@ -74,7 +104,7 @@ function measured(ui, t) {
     unclassed: t.about.classes === false,
     layered: rows.length > 1,
     most: tallest(t),
+    over: firstOver(t, ui.limit),
     ...ceiling(most, ui.limit),
-    others: ui.traces.filter(([, one]) => one !== t).map(([rank, one]) => [one, rank]),
   });
 }

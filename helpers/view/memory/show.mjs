@@ -4,10 +4,12 @@ import { table } from "../shared/page/tables.mjs";
 import { layerText } from "./draw/bars.mjs";
 import { draw } from "./draw/easel.mjs";
 import { listing } from "./panel/list.mjs";
-import { rankTable } from "./panel/others.mjs";
+import { unlight } from "./panel/lighting.mjs";
+import { besides, rankTable } from "./panel/others.mjs";
 import { controlsOf, fill, keysOf } from "./panel/choices.mjs";
 import { dress, momentRows, NOUNS, sentence } from "./panel/telling.mjs";
-import { prepared } from "./scope.mjs";
+import { around, isWhole, placed } from "./draw/window.mjs";
+import { prepared, wholeOf } from "./scope.mjs";
 import { amount, sizeOf } from "./trace/amounts.mjs";
 import { byLayer } from "./trace/parts.mjs";
 import { CLASSES, composition } from "./trace/store.mjs";
@@ -16,26 +18,50 @@ const LISTED_EVERY = 250; // milliseconds between two lists while events arrive
 
 // Another trace is on show, or another of its ranks.
 export function take(widget) {
-  const { move, ui, parts, feed, does } = widget;
+  const { move, ui, parts, feed } = widget;
   move.halt();
-  prepared(ui);
+  unlight(widget);
   const { asked } = ui;
+  ui.limit = asked.limit ?? ui.limit;
+  prepared(ui);
   ui.part = Math.min(asked.part ?? ui.part, ui.phases.length);
   if (asked.axis) ui.axisMode = asked.axis;
+  if (asked.colour) ui.colour = asked.colour;
+  if (asked.to > asked.from) see(ui, placed(asked.from, asked.to - asked.from, wholeOf(ui)));
   rescale(widget);
   ui.at = Math.min(Math.max(asked.at ?? (ui.following ? ui.t.n - 1 : ui.t.peak), 0), Math.max(0, ui.t.n - 1));
   ui.asked = {};
-  parts.title.textContent = ui.opened || ui.set.title || ui.t.about.label || ui.set.label || "Memory over time";
+  ui.title = ui.opened || ui.set.title || ui.t.about.label || ui.set.label || "Memory over time";
+  parts.title.textContent = ui.title;
   dress(parts.badge, ui, Boolean(feed));
-  parts.controls.replaceChildren(...controlsOf(ui, does));
-  parts.controls.hidden = !parts.controls.childNodes.length;
+  offer(widget);
   parts.barPanel.hidden = !ui.layered;
   parts.back.hidden = !ui.opened;
   all(widget, false);
 }
 
+// The choices, anew; what had the focus keeps it.
+export function offer({ ui, parts, does }) {
+  const { activeElement: focused } = document;
+  const label = parts.controls.contains(focused) && (focused.ariaLabel ?? "");
+  parts.controls.replaceChildren(...controlsOf(ui, does));
+  parts.controls.hidden = !parts.controls.childNodes.length;
+  if (label !== false) parts.controls.querySelector(label ? `[aria-label="${label}"]` : ".bim-more")?.focus();
+}
+
 export function rescale(widget) {
   return prepared(widget.ui, true);
+}
+
+// range: the events on show, [from, to).
+function see(ui, range) {
+  ui.view = isWhole(range, wholeOf(ui)) ? null : range;
+}
+
+export function look(widget, range) {
+  see(widget.ui, range);
+  rescale(widget);
+  later(widget);
 }
 
 export function stand(widget, i, aloud) {
@@ -44,6 +70,10 @@ export function stand(widget, i, aloud) {
     move.halt();
     move.touched();
     ui.following = false;
+  }
+  if (ui.view) {
+    ui.view = around(ui.view, wholeOf(ui), i);
+    rescale(widget);
   }
   ui.at = Math.min(Math.max(i, ui.axis.from), Math.max(ui.axis.from, ui.axis.to - 1));
   if (aloud) all(widget, true);
@@ -81,13 +111,19 @@ function paintAll(widget) {
     ...keysOf(t.n ? composition(t, at) : CLASSES.map(() => 0), ui.used, t.total[at] ?? 0, unit, ui.unclassed),
   );
   if (ui.layered) parts.barText.textContent = layerText("", byLayer(t, at, ui.rows).get(""), unit);
-  if (ui.traces.length > 1) parts.ranks.replaceChildren(rankTable(ui.traces, ui.axis, ui.axis.place(at), unit));
-  parts.ranks.hidden = ui.traces.length < 2;
+  const all = besides(ui);
+  if (all.length > 1) parts.ranks.replaceChildren(rankTable(all, ui.axis, ui.axis.place(at), unit, !ui.rival));
+  parts.ranks.hidden = all.length < 2;
   parts.bars.setAttribute(
     "aria-label",
     `Bytes by layer, stacked by class, after event ${at + 1}; the same as a table under The numbers`,
   );
-  bar.show(ui.axis, at, move.playing(), words, Boolean(feed) && !ui.following && !feed.over);
+  bar.show(ui.axis, at, {
+    playing: move.playing(),
+    text: words,
+    canFollow: Boolean(feed) && !ui.following && !feed.over,
+    isNear: Boolean(ui.view),
+  });
   if (move.playing() || (feed && performance.now() - widget.listed < LISTED_EVERY)) return;
   if (feed) list(widget);
 }

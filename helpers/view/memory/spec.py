@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from helpers.facts import ACCELERATORS
 from helpers.memory import Trace, pack
 from helpers.view.memory.text import trace_sentence, trace_table
 from helpers.view.shared.mount import fallback, mount
@@ -31,6 +32,12 @@ class MemorySpec(Spec):
     at: int | None
     rank: int
     axis: str
+
+
+def devices() -> dict[str, int]:
+    """Bytes of memory of every device that the facts know, the smallest first: the limits that a reader may choose."""
+    sizes = {name: int(device.hbm_capacity.quantity) for name, device in ACCELERATORS.items()}
+    return dict(sorted(sizes.items(), key=lambda item: item[1]))
 
 
 def trace_set(traces: Sequence[Trace], title: str = "") -> dict:

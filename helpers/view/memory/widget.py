@@ -15,6 +15,7 @@ from helpers.memory import Event, Trace
 from helpers.view.memory.feed import Sender
 from helpers.view.memory.spec import (
     MemorySpec,
+    devices,
     memory_spec,
     refuse_outside,
     set_html,
@@ -35,22 +36,25 @@ class Memory(CourseWidget):
     name = "memory"
     spec = traitlets.Dict().tag(sync=True)
     trace = traitlets.Dict().tag(sync=True)
+    devices = traitlets.Dict().tag(sync=True)  # bytes by name: the limits that a reader may choose
     stream = traitlets.Bool(False).tag(sync=True)  # events arrive by messages
 
     def __init__(self, spec: MemorySpec, found: dict | None, saved: str | None = None, live: bool = False):
         self._sender = Sender(self._tell)
-        super().__init__(spec=spec.as_json(), trace=found or {}, stream=live)
+        super().__init__(spec=spec.as_json(), trace=found or {}, devices=devices(), stream=live)
         self._saved = recorded_set(saved) if saved else found
         self._saved_spec = replace(spec, show=saved, names=[saved]) if saved else spec
         self.on_msg(lambda _, content, __: self._sender.answer(content.get("ask")))
 
     @traitlets.observe("spec")
     def _answer(self, change: dict) -> None:
-        """The reader chose another recorded trace."""
-        show = change["new"].get("show")
-        if show and self.trace and show != self.trace.get("name"):
+        """The reader chose another recorded trace, or another to compare it with."""
+        show, against = change["new"].get("show"), change["new"].get("against", "")
+        shown = self.trace.get("name"), self.trace.get("against", {}).get("name", "")
+        if show and self.trace and (show, against) != shown:
             try:
-                self.trace = recorded_set(show)
+                found = recorded_set(show)
+                self.trace = {**found, "against": recorded_set(against)} if against else found
             except ValueError as error:
                 self.trace = {"error": str(error)}
 

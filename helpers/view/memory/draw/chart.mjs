@@ -1,7 +1,8 @@
 // The picture: phase bands behind, areas by class from the bottom, lines for the limit, for what is reserved and for other ranks.
-import { ticks, withUnit } from "../trace/amounts.mjs";
+import { ticks } from "../trace/amounts.mjs";
 import { CLASSES } from "../trace/store.mjs";
 import { alike, columns } from "./axis.mjs";
+import { paintBlocks, paintLit } from "./blocks.mjs";
 
 export const MARGIN = { left: 52, right: 10, top: 44, bottom: 40 };
 const FAR = 2.5; // a limit so many times above all else would press the picture flat: it is told, not drawn
@@ -62,6 +63,8 @@ export function areas(ctx, box, view, colours, y) {
     ctx.lineWidth = 0.5;
     ctx.stroke();
   });
+  if (view.colour === "block") paintBlocks(ctx, box, view, colours, chosen, y);
+  if (view.lit) paintLit(ctx, box, view, colours, chosen, y);
   if (view.drawn && view.t.total[view.t.peak] > view.limit) beyond(ctx, box, heights.at(-1), view, colours, y);
 }
 
@@ -107,24 +110,27 @@ export function line(ctx, box, axis, points, y, { colour, width = 1, dash = [] }
   ctx.restore();
 }
 
-// Another rank's bytes in all, on this picture's clock, with its number on the line; share: where along it.
-export function thin(ctx, box, t, axis, { colour, ground, rank, share }, y, ratio) {
+// Another trace's bytes in all, on this picture's clock, with its name: at `share` along the line, or over its end.
+export function thin(ctx, box, t, axis, { colour, ground, text, share, width = 1 }, y, ratio) {
   const chosen = columns(t, alike(t, axis), Math.max(1, Math.round(box.w * ratio)));
   ctx.beginPath();
   chosen.forEach((i, x) => {
     if (i >= 0) ctx.lineTo(box.x + ((x + 0.5) * box.w) / chosen.length, y(t.total[i]));
   });
   ctx.strokeStyle = colour;
-  ctx.lineWidth = 1;
+  ctx.lineWidth = width;
   ctx.stroke();
-  const i = chosen[Math.floor(share * chosen.length)];
+  const isEnd = share === 1;
+  const column = isEnd ? chosen.findLastIndex((one) => one >= 0) : Math.floor(share * chosen.length);
+  const i = chosen[column];
   if (!(i >= 0)) return;
   ctx.lineWidth = 3;
   ctx.strokeStyle = ground;
   ctx.fillStyle = colour;
-  ctx.textAlign = "center";
+  ctx.textAlign = isEnd ? "right" : "center";
   ctx.textBaseline = "middle";
-  const at = [`${rank}`, box.x + share * box.w, y(t.total[i])];
+  const top = isEnd ? Math.max(box.y + 6, y(t.total[i]) - 12) : y(t.total[i]);
+  const at = [text, box.x + (isEnd ? column / chosen.length : share) * box.w, top];
   ctx.strokeText(...at);
   ctx.fillText(...at);
 }
@@ -139,19 +145,4 @@ export function grid(ctx, box, view, colours, y) {
     ctx.fillText(text, box.x - 8, y(nbytes));
   }
   ctx.fillText(view.unit, box.x - 8, box.y - 10);
-}
-
-// The limit's dashed line with its words; too far above, only the words.
-export function limitLine(ctx, box, view, colours, y) {
-  if (!view.limit) return;
-  const text = `limit ${withUnit(view.limit, view.unit)}`;
-  ctx.textAlign = "right";
-  ctx.fillStyle = colours.ink;
-  const [words, at] = view.drawn ? [text, y(view.limit) - 8] : [`${text}, above this picture`, box.y + 8];
-  ctx.textBaseline = "middle";
-  ctx.lineWidth = 3;
-  ctx.strokeStyle = colours.panel;
-  ctx.strokeText(words, box.x + box.w - 4, at);
-  ctx.fillText(words, box.x + box.w - 4, at);
-  if (view.drawn) line(ctx, box, view.axis, [[view.axis.from, view.limit]], y, { colour: colours.ink, dash: [6, 4] });
 }

@@ -1,6 +1,6 @@
 // The page's own colours for a canvas, which knows no custom properties; and a word when the theme changes.
 const TOKENS = ["parameters", "gradients", "optimizer", "input", "cache", "activations", "communication", "temporary"];
-const GROUNDS = ["ink", "muted", "line", "edge", "panel", "well", "wrong", "page"];
+const GROUNDS = ["ink", "muted", "line", "edge", "panel", "well", "wrong", "page", "accent"];
 
 export const CLASS_NAMES = TOKENS;
 

@@ -1,5 +1,6 @@
 // Both canvases at the size that the page gives them, and what lies under a pointer.
 import { BARS_HEIGHT, layerAt, paintBars } from "./bars.mjs";
+import { blockAt } from "./blocks.mjs";
 import { inner } from "./chart.mjs";
 import { coloursOf } from "./colours.mjs";
 import { paint } from "./scene.mjs";
@@ -19,12 +20,23 @@ export function draw({ root, stage, picture, bars, barPanel }, ui) {
   paintBars(bars, { ...ui, width: Math.floor(barPanel.clientWidth), ratio }, colours);
 }
 
-// The event at the pointer's place, -1 beside the picture.
-export function eventUnder(picture, ui, { clientX }) {
+// Where across the areas a pointer is, from 0 to 1.
+export function shareUnder(picture, { clientX }) {
   const { left, width } = picture.getBoundingClientRect();
   const box = inner(width, 100);
-  const share = (clientX - left - box.x) / box.w;
-  return ui.t.n ? ui.axis.indexAt(Math.min(1, Math.max(0, share))) : -1;
+  return Math.min(1, Math.max(0, (clientX - left - box.x) / box.w));
+}
+
+// The event at the pointer's place, -1 beside the picture.
+export const eventUnder = (picture, ui, event) => (ui.t.n ? ui.axis.indexAt(shareUnder(picture, event)) : -1);
+
+// The block at the pointer's place, -1 where there is none.
+export function blockUnder(picture, ui, event) {
+  const { left, top, width, height } = picture.getBoundingClientRect();
+  const box = inner(width, height);
+  const [x, y] = [event.clientX - left - box.x, event.clientY - top - box.y];
+  if (!ui.t.n || x < 0 || x > box.w || y < 0 || y > box.h) return -1;
+  return blockAt(ui.t, ui.axis.indexAt(x / box.w), ui.top * (1 - y / box.h));
 }
 
 export function layerUnder(bars, ui, { clientX }) {

@@ -1,8 +1,10 @@
 // Around the areas: phases above, marks, layers and time below, the peak and the chosen moment.
 import { timeText, withUnit } from "../trace/amounts.mjs";
+import { OOM } from "../trace/snapshot.mjs";
 import { shortName } from "../trace/parts.mjs";
 import { reservedOf } from "../trace/store.mjs";
-import { areas, grid, inner, limitLine, line, MARGIN, thin } from "./chart.mjs";
+import { areas, grid, inner, line, MARGIN, thin } from "./chart.mjs";
+import { limitLine } from "./over.mjs";
 
 const ROW = 14; // a line of words above the picture
 
@@ -56,7 +58,7 @@ function marks(ctx, box, view, colours) {
     .filter(([x]) => x >= box.x - 0.5 && x <= box.x + box.w);
   let free = 0;
   shown.forEach(([x, name], m) => {
-    ctx.fillStyle = colours.ink;
+    ctx.fillStyle = name === OOM ? colours.wrong : colours.ink;
     ctx.beginPath();
     ctx.arc(x, box.y - ROW + 2, 2.5, 0, 7);
     ctx.fill();
@@ -120,7 +122,16 @@ function times(ctx, box, view, colours) {
   ctx.fillText(words(1), box.x + box.w, view.height - 1);
 }
 
-// view: { t, others: [[t, rank]], axis, at, unit, top, drawn, limit, phases, layers, marks, unclassed, width, height, ratio }
+// A rank in its colour; what is compared with, wider, in the accent.
+function drawnAs({ rank, text }, share, colours) {
+  const alike = { text, ground: colours.panel };
+  return rank === null
+    ? { ...alike, share: 1, colour: colours.accent, width: 2 }
+    : { ...alike, share, colour: colours.ranks[rank % 8] };
+}
+
+// view: { t, others: [{ t, rank, text }], axis, over, colour, lit, at, unit,
+// top, drawn, limit, phases, layers, marks, unclassed, width, height, ratio }
 export function paint(canvas, view, colours) {
   const { width, height, ratio } = view;
   if (canvas.width !== Math.round(width * ratio)) canvas.width = Math.round(width * ratio);
@@ -135,16 +146,8 @@ export function paint(canvas, view, colours) {
   grid(ctx, box, view, colours, y);
   if (!view.t.n) return;
   areas(ctx, box, view, colours, y);
-  view.others.forEach(([t, rank], o) =>
-    thin(
-      ctx,
-      box,
-      t,
-      view.axis,
-      { colour: colours.ranks[rank % 8], ground: colours.panel, rank, share: (o + 1) / (view.others.length + 1) },
-      y,
-      ratio,
-    ),
+  view.others.forEach((other, o) =>
+    thin(ctx, box, other.t, view.axis, drawnAs(other, (o + 1) / (view.others.length + 1), colours), y, ratio),
   );
   line(ctx, box, view.axis, reservedOf(view.t), y, { colour: colours.ink });
   layers(ctx, box, view, colours);

@@ -1,6 +1,6 @@
 // The transport bar: native buttons, a native range over the events on show, a native select for the speed.
 import { icon } from "../../shared/page/controls.mjs";
-import { h } from "../../shared/page/dom.mjs";
+import { h, svg } from "../../shared/page/dom.mjs";
 
 const RATES = [
   [0.25, "¼×"],
@@ -13,7 +13,17 @@ const RATES = [
 const press = (name, label, click, classes = "") =>
   h("button", { type: "button", class: `bim-button ${classes}`, "aria-label": label, title: label, click }, icon(name));
 
-// does: { first, back, toggle, forward, last, seek(event), speed(factor), peak }. -> { node, show({ from, to }, at, playing, text) }
+const SIGNS = { farther: "M4 9h12v2H4z", nearer: "M4 9h5V4h2v5h5v2h-5v5H9v-5H4z" };
+
+const sign = (name, label, click) =>
+  h(
+    "button",
+    { type: "button", class: "bim-button", "aria-label": label, title: label, click },
+    svg("svg", { width: 20, height: 20, viewBox: "0 0 20 20", "aria-hidden": "true" }, svg("path", { d: SIGNS[name] })),
+  );
+
+// does: { first, back, toggle, forward, last, seek(event), speed(factor), peak, nearer, farther,
+// everything }. -> { node, show({ from, to }, at, playing, text) }
 export function transportBar(does) {
   const play = press("play", "Play", does.toggle, "bim-play");
   const range = h("input", {
@@ -34,6 +44,8 @@ export function transportBar(does) {
     { type: "button", class: "bim-tool bim-mt-to-peak", hidden: true, click: does.follow },
     "Follow",
   );
+  const [nearer, farther] = [sign("nearer", "Nearer", does.nearer), sign("farther", "Farther", does.farther)];
+  const whole = h("button", { type: "button", class: "bim-tool bim-mt-to-peak", click: does.everything }, "All");
   const node = h(
     "div",
     { class: "bim-transport", role: "group", "aria-label": "Transport" },
@@ -46,8 +58,10 @@ export function transportBar(does) {
     speed,
     toPeak,
     follow,
+    h("span", { class: "bim-mt-zoom" }, farther, nearer, whole),
   );
-  function show({ from, to }, at, playing, text, canFollow) {
+  function show({ from, to }, at, { playing, text, canFollow, isNear }) {
+    farther.disabled = whole.disabled = !isNear;
     range.min = from;
     range.max = Math.max(from, to - 1);
     range.value = at;

@@ -1,7 +1,7 @@
 // What can be chosen in words, and what the lists under the picture hold.
 import { h } from "../../shared/page/dom.mjs";
 import { tokenOf } from "../draw/colours.mjs";
-import { amount } from "../trace/amounts.mjs";
+import { amount, withUnit } from "../trace/amounts.mjs";
 import { NOUNS } from "./telling.mjs";
 
 const pick = (label, options, chosen, change) => {
@@ -13,48 +13,63 @@ const pick = (label, options, chosen, change) => {
   return select;
 };
 
+const named = (names) => names.map((name) => [name, name]);
+const choice = (isThere, before, ...picked) => (isThere ? [before, pick(...picked)] : null);
+
+// What the page talks about.
+function first(ui, does) {
+  const { names, traces, phases, timed } = ui;
+  const ranks = traces.map(([rank], i) => [i, `rank ${rank}`]);
+  const parts = [[0, "everything"], ...phases.map(({ title }, p) => [p + 1, title])];
+  const axes = [
+    ["events", "event"],
+    ["seconds", "time"],
+  ];
+  return [
+    choice(names.length > 1, "of ", "Trace", named(names), ui.show, (name) => does.show(name)),
+    choice(traces.length > 1, "on ", "Rank", ranks, ui.rank, (value) => does.rank(Number(value))),
+    choice(phases.length > 1, "during ", "Part", parts, ui.part, (value) => does.part(Number(value))),
+    choice(timed, "by ", "Axis", axes, ui.axisMode, does.axis),
+  ];
+}
+
+// A device's memory, or what the author or a snapshot gave.
+function limits({ limit, given, devices, unit }) {
+  const names = new Map([given, limit].filter(Boolean).map((nbytes) => [nbytes, []]));
+  for (const [name, nbytes] of Object.entries(devices)) names.set(nbytes, [...(names.get(nbytes) ?? []), name]);
+  const sized = (nbytes) => withUnit(nbytes, nbytes >= 4 * 2 ** 30 ? "GiB" : unit);
+  const all = [...names].sort(([one], [other]) => one - other);
+  return [[0, "any memory"], ...all.map(([nbytes, of]) => [nbytes, [sized(nbytes), ...of].join(", ")])];
+}
+
+// What a reader may ask for: only where it is asked for, or chosen already.
+function rest(ui, does) {
+  const { names, files, opened, show, rival, limit, given, colour, more } = ui;
+  const others = [...(opened ? [] : names), ...files.keys()].filter((name) => name !== (opened || show));
+  const against = [["", "nothing"], ...named(others)];
+  const shown = limits(ui);
+  const colours = [
+    ["class", ui.unclassed ? "nothing" : "class"],
+    ["block", ui.unclassed ? "line" : "block"],
+  ];
+  const isLimited = shown.length > 1 && (more || limit !== given);
+  return [
+    choice(others.length && (more || rival), "against ", "Against", against, rival?.name ?? "", does.against),
+    choice(isLimited, "within ", "Limit", shown, limit, (value) => does.limit(Number(value))),
+    choice(more || colour !== "class", "coloured by ", "Colour", colours, colour, does.colour),
+  ];
+}
+
 // "Memory of [Llama-2-7B] on [rank 0], [everything], by [event]": only what can be chosen.
 export function controlsOf(ui, does) {
-  const { names, traces, phases, timed } = ui;
-  const parts = [
-    names.length > 1 && [
-      "of ",
-      pick(
-        "Trace",
-        names.map((name) => [name, name]),
-        ui.show,
-        does.show,
-      ),
-    ],
-    traces.length > 1 && [
-      "on ",
-      pick(
-        "Rank",
-        traces.map(([rank], i) => [i, `rank ${rank}`]),
-        ui.rank,
-        (value) => does.rank(Number(value)),
-      ),
-    ],
-    phases.length > 1 && [
-      "during ",
-      pick("Part", [[0, "everything"], ...phases.map(({ title }, p) => [p + 1, title])], ui.part, (value) =>
-        does.part(Number(value)),
-      ),
-    ],
-    timed && [
-      "by ",
-      pick(
-        "Axis",
-        [
-          ["events", "event"],
-          ["seconds", "time"],
-        ],
-        ui.axisMode,
-        does.axis,
-      ),
-    ],
-  ].filter(Boolean);
-  return parts.length ? ["Memory ", parts.flatMap((part, p) => [p ? ", " : "", ...part])].flat() : [];
+  if (!ui.t.n) return [];
+  const parts = [...first(ui, does), ...rest(ui, does)].filter(Boolean);
+  const more = h(
+    "button",
+    { type: "button", class: "bim-tool bim-more", "aria-expanded": `${ui.more}`, click: does.more_choices },
+    ui.more ? "Fewer" : "More",
+  );
+  return ["Memory ", ...parts.flatMap((part, p) => [p ? ", " : "", ...part]), " ", more];
 }
 
 // The list's table, how it is grouped, and what it adds up to.

@@ -4,13 +4,13 @@ import { table } from "../../shared/page/tables.mjs";
 import { alike } from "../draw/axis.mjs";
 import { amount, sizeOf } from "../trace/amounts.mjs";
 
-// traces: [[rank, trace]]; -> rows of rank, now, peak, where the peak is
-function rankRows(traces, axis, share) {
-  return traces.map(([rank, t]) => {
+// rows: [{ t, name, colour }]; -> name, now, peak, where the peak is
+function rankRows(rows, axis, share) {
+  return rows.map(({ t, name }) => {
     const own = alike(t, axis);
     const i = t.n && own.place(0) <= share + 1e-9 ? own.indexAt(share) : -1;
     return [
-      `rank ${rank}`,
+      name,
       i < 0 ? 0 : t.total[i],
       t.n ? t.total[t.peak] : "–",
       t.n ? [t.phase[t.peak], t.module[t.peak]].filter(Boolean).join(", ") : "",
@@ -18,18 +18,26 @@ function rankRows(traces, axis, share) {
   });
 }
 
-export function rankTable(traces, axis, share, unit) {
-  const rows = rankRows(traces, axis, share).map(([name, ...rest], r) => [
+// What stands beside each other: the trace on show and the one it is compared with, or every rank.
+export function besides({ t, traces, others, rival, title }) {
+  if (!rival) return traces.map(([rank, one]) => ({ t: one, name: `rank ${rank}`, colour: `--bim-rank-${rank % 8}` }));
+  const shown = { t, name: title, colour: "--bim-ink" };
+  return [shown, ...others.map((other) => ({ t: other.t, name: other.text, colour: "--bim-accent" }))];
+}
+
+export function rankTable(all, axis, share, unit, isRanks) {
+  const rows = rankRows(all, axis, share).map(([name, ...rest], r) => [
     h(
       "span",
       { class: "bim-class" },
-      h("i", { class: "bim-swatch", style: `background: var(--bim-rank-${traces[r][0] % 8})` }),
+      h("i", { class: "bim-swatch", style: `background: var(${all[r].colour})` }),
       name,
     ),
     ...rest,
   ]);
-  const held = (words) => [words, [[sizeOf(unit), unit]], (nbytes) => amount(nbytes, unit)];
-  const made = table("Every rank at this moment", ["Rank", held("Here"), held("Peak"), "Peak in"], rows);
+  const held = (head) => [head, [[sizeOf(unit), unit]], (nbytes) => amount(nbytes, unit)];
+  const [caption, first] = isRanks ? ["Every rank at this moment", "Rank"] : ["Both traces at this moment", "Trace"];
+  const made = table(caption, [first, held("Here"), held("Peak"), "Peak in"], rows);
   made.caption.className = "bim-sr";
   return made;
 }

@@ -1,17 +1,21 @@
 // The widget's fixed furniture, built once: heading and badge, controls, picture and keys, transport, layers, list, tools.
 import { h } from "../../shared/page/dom.mjs";
+import { invitation } from "./invitation.mjs";
+import { tipNode } from "./tip.mjs";
 
 const tool = (label, click) => h("button", { type: "button", class: "bim-tool", click }, label);
 
 const region = (kind, name) => h("div", { class: kind, tabindex: "0", role: "region", "aria-label": name });
 
 // The picture with its keys, and every rank beside it.
-function pictured() {
+function pictured(index) {
   const picture = h("canvas", { class: "bim-mt-picture", role: "img" });
   const keys = h("ol", { class: "bim-mt-keys", "aria-label": "Bytes by class at this moment" });
-  const name = "Memory over time: Space plays, arrow keys step, Home and End jump";
-  const stage = h("div", { class: "bim-mt-stage", tabindex: "0", role: "group", "aria-label": name }, picture);
-  return { picture, keys, stage, ranks: region("bim-scroll bim-mt-ranks", "Every rank at this moment") };
+  const name =
+    "Memory over time: Space plays, arrow keys step, Home and End jump, plus and minus go nearer and farther, 0 shows all";
+  const tip = tipNode(index);
+  const stage = h("div", { class: "bim-mt-stage", tabindex: "0", role: "group", "aria-label": name }, picture, tip);
+  return { tip, picture, keys, stage, ranks: region("bim-scroll bim-mt-ranks", "Every rank at this moment") };
 }
 
 // A bar for every layer.
@@ -49,17 +53,6 @@ function listed(does) {
 
 // What goes out of the page, and what comes in.
 function tooled(does, live) {
-  const file = h("input", {
-    type: "file",
-    class: "bim-sr",
-    tabindex: "-1",
-    "aria-label": "A memory snapshot of PyTorch",
-    accept: ".pickle,.pkl",
-    change: () => {
-      if (file.files[0]) does.open(file.files[0]);
-      file.value = "";
-    },
-  });
   const notice = h("p", { class: "bim-notice", role: "status" });
   const back = tool("Back to the course's trace", does.back);
   const tools = h(
@@ -67,16 +60,14 @@ function tooled(does, live) {
     { class: "bim-tools" },
     !live && tool("Copy link", does.copyLink),
     tool("Copy as Python", does.copyPython),
-    tool("Open a PyTorch snapshot", () => file.click()),
     back,
-    file,
     notice,
   );
-  return { notice, back, tools };
+  return { notice, back, tools, own: invitation(does, notice) };
 }
 
-export function furniture(does, { live, bar, numbers }) {
-  const parts = { ...pictured(), ...layered(), ...listed(does), ...tooled(does, live) };
+export function furniture(does, { live, index, bar, numbers }) {
+  const parts = { ...pictured(index), ...layered(), ...listed(does), ...tooled(does, live) };
   const [title, badge] = [h("strong"), h("span", { class: "bim-mt-badge" })];
   const controls = h("p", { class: "bim-controls" });
   const sentence = h("p", { class: "bim-sentence" });
@@ -86,6 +77,7 @@ export function furniture(does, { live, bar, numbers }) {
     { class: "bim-body" },
     h("div", { class: "bim-mt-heading" }, title, badge),
     controls,
+    parts.own,
     h("div", { class: "bim-mt-beside" }, parts.stage, parts.keys, parts.ranks),
     bar,
     sentence,

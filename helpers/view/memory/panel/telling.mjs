@@ -1,4 +1,5 @@
 // The chosen moment in words, the badge, and the tables under the picture.
+import { alike } from "../draw/axis.mjs";
 import { thousands, timeText, withUnit } from "../trace/amounts.mjs";
 import { phasesOf } from "../trace/parts.mjs";
 import { CLASSES, composition, marksOf } from "../trace/store.mjs";
@@ -30,6 +31,8 @@ const blockText = (nbytes, unit) =>
 
 function happening(t, i, unit, unclassed) {
   const [kind, op] = [t.kind[i], t.op[i]];
+  const [, asked, free] = t.ooms?.find(([at]) => at === i) ?? [];
+  if (asked !== undefined) return `out of memory, ${withUnit(asked, unit)} asked for, ${withUnit(free, unit)} free`;
   if (kind === 3) return `mark “${op}”`;
   const size = blockText(t.nbytes[t.slot[i]], unit);
   const as = unclassed ? "" : ` as ${AS[t.cls[i]]}`;
@@ -39,15 +42,26 @@ function happening(t, i, unit, unclassed) {
   return `${size}, made before, ${t.cls[i] === 5 ? "are kept for backward from here on" : `count${as} from here on`}`;
 }
 
-export function sentence(t, i, { unit, limit, unclassed }) {
+// What the trace that is compared with holds on the same clock.
+function compared({ axis, rival, others, unit }, i) {
+  if (!rival) return "";
+  const [{ t, text }] = others;
+  const own = alike(t, axis);
+  const at = own.place(t.n) <= axis.place(i) ? t.n - 1 : own.indexAt(axis.place(i));
+  return ` ${text}: ${withUnit(t.total[at] ?? 0, unit)} here, ${withUnit(t.total[t.peak] ?? 0, unit)} at its peak.`;
+}
+
+export function sentence(t, i, ui) {
+  const { unit, limit, unclassed } = ui;
   if (!t.n) return "No event yet.";
   const where = [t.phase[i], t.module[i]].filter(Boolean).join(", ");
   const when = t.timed ? ` at ${timeText(t.micros[i])}` : "";
   const all = t.total[i];
-  const over = limit && all > limit ? ` That is ${withUnit(all - limit, unit)} more than the limit.` : "";
+  const runsOut = i === ui.over ? "Here memory runs out:" : "That is";
+  const over = limit && all > limit ? ` ${runsOut} ${withUnit(all - limit, unit)} more than the limit.` : "";
   return (
     `Event ${thousands(`${i + 1}`)} of ${thousands(`${t.n}`)}${when}${where ? `, ${where}` : ""}: ${happening(t, i, unit, unclassed)}. ` +
-    `${withUnit(all, unit)} alive${i === t.peak ? ": the peak" : ""}.${over}`
+    `${withUnit(all, unit)} alive${i === t.peak ? ": the peak" : ""}.${over}${compared(ui, i)}`
   );
 }
 

@@ -68,14 +68,14 @@ export function tallest(t) {
   return most;
 }
 
-// Blocks in rows: equal class and operation together. [{ cls, op, modules, blocks, nbytes }], largest first.
+// Blocks in rows: equal class and operation together. [{ cls, op, modules, slots, nbytes }], largest first.
 export function grouped(t, blocks) {
   const groups = new Map();
   for (const { cls, made, nbytes, slot } of blocks) {
     const key = `${cls} ${t.op[made]}`;
-    const group = groups.get(key) ?? { cls, op: t.op[made], modules: new Set(), blocks: 0, nbytes: 0 };
+    const group = groups.get(key) ?? { cls, op: t.op[made], modules: new Set(), slots: [], nbytes: 0 };
     group.modules.add(t.home[slot]);
-    group.blocks += 1;
+    group.slots.push(slot);
     group.nbytes += nbytes;
     groups.set(key, group);
   }

@@ -2,16 +2,24 @@
 import { append, emptyTrace } from "./store.mjs";
 import { unpickle } from "./unpickle.mjs";
 
-const TOLD = { oom: "out of memory", snapshot: "snapshot" };
+export const OOM = "out of memory";
+const TOLD = { oom: OOM, snapshot: "snapshot" };
 const GROWS = { segment_alloc: 1, segment_map: 1, segment_free: -1, segment_unmap: -1 };
 const TEMPORARY = 7;
 const freed = (action) => action === "free_completed" || action === "free";
 
+const DEEP = 12; // lines of a stack that are kept: nobody reads more in a picture
+const fileOf = ({ filename }) => filename.split("/").at(-1);
+
 // The line of the reader's own program: the first .py frame outside of torch, else the first frame.
 function whereOf(frames = []) {
   const frame = frames.find(({ filename }) => filename.endsWith(".py") && !filename.includes("/torch/")) ?? frames[0];
-  return frame ? `${frame.name} ${frame.filename.split("/").at(-1)}:${frame.line}` : "";
+  return frame ? `${frame.name} ${fileOf(frame)}:${frame.line}` : "";
 }
+
+// The whole way there, innermost first.
+const stackOf = (frames = []) =>
+  frames.slice(0, DEEP).map((frame) => `${frame.name} ${fileOf(frame)}${frame.line ? `:${frame.line}` : ""}`);
 
 // [address, bytes] of what was alive before the history: freed in it without an alloc, or still alive and never made in it.
 function before(segments, entries) {
@@ -39,6 +47,7 @@ export function historyOf(segments, entries, device) {
     source: "measured (CUDA allocator)",
     about: { label: `snapshot, GPU ${device}`, classes: false },
   });
+  Object.assign(t, { stacks: [], ooms: [] }); // by slot; and [event, bytes asked for, bytes free, bytes that this program could have]
   const here = new Map(); // address -> [block, the line that made it]
   const start = entries[0].time_us ?? 0;
   const micros = ({ time_us }) => (time_us === undefined ? 0 : time_us - start);
@@ -47,6 +56,7 @@ export function historyOf(segments, entries, device) {
   function alloc(entry) {
     const op = whereOf(entry.frames);
     here.set(entry.addr, [t.ids.length, op]);
+    t.stacks.push(stackOf(entry.frames));
     append(t, 0, t.ids.length, entry.size, TEMPORARY, "", "", op, micros(entry));
   }
   for (const [addr, size] of before(segments, entries)) alloc({ addr, size });
@@ -58,8 +68,11 @@ export function historyOf(segments, entries, device) {
       if (block === undefined) throw new Error(`an entry frees address ${addr}, where nothing is`);
       here.delete(addr);
       append(t, 1, block, 0, TEMPORARY, "", "", op, micros(entry));
-    } else if (TOLD[action]) append(t, 3, -1, 0, TEMPORARY, "", "", TOLD[action], micros(entry));
-    else if (GROWS[action]) {
+    } else if (TOLD[action]) {
+      const { size: asked, device_free: free } = entry;
+      if (action === "oom" && free !== undefined) t.ooms.push([t.n, asked, free, reserved + free]);
+      append(t, 3, -1, 0, TEMPORARY, "", "", TOLD[action], micros(entry));
+    } else if (GROWS[action]) {
       reserved += GROWS[action] * size;
       t.samples.push([Math.max(0, t.n - 1), t.total[t.n - 1] ?? 0, reserved]);
     }

@@ -1,0 +1,47 @@
+// One's own step: a snapshot of PyTorch, dropped or chosen, and the lines that make one.
+import { h } from "../../shared/page/dom.mjs";
+import { copy } from "../../shared/page/link.mjs";
+
+const LINES = `import torch
+
+torch.cuda.memory._record_memory_history()
+...  # your step
+torch.cuda.memory._dump_snapshot("mine.pickle")`;
+
+export function invitation(does, notice) {
+  const file = h("input", {
+    type: "file",
+    class: "bim-sr",
+    tabindex: "-1",
+    multiple: true,
+    "aria-label": "Memory snapshots of PyTorch",
+    accept: ".pickle,.pkl",
+    change: () => {
+      if (file.files.length) does.open([...file.files]);
+      file.value = "";
+    },
+  });
+  const button = (words, click) => h("button", { type: "button", class: "bim-tool", click }, words);
+  const how = h(
+    "details",
+    {},
+    h("summary", {}, "How is one made?"),
+    h("pre", {}, LINES),
+    button("Copy these lines", () => copy(LINES, "Python", notice)),
+  );
+  const opens = button("open a PyTorch snapshot", () => file.click());
+  return h(
+    "div",
+    { class: "bim-mt-own" },
+    h(
+      "p",
+      {},
+      "Your own step? Drop or ",
+      opens,
+      h("span", {}, "; it stays in this browser, and two of them are compared"),
+      ".",
+    ),
+    how,
+    file,
+  );
+}
