@@ -1,5 +1,6 @@
 """For every test: GPUs that are missing are named and counted; no process of ours outlives the session."""
 
+import gc
 import os
 import sys
 import uuid
@@ -67,6 +68,17 @@ def pytest_addoption(parser, pluginmanager):
 def pytest_configure(config):
     """Each worker of a parallel run is a session of its own here, and answers for what it starts."""
     os.environ[SESSION] = uuid.uuid4().hex
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session):
+    """What is collected stays to the end: to look through it for garbage takes every worker four seconds, and its tests some more."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(trylast=True)  # of those that are left

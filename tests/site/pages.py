@@ -142,9 +142,11 @@ LOOK = """async (asked) => {
         const seen = new Set();
         return places.filter((place) => seen.size === seen.add(kind(place)).size);
     };
-    const within = (place) => (place.localName === "main" ? "" : place.className + "<" + within(place.parentElement));
-    repeated([...document.querySelectorAll("main pre span, main .katex span")], within).forEach((part) => { part.dataset.seen = ""; });
-    axe.configure({ rules: [{ id: "color-contrast", selector: ":not([data-seen])" }] });
+    const within = (place) => (place === document.body ? "" : `${place.localName}.${place.className}<${within(place.parentElement)}`);
+    const alike = document.querySelectorAll("main pre span, main .katex span, a[href]");
+    for (const part of repeated([...alike].filter((part) => part.checkVisibility()), within)) part.dataset.seen = "";
+    const once = (id, selector) => ({ id, selector: `${selector}:not([data-seen])` });
+    axe.configure({ rules: [once("color-contrast", ""), once("link-in-text-block", "a[href]")] });
     const exclude = repeated([...document.querySelectorAll(".bim-mount")], (mount) => mount.dataset.kind);
     const where = exclude.length ? { include: [document.documentElement], exclude } : document;
     return (await axe.run(where, { ...asked, preload: false, resultTypes: ["violations"] })).violations;
@@ -156,7 +158,7 @@ def violations(page: Page, only: Sequence[str] = ()) -> list[str]:
 
     only: these rules instead of all, OF_THEMES where nothing but colours has changed since the last look, OF_WIDTHS where the width has.
     Of several widgets of a kind the first is looked into: each kind has such a test of its own, in more states than these.
-    Of the letters of code and formulas, whose colours come from their class, the contrast of the first of a class in a kind of box.
+    Of links and of the letters of code and formulas, whose colours come from their class, the first of a class in a kind of box.
     """
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text(encoding="utf-8"))  # evaluated, not added as a script: the page forbids that

@@ -235,3 +235,19 @@ def test_page_and_widgets_share_no_class():
     assert len(page) > 20
     assert len(widgets) > 20
     assert page & widgets == set()
+
+
+FOR_A_WIDTH = re.compile(r"@(?:media|container)[^{]*width[^{]*\{((?:[^{}]*\{[^{}]*\})*)")
+COLOUR = re.compile(
+    r"([^{}]*)\{[^{}]*?(?<![\w-])(?:color|fill|opacity|background(?:-color)?):(?! *(?:none|var\(--bim-page\)))[^;}]+"
+)
+
+
+def test_no_width_has_colours_of_its_own():
+    """So whoever has looked at both themes on a screen and one on a telephone has seen every contrast."""
+    sheets = [*(ROOT / "assets").glob("*.css"), *(ROOT / "helpers" / "view").rglob("*.css")]
+    blocks = [block for sheet in sheets for block in FOR_A_WIDTH.findall(sheet.read_text(encoding="utf-8"))]
+    assert len(blocks) > 20
+    found = [rule.strip() for block in blocks for rule in COLOUR.findall(block)]
+    assert found == [".bim-chapters::backdrop"]
+    assert COLOUR.findall(FOR_A_WIDTH.findall("@media (max-width: 9px) { a { b: c; } d { color: e; } }")[0])
