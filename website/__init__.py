@@ -12,6 +12,7 @@ PARTS = (
     "guess.waiting",
     "guess.veil",
     "widgets",
+    "sketches",
     "algorithms",
     "hierarchy_table",
     "charts",

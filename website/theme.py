@@ -10,7 +10,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 from helpers.view.shared.tokens import css as tokens_css
-from helpers.view.widgets import mounted
+from helpers.view.widgets import line, mounted
 from website.heights import heights, with_rooms
 from website.scripts import write
 from website.widgets import styles
@@ -26,6 +26,7 @@ STYLES_FOR = {
     'class="sd-': ("sphinx-design.min.css",),
     'class="bim-predict"': ("guess/predict.css",),
     'class="bim-guessed"': ("guess/predict.css",),
+    'class="bim-sketch"': (*styles(line("player"))[:-1], "sketch/sketch.css"),  # in the player's colours and shapes
     **{f'data-kind="{widget.name}"': styles(widget) for widget in mounted()},
 }
 # These stand before frame.js, which lets the page be seen: an answer that is open because it was guessed before moves nothing.
@@ -33,6 +34,7 @@ SCRIPTS_FOR = {
     'class="sd-tab-set': ("design-tabs.js",),
     'class="bim-predict"': ("guess/guesses.js", "guess/predict.js"),
     'class="bim-guessed"': ("guess/guesses.js", "guess/calibration.js"),
+    'class="bim-sketch"': ("sketch/sketch.js",),
 }
 
 

@@ -14,6 +14,7 @@ def press_everything(page):
     choose_in_every_calculator(page)
     step_every_allocator(page)
     look_at_all_guesses(page)
+    light_marks(page)
 
 
 def guess_everything(page):
@@ -144,6 +145,64 @@ def step_every_memory(page):
         assert "alive: the peak" in spoken(widget)
         whole = widget.locator(".bim-mt-sum strong").inner_text()
         assert widget.locator(".bim-alive tfoot tr > *").nth(1).inner_text() == whole
+
+
+LIT = """(word) => {
+    const lit = (node) => node.querySelectorAll(".bim-lit").length;
+    return [word.classList.contains("bim-lit"), lit(document.querySelector(".bim-lighting") ?? word), word.ariaPressed];
+}"""
+MOVES = """() => {
+    const moves = (node) => getComputedStyle(node).transitionDuration !== "0s";
+    const soft = [...document.querySelectorAll(".bim-drawn *")].some(moves);
+    return [soft, [...document.querySelectorAll(".bim-sketch")].map(({ dataset }) => dataset.moves ?? "")];
+}"""
+
+
+def light_marks(page):
+    """A word lights its marks by pointer, key and touch, the mark its word; a slider leaves what comes later faint; all move or none."""
+    if not page.locator(".bim-sketch").count():
+        return
+    word, figure = page.locator(".bim-word").first, page.locator(".bim-sketch").first
+    page.mouse.move(1, 1)  # a pointer that rests on the figure lights what is under it
+    see_it_play(page, figure)
+    word.focus()
+    shines, lit, pressed = word.evaluate(LIT)
+    assert shines and lit > 1 and pressed == "false"
+    word.press("Enter")
+    word.dispatch_event("pointerleave")
+    assert word.evaluate(LIT) == [True, lit, "true"]
+    word.press("Escape")
+    assert word.evaluate(LIT) == [False, 0, "false"]
+    word.blur()
+    word.hover()
+    assert word.evaluate(LIT) == [True, lit, "false"]
+    mark, svg = (
+        page.locator(".bim-lighting svg .bim-lit").first.element_handle(),
+        page.locator(".bim-lighting svg").element_handle(),
+    )
+    page.mouse.move(1, 1)
+    assert word.evaluate(LIT) == [False, 0, "false"]
+    mark.dispatch_event("pointerover")
+    assert word.evaluate(LIT)[0]
+    svg.dispatch_event("pointerleave", {"pointerType": "mouse"})
+    assert word.evaluate(LIT) == [False, 0, "false"]
+    for slider in page.locator(".bim-sketch input").all():
+        told = slider.locator("xpath=following-sibling::p")
+        slider.press("End")
+        last = told.inner_text()
+        slider.press("Home")
+        assert told.inner_text() == slider.get_attribute("aria-valuetext") != last
+
+
+def see_it_play(page, figure):
+    """Once in view it plays; where motion is to be reduced nothing does."""
+    figure.scroll_into_view_if_needed()
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    if page.evaluate("matchMedia('(prefers-reduced-motion: reduce)').matches"):
+        assert page.evaluate(MOVES) == [False, [""] * page.locator(".bim-sketch").count()]
+    else:
+        page.wait_for_function("figure => figure.dataset.moves", arg=figure.element_handle())
+        assert page.evaluate(MOVES)[0]
 
 
 def spoken(player) -> str:

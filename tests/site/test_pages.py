@@ -257,4 +257,8 @@ def test_pages_read_well_without_javascript(address, open_page):
     assert page.get_by_text("It folds, and opens without a script.").is_visible()
     assert page.get_by_text("So much stands with the answer.").is_visible()
     assert [form for form in page.locator(".bim-predict form").all() if form.is_visible()] == []
+    drawn, word = page.locator(".bim-sketch svg"), page.get_by_text("rank 2", exact=True).first
+    assert drawn.is_visible() and page.locator(".bim-sketch .bim-later").count() == 0
+    assert not page.locator(".bim-sketch input").is_visible()
+    assert word.evaluate("el => [el.tabIndex, getComputedStyle(el, '::before').content]") == [-1, "none"]
     watch.assert_clean("without JavaScript")

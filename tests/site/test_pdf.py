@@ -24,8 +24,8 @@ TOLD = """() => {
     };
     const seen = { visibilityProperty: true, opacityProperty: true };
     const leaf = (one) => one.checkVisibility(seen) && !one.children.length && !one.closest(".bim-sr, option, pre");
-    const mounts = [...document.querySelectorAll(".bim-mount")].map((mount) => ({
-        kind: mount.dataset.kind,
+    const mounts = [...document.querySelectorAll(".bim-mount, .bim-drawn")].map((mount) => ({
+        kind: mount.dataset.kind ?? "",
         high: mount.getBoundingClientRect().height,
         drawn: [...mount.querySelectorAll("svg, canvas, .bim-box, .bim-calc-bar")].filter((one) => one.checkVisibility()).length,
         words: [...mount.querySelectorAll("*")].filter((one) => leaf(one) && within(one, mount)).map((one) => one.textContent.trim())
@@ -35,7 +35,7 @@ TOLD = """() => {
     return { texts: texts.flatMap(lines).map((text) => text.trim()).filter((text) => text.length > 3), mounts };
 }"""
 SHEET = 1009  # pixels of A4 between its margins: what is higher goes over two
-MOUNTS = re.compile(r'class="bim-mount" data-kind="(\w+)"')
+MOUNTS = re.compile(r'class="bim-(?:mount" data-kind="(\w+)|drawn)"')  # "" for a sketch
 
 
 def bare(text: str) -> str:

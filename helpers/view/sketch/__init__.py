@@ -1,0 +1,23 @@
+"""Small figures inside the prose, one idea each, drawn when the book is built."""
+
+from helpers.view.sketch.busiest import busiest
+from helpers.view.sketch.follow import follow
+from helpers.view.sketch.halves import halves
+from helpers.view.sketch.page import KINDS, OPTIONS, closing, marks_of, opening, sketch
+from helpers.view.sketch.share import share
+from helpers.view.sketch.svg import Moment, Sketch
+
+__all__ = [
+    "KINDS",
+    "OPTIONS",
+    "Moment",
+    "Sketch",
+    "busiest",
+    "closing",
+    "follow",
+    "halves",
+    "marks_of",
+    "opening",
+    "share",
+    "sketch",
+]

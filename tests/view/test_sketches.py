@@ -1,0 +1,173 @@
+"""Small figures: what is drawn is counted on the schedule, and what it says is what `price` says."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from html import unescape
+from itertools import pairwise
+from math import isclose
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from docutils import nodes
+from docutils.utils import new_document
+
+from helpers.collectives import CATALOGUE, Nodes, price
+from helpers.facts import LINKS
+from helpers.view.shared.schedules.named import resolve
+from helpers.view.sketch import KINDS, Sketch, closing, follow, halves, marks_of, opening, share, sketch
+from helpers.view.sketch.busiest import LEFT, RIGHT, busiest, most, port_times
+from helpers.view.sketch.halves import exchanges
+from helpers.view.sketch.share import across, alpha_share, half
+from website.sketches import MARKS, meant, missing, worn
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = {
+    "follow all_reduce ring": {"nranks": 4},
+    "busiest all_reduce binary-tree": {"nranks": 7, "nchunks": 1},
+    "halves all_reduce halving-doubling": {"nranks": 8, "rank": 5},
+    "share nvlink-4": {},
+}
+
+
+def parts(drawn: Sketch, kind: str, within: str = "*") -> list:
+    """Elements of a class, in order, of the whole or of the elements of another class."""
+    root = ElementTree.fromstring(f"<svg>{drawn.body}</svg>")
+    boxes = [root] if within == "*" else [node for node in root.iter() if within in node.get("class", "").split()]
+    return [node for box in boxes for node in box.iter() if kind in node.get("class", "").split()]
+
+
+@pytest.mark.parametrize("nranks", [2, 3, 4])
+def test_the_chunk_that_is_followed_comes_to_every_rank_and_its_sum_grows_to_all(nranks):
+    for chunk in range(nranks):
+        drawn = follow("all_reduce ring", nranks, chunk)
+        badges = [int(badge.find("text").text) for badge in parts(drawn, "bim-badge")]
+        inside = [len([s for s in cell if "bim-full" in s.get("class")]) for cell in parts(drawn, "bim-cell")]
+        assert badges == [(chunk + 1 + i) % nranks for i in range(2 * nranks - 1)]
+        assert inside == [*range(1, nranks + 1), *[nranks] * (nranks - 1)]
+        assert len(drawn.moments) == len(badges) and drawn.rest == len(badges) - 1
+        assert marks_of(drawn) == {f"chunk-{chunk}", *(f"rank-{rank}" for rank in range(nranks))}
+
+
+def test_a_chunk_without_one_way_is_refused():
+    for what, nranks, chunk, said in (
+        ("broadcast binomial", 4, 0, "goes to several ranks"),
+        ("all_reduce ring", 8, 0, "there is room for 8"),
+        ("all_reduce ring", 4, 4, r"chunk must lie in 0\.\.3"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            follow(what, nranks, chunk)
+
+
+@pytest.mark.parametrize("nranks", [4, 7, 8])
+def test_the_busiest_ports_of_all_steps_are_the_price(nranks):
+    nodes_of_two = Nodes(2, LINKS["nvlink-4"], LINKS["infiniband-ndr"])
+    for collective, algorithm in (key for key in CATALOGUE if key[0] in ("all_reduce", "broadcast", "all_to_all")):
+        s = resolve((collective, algorithm), nranks=nranks, gpus=2 if nranks % 2 == 0 else 1)
+        networks = [LINKS["nvlink-4"]] if s.nswitches or nranks % 2 else [LINKS["nvlink-4"], nodes_of_two]
+        for network in networks:
+            for nbytes in (1024, 2**26):
+                whole = sum(map(most, port_times(s, nbytes, network)))
+                assert isclose(whole, price(s, nbytes, network).seconds), (algorithm, network)
+
+
+def test_solid_bars_reach_from_the_start_of_the_first_step_to_the_end_of_the_last():
+    """Of one ring over two nodes, solid and as long as the step are the four ports at the two boundaries."""
+    drawn = busiest("all_reduce ring", 8, gpus=4, across="infiniband-ndr", steps=1)
+    for rank in range(8):
+        solid = [bar for bar in parts(drawn, "bim-full", f"bim-is-rank-{rank}") if bar.tag == "rect"]
+        assert len(solid) == (rank % 4 in (0, 3))
+        for bar in solid:
+            assert float(bar.get("x")) + float(bar.get("width")) == pytest.approx(RIGHT, abs=0.02)
+            assert float(bar.get("x")) > LEFT + 2, "its alpha stands before it, hollow"
+    assert "step 1 of 14" in drawn.title and drawn.body.count("100 %") == 4
+
+
+def test_an_inner_rank_of_a_tree_works_three_times_as_long_as_a_leaf():
+    drawn = busiest("all_reduce binary-tree", 7, nchunks=1, link="infiniband-ndr")
+    bars = [len(parts(drawn, "bim-is-beta", f"bim-is-rank-{rank}")) for rank in range(7)]
+    assert bars == [4, 6, 6, 2, 2, 2, 2]
+    assert re.findall(r"Rank \d is busy (\d+) %", drawn.told) == ["50", "75", "75", "25", "25", "25", "25"]
+    with pytest.raises(ValueError, match="room for 8 ranks"):
+        busiest("all_reduce ring", 9)
+
+
+def test_what_partners_exchange_halves_and_doubles():
+    for rank in range(8):
+        steps = exchanges(resolve("all_reduce halving-doubling", nranks=8), rank)
+        assert [len(one.sent) for one in steps] == [len(one.received) for one in steps] == [4, 2, 1, 1, 2, 4]
+        assert [one.partner ^ rank for one in steps] == [4, 2, 1, 1, 2, 4]
+        assert all(set(two.sent) | set(two.received) == set(one.received) for one, two in pairwise(steps[:3]))
+        drawn = halves("all_reduce halving-doubling", 8, rank)
+        wide = [float(bar.get("width")) for bar in parts(drawn, "bim-full")]
+        assert [round((width + 2) / (wide[2] + 2)) for width in wide] == [4, 2, 1, 1, 2, 4]
+        assert [label.text for label in parts(drawn, "bim-size")] == ["N/2", "N/4", "N/8", "N/8", "N/4", "N/2"]
+    with pytest.raises(ValueError, match="rank 3 has 0 partners in step 1 of binomial"):
+        halves("broadcast binomial", 4, 3)
+
+
+@pytest.mark.parametrize("slug", ["nvlink-4", "infiniband-ndr", "pcie-5"])
+def test_alpha_has_half_of_a_message_where_the_curve_crosses_the_line(slug):
+    link = LINKS[slug]
+    drawn = share(slug)
+    assert alpha_share(link, half(link)) == pytest.approx(0.5)
+    (line,) = parts(drawn, "bim-least")
+    assert float(re.match(r"M([\d.]+) ", line.get("d"))[1]) == pytest.approx(across(half(link)), abs=0.01)
+    said = [re.search(r"alpha is ([\d.]+) %", one.said)[1] for one in drawn.moments]
+    assert [*map(float, said)] == sorted(map(float, said), reverse=True) and float(said[0]) > 90 > 10 > float(said[-1])
+    assert abs(drawn.moments[drawn.rest].at) < (across(2**11) - across(2**10)) / 2
+    with pytest.raises(ValueError, match="unknown link 'rope'"):
+        share("rope")
+
+
+@pytest.mark.parametrize(("what", "options"), EXAMPLES.items(), ids=KINDS)
+def test_a_sketch_is_whole_and_named_without_a_script(what, options):
+    drawn = sketch(what, options)
+    html = opening(drawn, "sketch-7") + closing(drawn, "sketch-7")
+    assert html == opening(sketch(what, options), "sketch-7") + closing(drawn, "sketch-7")
+    tree = ElementTree.fromstring(re.sub(r"<input([^>]*)>", r"<input\1/>", html))
+    svg = tree.find(".//svg")
+    assert [tree.find(f".//*[@id='{svg.get(name)}']").text for name in ("aria-labelledby", "aria-describedby")] == [
+        drawn.title,
+        drawn.told,
+    ]
+    knows = json.loads(unescape(re.search(r'data-sketch="([^"]*)"', html)[1]))
+    assert len(knows["at"]) > knows["rest"] and knows["pace"] * (knows["rest"] + 1) < 5000, "longer must be stoppable"
+    assert (tree.find(".//input") is not None) == bool(drawn.slider) == bool(knows["says"])
+    letters = [float(text.get("font-size")) for text in tree.iter("text")]
+    assert min(letters) >= 11 and "bim-later" not in html and drawn.height <= 220
+
+
+def test_what_no_sketch_is_or_takes_is_refused():
+    with pytest.raises(ValueError, match=r"kind must be one of follow, .*, got 'chase'"):
+        sketch("chase all_reduce ring", {})
+    with pytest.raises(ValueError, match="share does not take all of: nranks"):
+        sketch("share nvlink-4", {"nranks": 4})
+
+
+def test_a_word_names_its_marks():
+    assert meant("Rank 2") == ("Rank 2", ["rank 2"])
+    assert meant("the leaves <rank 3, rank 14>") == ("the leaves", ["rank 3", "rank 14"])
+    assert worn(["rank 9"]) == ["bim-word", "bim-word-rank", "bim-r1", "bim-is-rank-9"]
+    assert worn(["rank 3", "rank 4"])[2:] == ["bim-word-several", "bim-is-rank-3", "bim-is-rank-4"]
+    with pytest.raises(ValueError, match="'gamma' is no mark"):
+        meant("its <alpha, gamma>")
+
+
+def test_a_word_without_its_mark_is_told():
+    picture, word = nodes.raw("", "", format="html"), nodes.inline("", "rank 2")
+    picture[MARKS], word[MARKS] = ["rank-1", "rank-2"], ["rank-2"]
+    page = new_document("page")
+    page += [word, picture]
+    assert missing(page) == []
+    picture[MARKS] = ["rank-1"]
+    assert missing(page) == [(word, "rank-2")]
+
+
+def test_the_script_is_small_and_asks_for_nothing():
+    script = (ROOT / "assets" / "sketch" / "sketch.js").read_text(encoding="utf-8")
+    assert len(gzip.compress(script.encode(), 9)) < 6000
+    assert not re.search(r"fetch|XMLHttp|innerHTML|https?:|import", script)
