@@ -48,7 +48,7 @@ test: python ## every test that a change needs: style, notebooks, library, ranks
 
 test-all: python ## every test there is, also the whole matrices and the other Pythons; about an hour
 	@$(INSTALL) --for test
-	@$(RUN) -m tools.browser
+	@$(RUN) -m tools.browser --firefox
 	@$(RUN) -m tools.others
 	@$(RUN) -m tools.suite all --shard "$(SHARD)"
 

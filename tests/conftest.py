@@ -1,4 +1,4 @@
-"""For every test: GPUs that are missing are named and counted; no process of ours outlives the session."""
+"""For every test: GPUs and a Firefox that are missing are named and counted; no process of ours outlives the session."""
 
 import gc
 import os
@@ -34,16 +34,34 @@ def chromium() -> str:
 
 
 @pytest.fixture(scope="session")
-def browser(chromium):
-    """The one Chromium of all page tests: playwright's loop cannot be entered twice in a process."""
+def playwright():
+    """The one of all page tests: its loop cannot be entered twice in a process."""
     from playwright.sync_api import sync_playwright
 
+    with sync_playwright() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def browser(playwright, chromium):
+    """The one Chromium of all page tests."""
     from tools.browser import FLAGS
 
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=chromium, args=[*FLAGS, HOME_ONLY])
-        yield launched
-        launched.close()
+    launched = playwright.chromium.launch(executable_path=chromium, args=[*FLAGS, HOME_ONLY])
+    yield launched
+    launched.close()
+
+
+@pytest.fixture(scope="session")
+def firefox(playwright, tmp_path_factory):
+    """The one Firefox of the tests that are marked `firefox`."""
+    import firefox
+
+    from tools import browser
+
+    launched = firefox.launch(playwright, browser.find(browser.FIREFOX), tmp_path_factory.mktemp("firefox"))
+    yield launched
+    launched.close()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -89,6 +107,22 @@ def pytest_collection_modifyitems(config, items):
     for item, needed in missing:
         item.add_marker(pytest.mark.skip(reason=f"needs {needed} GPU{'s' * (needed > 1)}"))
     config.tally["GPU tests"] = [len(missing), len(wanting)]
+    config.tally["Firefox tests"] = without_firefox([item for item in items if item.get_closest_marker("firefox")])
+
+
+def without_firefox(wanting: list) -> list[int]:
+    """How many of the tests that want Firefox do without, which are skipped, and how many want it."""
+    if not wanting:
+        return [0, 0]
+    from tools import browser
+
+    try:
+        browser.find(browser.FIREFOX)
+    except browser.NoBrowser as missing:
+        for item in wanting:
+            item.add_marker(pytest.mark.skip(reason=str(missing)))
+        return [len(wanting), len(wanting)]
+    return [0, len(wanting)]
 
 
 @pytest.hookimpl(trylast=True)  # when the workers have ended
@@ -104,6 +138,9 @@ def pytest_terminal_summary(terminalreporter, config):
     if wanted:
         here = f"{gpu_count()} GPUs here" if gpu_count() else "no GPU here"
         terminalreporter.write_line(f"GPU tests skipped: {skipped} of {wanted} ({here})")
+    skipped, wanted = config.tally["Firefox tests"]
+    if skipped:
+        terminalreporter.write_line(f"Firefox tests skipped: {skipped} of {wanted} (it is not here)")
     if config.tally["left behind"]:
         terminalreporter.section("processes left behind", red=True)
         for line in config.tally["left behind"]:

@@ -71,7 +71,7 @@ def read_shard(text: str) -> tuple[int, int]:
 
 
 def pytest_configure(config):
-    config.tally = {"left out": {}, "other shards": 0, "GPU tests": [0, 0], "left behind": []}
+    config.tally = {"left out": {}, "other shards": 0, "GPU tests": [0, 0], "Firefox tests": [0, 0], "left behind": []}
     read_shard(config.getoption("shard"))
 
 

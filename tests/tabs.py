@@ -1,5 +1,8 @@
 """A tab of the browser that one test after the other opens its page in: a context for each would cost a second and a half of CPU."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 FORGET = "() => { try { localStorage.clear(); sessionStorage.clear(); } catch {} }"  # about:blank has no storage
 
 
@@ -13,7 +16,8 @@ class Tab:
     def __init__(self, browser, **options):
         context = browser.new_context(**options)
         self.page = context.new_page()
-        context.new_cdp_session(self.page).send("Network.setCacheDisabled", {"cacheDisabled": True})
+        if is_chromium(browser):  # a Firefox is started without a cache (firefox.py)
+            context.new_cdp_session(self.page).send("Network.setCacheDisabled", {"cacheDisabled": True})
 
     def show(self, width: int, height: int = 900, motion: str = "no-preference", theme: str = "light"):
         """The page, empty yet, in that size and with what the reader prefers."""
@@ -31,3 +35,16 @@ class Tab:
 
     def close(self) -> None:
         self.page.context.close()
+
+
+@contextmanager
+def kept() -> Iterator[list]:
+    """Takes the tabs of a browser, as many as a test has opened at once so far, and closes them at the end."""
+    found: list[Tab] = []
+    yield found
+    for tab in found:
+        tab.close()
+
+
+def is_chromium(browser) -> bool:
+    return browser.browser_type.name == "chromium"

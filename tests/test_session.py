@@ -1,4 +1,4 @@
-"""The guards of tests/conftest.py, seen to work: a process left behind fails the session, a missing GPU is named and counted."""
+"""The guards of tests/conftest.py, seen to work: a process left behind fails the session, a missing GPU or Firefox is named and counted."""
 
 import json
 import os
@@ -13,7 +13,7 @@ import leftovers
 import pytest
 
 GUARDS = [Path(__file__).with_name(name) for name in ("conftest.py", "lanes.py", "leftovers.py", "weights.toml")]
-SETTINGS = "[pytest]\naddopts = --strict-markers -ra\nmarkers =\n  gpus(n): needs n GPUs\n  matrix(why): more\n"
+SETTINGS = "[pytest]\naddopts = --strict-markers -ra\nmarkers =\n  gpus(n): needs n GPUs\n  firefox: needs Firefox\n  matrix(why): more\n"
 
 
 @pytest.fixture
@@ -78,6 +78,14 @@ def test_a_test_without_its_gpus_is_skipped_by_name_and_counted(session):
 def test_a_test_whose_gpus_are_here_runs(session):
     status, said = session("import pytest\n\n@pytest.mark.gpus(0)\ndef test_it():\n    assert False\n")
     assert status == 1 and "GPU tests skipped: 0 of 1" in said
+
+
+def test_a_test_without_its_firefox_is_skipped_by_name_and_counted(session, root, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(root))
+    monkeypatch.setenv("FIREFOX", "no-such-firefox")
+    status, said = session("import pytest\n\n@pytest.mark.firefox\ndef test_it():\n    assert False\n")
+    assert status == 0 and "no-such-firefox was found" in said and "1 skipped" in said
+    assert "Firefox tests skipped: 1 of 1" in said
 
 
 MATRIX = """

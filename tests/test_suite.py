@@ -129,6 +129,12 @@ def played(monkeypatch, tmp_path, capsys):
     return play
 
 
+def test_what_wants_a_firefox_that_is_not_here_is_counted_in_the_table():
+    told = [suite.Ended(name, False, 1.0, {"Firefox tests": [missing, 5]}) for name, missing in (("a", 3), ("b", 0))]
+    lines = suite.table(told)
+    assert lines[-2:] == ["left out", f"     3  Firefox that is not here: {suite.WHERE['Firefox']}"]
+
+
 MORE = "import pytest\n@pytest.mark.matrix('every root')\ndef test_more(): assert False\n"
 
 

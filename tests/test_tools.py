@@ -246,20 +246,33 @@ def test_a_long_command_shows_a_beat_and_a_failing_one_its_last_lines(monkeypatc
     assert failed.value.tail[-1] == "the reason"
 
 
-def test_a_missing_browser_is_one_line_with_the_remedy(tmp_path, monkeypatch):
+@pytest.mark.parametrize("kind", [browser.CHROMIUM, browser.FIREFOX], ids=lambda kind: kind.package)
+def test_a_missing_browser_is_one_line_with_the_remedy(kind, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(browser, "MAC", "")
-    monkeypatch.delenv("CHROMIUM", raising=False)
-    with pytest.raises(browser.NoBrowser, match="apt-get install chromium"):
-        browser.find()
-    with pytest.raises(browser.NoBrowser, match="apt-get install chromium"):
-        browser.install()
+    kind = kind._replace(mac="")
+    monkeypatch.delenv(kind.variable, raising=False)
+    with pytest.raises(browser.NoBrowser, match=f"apt-get install {kind.package}"):
+        browser.find(kind)
+    with pytest.raises(browser.NoBrowser, match=f"apt-get install {kind.package}"):
+        browser.install(kind)
+    (tmp_path / kind.package).write_text("#!/bin/sh\n")
+    (tmp_path / kind.package).chmod(0o755)
+    assert browser.find(kind) == str(tmp_path / kind.package)
+    monkeypatch.setenv(kind.variable, "no-such-browser")
+    with pytest.raises(browser.NoBrowser, match="no-such-browser was found"):
+        browser.find(kind)
+
+
+def test_only_a_missing_chromium_stops_the_tests(tmp_path, monkeypatch, capsys):
     (tmp_path / "chromium").write_text("#!/bin/sh\n")
     (tmp_path / "chromium").chmod(0o755)
-    assert browser.find() == str(tmp_path / "chromium")
-    monkeypatch.setenv("CHROMIUM", "no-such-browser")
-    with pytest.raises(browser.NoBrowser, match="no-such-browser was found"):
-        browser.find()
+    monkeypatch.setenv("PATH", str(tmp_path))  # without apt-get
+    monkeypatch.setenv("CHROMIUM", "chromium")
+    monkeypatch.setenv("FIREFOX", "no-such-firefox")
+    assert browser.main(["--firefox"]) == 0
+    assert "apt-get install firefox-esr" in capsys.readouterr().err
+    monkeypatch.setenv("CHROMIUM", "no-such-chromium")
+    assert browser.main([]) == 1
 
 
 def make(root, *words, **environment):

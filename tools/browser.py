@@ -1,6 +1,7 @@
-"""Finds the Chromium that the browser tests drive; as root on Debian or Ubuntu installs the distribution's package.
+"""Finds the browsers that tests drive; as root on Debian or Ubuntu installs the distribution's packages.
 
-`python -m tools.browser` prints its path. The tests read it through `find`, which installs nothing.
+`python -m tools.browser` prints Chromium's path, and with `--firefox` Firefox's, too. The tests read them through `find`, which installs
+nothing. They need Chromium; what Firefox would test is skipped and counted where it cannot be had.
 """
 
 from __future__ import annotations
@@ -9,54 +10,93 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 from tools import progress
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-MAC = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-REMEDY = "On Debian: apt-get install chromium; elsewhere install Chromium or Chrome, or name it with CHROMIUM=/path."
+
+
+class Kind(NamedTuple):
+    """A browser. variable: of the environment, which names another one; names: on PATH; mac: there; package: Debian's."""
+
+    title: str
+    variable: str
+    names: tuple[str, ...]
+    mac: str
+    package: str
+    or_else: str
+
+    @property
+    def remedy(self) -> str:
+        return f"On Debian: apt-get install {self.package}; elsewhere install {self.or_else}, or name it with {self.variable}=/path."
+
+
+CHROMIUM = Kind(
+    "Chromium",
+    "CHROMIUM",
+    ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"),
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "chromium",
+    "Chromium or Chrome",
+)
+FIREFOX = Kind(
+    "Firefox",
+    "FIREFOX",
+    ("firefox-esr", "firefox"),
+    "/Applications/Firefox.app/Contents/MacOS/firefox",
+    "firefox-esr",
+    "Firefox",
+)
 
 
 class NoBrowser(Exception):
-    """No Chromium here; the message is one line that says what to install."""
+    """The browser is not here; the message is one line that says what to install."""
 
 
-def find() -> str:
-    """Path of the browser: $CHROMIUM when set, else the first known name on PATH. Raises NoBrowser."""
-    asked = os.environ.get("CHROMIUM", "")
-    for name in [asked] if asked else [*NAMES, MAC]:
+def find(kind: Kind = CHROMIUM) -> str:
+    """Path of the browser: its variable when set, else the first known name on PATH. Raises NoBrowser."""
+    asked = os.environ.get(kind.variable, "")
+    for name in [asked] if asked else [*kind.names, kind.mac]:
         path = shutil.which(name)
         if path:
             return path
-    raise NoBrowser(f"The browser tests need Chromium, and {asked or 'none'} was found. {REMEDY}")
+    raise NoBrowser(f"The browser tests need {kind.title}, and {asked or 'none'} was found. {kind.remedy}")
 
 
-def install() -> None:
+def install(kind: Kind = CHROMIUM) -> None:
     """Installs the distribution's package where that is allowed without asking anyone. Raises NoBrowser."""
     apt = shutil.which("apt-get")
     if not apt or os.geteuid() != 0 or not Path("/etc/debian_version").exists():
-        raise NoBrowser(f"The browser tests need Chromium, and none was found. {REMEDY}")
+        raise NoBrowser(f"The browser tests need {kind.title}, and none was found. {kind.remedy}")
     progress.run("apt-get update", [apt, "update"])
-    progress.run("chromium", ["env", "DEBIAN_FRONTEND=noninteractive", apt, "install", "--yes", "chromium"])
+    progress.run(kind.package, ["env", "DEBIAN_FRONTEND=noninteractive", apt, "install", "--yes", kind.package])
 
 
-def main() -> int:
+def brought(kind: Kind) -> bool:
+    """Whether the browser is here now, installed if need be; says where, or in a few lines why not."""
     try:
         try:
-            path = find()
+            path = find(kind)
         except NoBrowser:
-            install()
-            path = find()
+            install(kind)
+            path = find(kind)
     except NoBrowser as missing:
         print(missing, file=sys.stderr)
-        return 1
+        return False
     except progress.CommandFailed as failed:
-        print(*failed.tail, f"Chromium could not be installed: {failed}. {REMEDY}", sep="\n", file=sys.stderr)
-        return 1
-    print(f"Chromium: {path}", flush=True)
-    return 0
+        print(*failed.tail, f"{kind.title} could not be installed: {failed}. {kind.remedy}", sep="\n", file=sys.stderr)
+        return False
+    print(f"{kind.title}: {path}", flush=True)
+    return True
+
+
+def main(asked: list[str]) -> int:
+    here = brought(CHROMIUM)
+    if "--firefox" in asked:
+        brought(FIREFOX)
+    return int(not here)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -28,7 +28,7 @@ STYLE = (("ruff", "check", "."), ("ruff", "format", "--check", "."), ("mypy",), 
 NBVAL = ("--nbval", "--nbval-current-env", "--nbval-cell-timeout=120")
 NO_TESTS = 5  # pytest's exit status when nothing was left to run
 SLOWEST = "--durations=10"
-WHERE = {"test": "make test-all", "gpu": "make gpu-check"}
+WHERE = {"test": "make test-all", "gpu": "make gpu-check", "Firefox": "make test-all as root on Debian, or install it"}
 SHOWN = ("passed", "failed", "error", "skipped", "xfailed", "xpassed")
 
 
@@ -95,10 +95,12 @@ def table(ended: list[Ended]) -> list[str]:
         left_out |= Counter(lane.tally.get("left out", {}))
     elsewhere = sum(lane.tally.get("other shards", 0) for lane in ended)
     gpus = sum(lane.tally.get("GPU tests", [0, 0])[0] for lane in ended)
-    if left_out or gpus or elsewhere:
+    firefox = sum(lane.tally.get("Firefox tests", [0, 0])[0] for lane in ended)
+    if left_out or gpus or firefox or elsewhere:
         lines += ["", "left out"]
     lines += [f"{number:>6}  {why}: {WHERE['test']}" for why, number in left_out.most_common()]
     lines += [f"{gpus:>6}  GPUs that are not here: {WHERE['gpu']}"] * bool(gpus)
+    lines += [f"{firefox:>6}  Firefox that is not here: {WHERE['Firefox']}"] * bool(firefox)
     lines += [f"{elsewhere:>6}  in the other shards"] * bool(elsewhere)
     return lines
 

