@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from itertools import count, cycle
+from itertools import cycle
 from typing import NamedTuple
 
 import torch
@@ -187,17 +187,20 @@ DTYPES = {
 def typed(nranks: int, thin: bool = False) -> list[Case]:
     """The whole catalogue in every dtype by every reduction that torch.distributed has over Gloo; the ways take turns.
 
-    thin: every dtype is summed, and every other reduction is done in one dtype, which takes turns as well.
+    thin: the dtypes take turns as well: a schedule sums three of them and does every other reduction in one.
     """
-    found, ways, turns = [], cycle(WAYS), count()
+    found, ways, turns = [], cycle(WAYS), {op: cycle(dtypes) for op, dtypes in DTYPES.items()}
+
+    def chosen(op: str, dtypes: list[str]) -> list[str]:
+        return [next(turns[op]) for _ in range(3 if op == "sum" else 1)] if thin else dtypes
+
     for s in schedules(nranks, roots=False):
         ops = DTYPES if s.collective in ("all_reduce", "reduce", "reduce_scatter") else {"sum": DTYPES["sum"]}
         shape = (nranks * 3 + (s.collective in ("all_reduce", "reduce", "broadcast")),)
         for op, dtypes in ops.items():
-            chosen = dtypes if op == "sum" or not thin else [dtypes[next(turns) % len(dtypes)]]
             found += [
                 Case(str(s), shape, dtype, op, (next(ways),))
-                for dtype in chosen
+                for dtype in chosen(op, dtypes)
                 if not (s.collective == "gather" and dtype.startswith("complex"))
             ]
     return found

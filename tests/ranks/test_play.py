@@ -12,11 +12,13 @@ from helpers.collectives import CATALOGUE, Schedule, ScheduleError, Transfer
 from helpers.ranks import RankError, Ranks, execute
 from helpers.ranks.play.buffers import Buffers
 
+SIZES = (97, 4096, 100_003)
+
 
 @pytest.mark.parametrize("thin", some([True, False], [True], "every way at every shape"))
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_the_whole_catalogue_equals_torch_bit_for_bit_to_a_new_tensor_to_another_and_in_place(pools, n, thin):
-    cases = labs.cases(n, sizes=(97, 4096, 100_003), thin=thin)
+    cases = labs.cases(n, sizes=SIZES[: 2 if thin and n < 4 else 3], thin=thin)
     assert len({(case.text, way) for case in cases for way in case.ways}) == 3 * len({case.text for case in cases})
     assert {(s.collective, s.algorithm) for s in map(Schedule.parse, {case.text for case in cases})} == set(CATALOGUE)
     assert pools[n].run(labs.differences, cases) == [[]] * n

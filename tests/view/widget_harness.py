@@ -13,6 +13,9 @@ from helpers.view.shared.spec import Spec
 from helpers.view.shared.widget import VIEW, stylesheet
 
 AXE = (Path(__file__).parents[1] / "vendor" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+COLOURS = ["color-contrast", "link-in-text-block"]
+OF_THEMES = {"type": "rule", "values": COLOURS}
+OF_WIDTHS = {"type": "rule", "values": [*COLOURS, "target-size", "scrollable-region-focusable"]}
 WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
 # A model as a kernel's: what is set is told at once, what is saved is counted.
@@ -91,4 +94,10 @@ def violations_in_both_themes(page) -> list:
     page.evaluate(
         "document.documentElement.dataset.theme = document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark'"
     )
-    return found + violations(page, {"type": "rule", "values": ["color-contrast", "link-in-text-block"]})
+    return found + violations(page, OF_THEMES)
+
+
+def narrow(page, width: int = 375) -> None:
+    """The page in place on a telephone, when its widgets have heard of it."""
+    page.set_viewport_size({"width": width, "height": 900})
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
