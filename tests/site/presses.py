@@ -7,14 +7,13 @@ from landing import watch_landings
 
 
 def press_everything(page):
-    """Every widget on the page, whatever its kind; what asks for a guess has `guess_everything`."""
+    """Every widget on the page, whatever its kind; guesses have `guess_everything`, words that are linked `light_marks`."""
     step_every_player(page)
     choose_in_every_primitive(page)
     step_every_memory(page)
     choose_in_every_calculator(page)
     step_every_allocator(page)
     look_at_all_guesses(page)
-    light_marks(page)
 
 
 def guess_everything(page):

@@ -20,7 +20,7 @@ from pages import (
     read_through,
     violations,
 )
-from presses import press_everything
+from presses import guess_everything, light_marks, press_everything
 from test_pages import DRAWN
 
 THEMES = {1280: "light", 375: "dark"}
@@ -52,7 +52,9 @@ def walk(open_in_firefox, home, site, path):
     page.goto(f"{home}/{path}{section}")
     page.reload()
     look(page, path + section, 375, OF_WIDTHS)
+    guess_everything(page)
     press_everything(page)
+    light_marks(page)
     assert_copied_links_land(page, path)
     assert page.locator(".bim-chart svg.main-svg").count() >= page.locator('.bim-mount[data-kind="chart"]').count()
     watch.assert_clean(path)

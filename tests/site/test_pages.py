@@ -2,7 +2,7 @@
 
 A chapter is opened twice, wide from the server and narrow from the folder, where nothing may move; and it changes its theme in place:
 four looks. A lab, which has its chapter's widgets, is opened once and changes its width in place, too. After a change axe asks
-what it can change; in light a telephone has the colours of a screen (tests/site/test_website.py).
+what it can change, and widgets are pressed once; in light a telephone has the colours of a screen (tests/site/test_website.py).
 Each opening follows a link, the wide one to the last widget, the narrow one to the last section, when nothing there is alive.
 """
 
@@ -26,7 +26,7 @@ from pages import (
     read_through,
     violations,
 )
-from presses import guess_everything, press_everything
+from presses import guess_everything, light_marks, press_everything
 
 BOOKS = {"site": ROOT, "sample": SAMPLE}
 PAGES = [(book, path) for book, source in BOOKS.items() for path in pages_of_toc(source)]
@@ -59,7 +59,8 @@ def test_a_page_on_a_screen_is_light_and_alive(book, path, request, address, ope
         assert_rooms(page, path)
         assert_look(page, path, "dark", 375, OF_WIDTHS)
         guess_everything(page)
-    press_everything(page)
+        press_everything(page)
+    light_marks(page)
     watch.assert_clean(path)
 
 
@@ -75,9 +76,9 @@ def test_a_page_on_a_telephone_lives_from_a_folder(which, request, open_page):
     assert_at_rest(page, book, path)
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     assert_look(page, path, "dark", 375, OF_WIDTHS)
+    guess_everything(page)
     press_everything(page)
-    if which not in LABS:
-        guess_everything(page)
+    light_marks(page)
     assert_copied_links_land(page, path)
     assert page.locator(".bim-chart svg.main-svg").count() >= page.locator('.bim-mount[data-kind="chart"]').count()
     watch.assert_clean(path)
