@@ -60,14 +60,7 @@ def on_two(played) -> Checked:
 
 @pytest.fixture(scope="module")
 def on_cpu(root, tmp_path_factory) -> Checked:
-    only = [
-        "ranks start",
-        "stages",
-        "bandwidth",
-        "roofline",
-        "a rank is killed",
-        "CUDA graph",
-    ]
+    only = ["ranks start", "stages", "a rank is killed", "CUDA graph"]
     arguments = ["--backend", "gloo", "--ranks", "2", "--only", *only]
     return Checked(root, tmp_path_factory.mktemp("recorded"), dict(os.environ), *arguments)
 

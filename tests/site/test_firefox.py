@@ -14,6 +14,7 @@ from landing import (
     last_places,
 )
 from pages import (
+    OF_THEMES,
     OF_WIDTHS,
     assert_players_fit_a_screen,
     assert_what_is_cut_has_an_edge,
@@ -51,7 +52,7 @@ def walk(open_in_firefox, home, site, path):
     page.set_viewport_size({"width": 375, "height": 900})
     page.goto(f"{home}/{path}{section}")
     page.reload()
-    look(page, path + section, 375, OF_WIDTHS)
+    look(page, path + section, 375, (*OF_THEMES, *OF_WIDTHS))
     guess_everything(page)
     press_everything(page)
     light_marks(page)
