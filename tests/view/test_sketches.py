@@ -11,14 +11,15 @@ from math import isclose
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from docutils import nodes
 from docutils.utils import new_document
 
-from helpers.collectives import CATALOGUE, Nodes, price
+from helpers.collectives import CATALOGUE, Nodes, contributions, price
 from helpers.facts import LINKS
 from helpers.view.shared.schedules.named import resolve
-from helpers.view.sketch import KINDS, Sketch, closing, follow, halves, marks_of, opening, share, sketch
+from helpers.view.sketch import KINDS, Sketch, closing, follow, halves, marks_of, opening, share, sketch, spread
 from helpers.view.sketch.busiest import LEFT, RIGHT, busiest, most, port_times
 from helpers.view.sketch.halves import exchanges
 from helpers.view.sketch.share import across, alpha_share, half
@@ -30,6 +31,7 @@ EXAMPLES = {
     "busiest all_reduce binary-tree": {"nranks": 7, "nchunks": 1},
     "halves all_reduce halving-doubling": {"nranks": 8, "rank": 5},
     "share nvlink-4": {},
+    "spread broadcast binomial": {"nranks": 8},
 }
 
 
@@ -107,6 +109,32 @@ def test_what_partners_exchange_halves_and_doubles():
         assert [label.text for label in parts(drawn, "bim-size")] == ["N/2", "N/4", "N/8", "N/8", "N/4", "N/2"]
     with pytest.raises(ValueError, match="rank 3 has 0 partners in step 1 of binomial"):
         halves("broadcast binomial", 4, 3)
+
+
+def test_who_has_a_copy_doubles_and_who_sends_a_sum_halves():
+    for nranks in (2, 5, 8):
+        drawn = spread("broadcast binomial", nranks)
+        steps = resolve("broadcast binomial", nranks=nranks).steps
+        have = [
+            np.count_nonzero(state[:, 0].any(axis=1))
+            for state in contributions(resolve("broadcast binomial", nranks=nranks))
+        ]
+        assert [int(label.text) for label in parts(drawn, "bim-size")] == have
+        assert len(parts(drawn, "bim-arrow")) == sum(map(len, steps)) == nranks - 1
+    for chunk in range(8):
+        drawn = spread("reduce_scatter recursive-halving", 8, chunk)
+        assert [label.text for label in parts(drawn, "bim-size")] == ["4", "2", "1"]
+        lines = {rank: parts(drawn, "bim-carry", f"bim-is-rank-{rank}") for rank in range(8)}
+        assert [rank for rank, own in lines.items() if own[0].get("d").partition("L")[2].startswith("320 ")] == [
+            chunk
+        ], "to the end only its owner has it"
+    for what, nranks, chunk, said in (
+        ("all_reduce ring", 4, 0, "is not copied in every step, nor added"),
+        ("broadcast binomial", 9, 0, "room for 8 ranks"),
+        ("broadcast binomial", 8, 1, r"chunk must lie in 0\.\.0"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            spread(what, nranks, chunk)
 
 
 @pytest.mark.parametrize("slug", ["nvlink-4", "infiniband-ndr", "pcie-5"])

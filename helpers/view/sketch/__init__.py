@@ -5,6 +5,7 @@ from helpers.view.sketch.follow import follow
 from helpers.view.sketch.halves import halves
 from helpers.view.sketch.page import KINDS, OPTIONS, closing, marks_of, opening, sketch
 from helpers.view.sketch.share import share
+from helpers.view.sketch.spread import spread
 from helpers.view.sketch.svg import Moment, Sketch
 
 __all__ = [
@@ -20,4 +21,5 @@ __all__ = [
     "opening",
     "share",
     "sketch",
+    "spread",
 ]

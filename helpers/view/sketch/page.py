@@ -12,9 +12,16 @@ from helpers.view.sketch.busiest import busiest
 from helpers.view.sketch.follow import follow
 from helpers.view.sketch.halves import halves
 from helpers.view.sketch.share import share
+from helpers.view.sketch.spread import spread
 from helpers.view.sketch.svg import WIDTH, Sketch, element
 
-KINDS: dict[str, Callable[..., Sketch]] = {"follow": follow, "busiest": busiest, "halves": halves, "share": share}
+KINDS: dict[str, Callable[..., Sketch]] = {
+    "follow": follow,
+    "busiest": busiest,
+    "halves": halves,
+    "share": share,
+    "spread": spread,
+}
 OPTIONS = {
     **dict.fromkeys(("nranks", "gpus", "nchunks", "steps"), positive),
     **dict.fromkeys(("chunk", "rank"), whole),
