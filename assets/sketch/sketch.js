@@ -66,7 +66,9 @@
   function home(word) {
     const [mark] = marksOf(word);
     const have = (box) => all(".bim-sketch", box).filter((el) => el.querySelector(`svg .${mark}`));
-    return word.closest(".bim-sketch") ?? near(have(word.closest("section")), word) ?? near(have(document), word);
+    return (
+      word.closest(".bim-sketch") ?? near(have(word.closest("section") ?? document), word) ?? near(have(document), word)
+    );
   }
 
   function lightable(word) {
@@ -123,5 +125,8 @@
     svg.addEventListener("pointerover", pointed);
     svg.addEventListener("click", pointed);
     svg.addEventListener("pointerleave", ({ pointerType }) => pointerType === "mouse" && light(el, [], false));
+    document.addEventListener("pointerdown", ({ target }) => {
+      if (el.classList.contains("bim-lighting") && !el.contains(target)) light(el, [], false); // a touch elsewhere
+    });
   }
 })();

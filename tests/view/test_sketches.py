@@ -13,12 +13,14 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from color import contrast
 from docutils import nodes
 from docutils.utils import new_document
 
 from helpers.collectives import CATALOGUE, Nodes, contributions, price
 from helpers.facts import LINKS
 from helpers.view.shared.schedules.named import resolve
+from helpers.view.shared.tokens import THEMES, colour
 from helpers.view.sketch import KINDS, Sketch, closing, follow, halves, marks_of, opening, share, sketch, spread
 from helpers.view.sketch.busiest import LEFT, RIGHT, busiest, most, port_times
 from helpers.view.sketch.halves import exchanges
@@ -26,6 +28,7 @@ from helpers.view.sketch.share import across, alpha_share, half
 from website.sketches import MARKS, meant, missing, worn
 
 ROOT = Path(__file__).parents[2]
+SHEET = (ROOT / "assets" / "sketch" / "sketch.css").read_text(encoding="utf-8")
 EXAMPLES = {
     "follow all_reduce ring": {"nranks": 4},
     "busiest all_reduce binary-tree": {"nranks": 7, "nchunks": 1},
@@ -193,6 +196,23 @@ def test_a_word_without_its_mark_is_told():
     assert missing(page) == []
     picture[MARKS] = ["rank-1"]
     assert missing(page) == [(word, "rank-2")]
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_lit_word_can_be_read(theme):
+    """On a fifth of the colour of its mark; its swatch stands out from the page as marks do."""
+    share = float(re.search(r"bim-lit \{ background: color-mix\(in srgb, var\(--c\) (\d+)%", SHEET)[1]) / 100
+    for name in (*(f"rank-{i}" for i in range(8)), "muted"):
+        ground = mixed(colour(name, theme), colour("page", theme), share)
+        assert (
+            contrast(ground, colour("ink", theme)) >= 4.5 and contrast(colour(name, theme), colour("page", theme)) >= 3
+        )
+
+
+def mixed(one: str, other: str, share: float) -> str:
+    """Of two colours, channel by channel."""
+    pairs = ((int(one[i : i + 2], 16), int(other[i : i + 2], 16)) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(share * a + (1 - share) * b):02x}" for a, b in pairs)
 
 
 def test_the_script_is_small_and_asks_for_nothing():
