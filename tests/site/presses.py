@@ -168,6 +168,8 @@ def light_marks(page):
     word.focus()
     shines, lit, pressed = word.evaluate(LIT)
     assert shines and lit > 1 and pressed == "false"
+    players = page.locator('.bim-mount[data-kind="player"]')
+    assert players.count() == 0 or players.locator("xpath=self::*[string-length(@data-lit) > 3]").count() == 1
     word.press("Enter")
     word.dispatch_event("pointerleave")
     assert word.evaluate(LIT) == [True, lit, "true"]
