@@ -54,9 +54,10 @@
       (entries) => {
         for (const { target, isIntersecting } of entries) seen[isIntersecting ? "add" : "delete"](target.id);
         const current = [...byId.keys()].findLast((id) => seen.has(id));
+        const above = entries.some(({ boundingClientRect }) => boundingClientRect.top > 0); // the reader is at the page's head again
         for (const [id, link] of byId) {
           if (id === current) link.setAttribute("aria-current", "true");
-          else if (current) link.removeAttribute("aria-current");
+          else if (current || above) link.removeAttribute("aria-current");
         }
       },
       { rootMargin: "-80px 0px -60% 0px" },

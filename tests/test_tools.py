@@ -263,6 +263,20 @@ def test_a_missing_browser_is_one_line_with_the_remedy(kind, tmp_path, monkeypat
         browser.find(kind)
 
 
+def test_a_snap_will_do_as_chromium_and_not_as_firefox(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for name in ("chromium", "firefox"):
+        monkeypatch.delenv(name.upper(), raising=False)
+        (tmp_path / name).write_text(f'#!/bin/sh\nexec /snap/bin/{name} "$@"\n')
+        (tmp_path / name).chmod(0o755)
+    assert browser.find() == str(tmp_path / "chromium")
+    kind = browser.FIREFOX._replace(mac="")
+    with pytest.raises(browser.NoBrowser, match="none was found"):
+        browser.find(kind)
+    monkeypatch.setenv("FIREFOX", "firefox")
+    assert browser.find(kind) == str(tmp_path / "firefox"), "who names it knows"
+
+
 def test_only_a_missing_chromium_stops_the_tests(tmp_path, monkeypatch, capsys):
     (tmp_path / "chromium").write_text("#!/bin/sh\n")
     (tmp_path / "chromium").chmod(0o755)

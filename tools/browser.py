@@ -18,7 +18,11 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
 class Kind(NamedTuple):
-    """A browser. variable: of the environment, which names another one; names: on PATH; mac: there; package: Debian's."""
+    """A browser. variable: of the environment, which names another one; names: on PATH; mac: there; package: Debian's.
+
+    as_snap: whether Ubuntu's snap of it will do. Firefox's cannot read the profile that a test writes for it into the folder for
+    temporary files, as a snap has one of its own.
+    """
 
     title: str
     variable: str
@@ -26,6 +30,7 @@ class Kind(NamedTuple):
     mac: str
     package: str
     or_else: str
+    as_snap: bool
 
     @property
     def remedy(self) -> str:
@@ -39,6 +44,7 @@ CHROMIUM = Kind(
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
     "chromium",
     "Chromium or Chrome",
+    as_snap=True,
 )
 FIREFOX = Kind(
     "Firefox",
@@ -46,7 +52,8 @@ FIREFOX = Kind(
     ("firefox-esr", "firefox"),
     "/Applications/Firefox.app/Contents/MacOS/firefox",
     "firefox-esr",
-    "Firefox",
+    "Firefox, not as a snap",
+    as_snap=False,
 )
 
 
@@ -59,9 +66,15 @@ def find(kind: Kind = CHROMIUM) -> str:
     asked = os.environ.get(kind.variable, "")
     for name in [asked] if asked else [*kind.names, kind.mac]:
         path = shutil.which(name)
-        if path:
+        if path and (asked or kind.as_snap or not is_snap(Path(path))):
             return path
     raise NoBrowser(f"The browser tests need {kind.title}, and {asked or 'none'} was found. {kind.remedy}")
+
+
+def is_snap(program: Path) -> bool:
+    """Whether it is one, or the script that Ubuntu's package puts before it."""
+    with program.open("rb") as file:
+        return program.resolve().name == "snap" or b"/snap/bin/" in file.read(4096)
 
 
 def install(kind: Kind = CHROMIUM) -> None:

@@ -109,6 +109,16 @@ def assert_what_is_cut_has_an_edge(page: Page) -> None:
     assert set(page.evaluate(SIGNED)) <= {"right"}
 
 
+READING = """() => [...document.querySelectorAll(".bim-contents [aria-current]")]
+    .map((link) => document.getElementById(decodeURIComponent(link.hash.slice(1))).getBoundingClientRect())
+    .filter(({ top, bottom }) => top > 0.4 * innerHeight || bottom < 80)"""
+
+
+def assert_contents_tell_what_is_read(page: Page) -> None:
+    """The section that the contents mark is in the upper part of the window; at the page's head there may be none."""
+    assert page.evaluate(READING) == []
+
+
 SCREENS = {1280: 660, 375: 667}  # pixels of a window's height: a small laptop's, a telephone's
 HEAD = 56  # of the page's own bar
 DECKS = """() => [...document.querySelectorAll(".bim-player .bim-deck")]

@@ -16,6 +16,7 @@ from landing import (
 from pages import (
     OF_THEMES,
     OF_WIDTHS,
+    assert_contents_tell_what_is_read,
     assert_players_fit_a_screen,
     assert_what_is_cut_has_an_edge,
     read_through,
@@ -66,6 +67,7 @@ def look(page, path, width, rules=()):
     assert_landed(page, path)
     read_through(page)
     page.evaluate(DRAWN, THEMES[width])
+    assert_contents_tell_what_is_read(page)
     assert_links_land(page, path)
     assert_rooms(page, path)
     assert_players_fit_a_screen(page)

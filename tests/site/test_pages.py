@@ -20,6 +20,7 @@ from lanes import some
 from pages import (
     OF_THEMES,
     OF_WIDTHS,
+    assert_contents_tell_what_is_read,
     assert_players_fit_a_screen,
     assert_what_is_cut_has_an_edge,
     assert_within_budget,
@@ -119,6 +120,7 @@ def assert_at_rest(page, book, path):
     if book == "site":
         assert_rooms(page, path)
         assert_unmoved(page, path)
+        assert_contents_tell_what_is_read(page)
 
 
 @pytest.mark.parametrize("book", BOOKS)
