@@ -104,23 +104,98 @@ BytesInMotion.charts = (() => {
     return details;
   }
 
-  async function draw(el, spec) {
-    await Promise.all([PLOTLY, "chart-theme.js", "widgets/sheet.js"].map(BytesInMotion.load));
+  const NEEDS = [PLOTLY, "chart-theme.js", "widgets/sheet.js", "charts/ends.js", "charts/points.js", "charts/key.js"];
+  const STILL = { dragmode: false, showlegend: false }; // names stand at the lines' ends or in the key; a drag scrolls the page
+  const QUIET = { showTips: false, doubleClick: false, responsive: false }; // nothing pops up, and we ask for room ourselves
+  const HIGH = 400;
+
+  function boxFor({ name }, label) {
     const box = document.createElement("div");
     box.className = "bim-chart";
-    box.id = `chart-${spec.name}`;
-    if (spec.layout.height) box.style.minHeight = `${spec.layout.height}px`; // plotly forgets it when the window's width changes
+    box.id = `chart-${name}`;
     box.setAttribute("role", "group");
-    const title = finding(spec.layout);
-    box.setAttribute("aria-label", title.textContent);
-    el.replaceChildren(title, box, numbers(el, spec));
-    const redraw = () => {
-      const { data, layout } = themed(spec);
-      if ("paper" in document.documentElement.dataset) Object.assign(layout, { height: 400, ...layout, ...PAPER });
-      return Plotly.react(box, data, layout, spec.config);
+    box.setAttribute("aria-label", label);
+    return box;
+  }
+
+  const TICK = 54; // px that the name of a tick needs
+  const TOP = 12;
+
+  // Names of ticks stay level: where they are too many for the width, every second or third is left.
+  function levelled({ tickvals, ticktext, ...axis }, width) {
+    if (!tickvals || axis.type === "category") return { ...axis, ...(tickvals && { tickvals, ticktext }) };
+    const step = Math.ceil((tickvals.length * TICK) / width) || 1;
+    const left = (all) => all.filter((_, i) => i % step === 0);
+    return { ...axis, tickangle: 0, tickvals: left(tickvals), ticktext: left(ticktext) };
+  }
+
+  // Names that stand at a line's end, and words at points, are not plotly's to draw.
+  function withoutWords(trace, given, isEnd) {
+    const isOurs = BytesInMotion.points.isSided(given) || (isEnd && given.text?.includes(given.name));
+    return isOurs ? { ...trace, mode: trace.mode.replace("+text", "") } : trace;
+  }
+
+  // What plotly is given: room for names at the right, what the reader took away, no words that we draw.
+  function arranged(spec, { width: seen, height, ends, keys, hidden }) {
+    const isPaper = "paper" in document.documentElement.dataset;
+    const width = isPaper ? PAPER.width : seen;
+    const { data, layout } = themed(spec);
+    const names = ends.map((i) => data[i].name.replaceAll("<br>", " "));
+    const { rows, margin } = BytesInMotion.ends.measured(names, width, layout.template.layout.font.family);
+    const room = { ...layout.margin, ...(margin && { r: margin }), ...(keys.length && { t: TOP }) };
+    const plot = width - (room.l ?? 56) - (room.r ?? 16);
+    const shown = data.map((trace, i) => ({
+      ...withoutWords(trace, spec.data[i], ends.includes(i)),
+      ...(hidden.has(trace.name) && { visible: false }),
+    }));
+    const whole = {
+      ...layout,
+      ...STILL,
+      margin: room,
+      ...(isPaper ? PAPER : { width, autosize: false }),
+      height,
+      xaxis: levelled(layout.xaxis ?? {}, plot),
     };
+    return { data: shown, layout: whole, rows };
+  }
+
+  async function draw(el, spec) {
+    await Promise.all([...NEEDS.map(BytesInMotion.load), document.fonts.ready]); // names are measured in their letters
+    const title = finding(spec.layout);
+    const box = boxFor(spec, title.textContent);
+    const hidden = new Set();
+    const { ends, keys } = BytesInMotion.ends.parted(spec);
+    const key = BytesInMotion.key.key([...new Set(keys.map((i) => spec.data[i].name))], hidden, () => later());
+    el.replaceChildren(title, ...(keys.length ? [key.node] : []), box, numbers(el, spec));
+    const wordy = spec.data.flatMap((trace, i) => (BytesInMotion.points.isSided(trace) ? [i] : []));
+    let [width, rows, drawn] = [0, [], Promise.resolve()];
+    const name = () => BytesInMotion.points.place(box, spec.data, wordy, BytesInMotion.ends.place(box, ends, rows));
+    // Key and picture are together as high as the picture alone would be, also while it waits to be drawn anew.
+    function fit() {
+      const height = (spec.layout.height ?? HIGH) - key.node.offsetHeight;
+      box.style.height = `${height}px`;
+      return height;
+    }
+    async function redraw() {
+      width = box.clientWidth;
+      const height = fit();
+      const given = arranged(spec, { width, height, ends, keys, hidden });
+      ({ rows } = given);
+      await Plotly.react(box, given.data, given.layout, { ...spec.config, ...QUIET });
+      key.show(new Map(keys.toReversed().map((i) => [spec.data[i].name, box._fullData[i]])));
+      name();
+    }
     await redraw();
-    new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme", "data-paper"] });
+    box.on("plotly_afterplot", name);
+    const later = () => {
+      drawn = drawn.then(redraw);
+    };
+    new MutationObserver(later).observe(document.documentElement, { attributeFilter: ["data-theme", "data-paper"] });
+    new ResizeObserver(() => {
+      if (!box.clientWidth || box.clientWidth === width) return;
+      fit();
+      later();
+    }).observe(box);
   }
 
   return {

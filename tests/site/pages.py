@@ -132,6 +132,24 @@ def assert_players_fit_a_screen(page: Page) -> None:
     assert [height for height in page.evaluate(DECKS) if height > size] == []
 
 
+WORDS = """() => [...document.querySelectorAll(".bim-chart")].flatMap((chart) => {
+    const edge = chart.getBoundingClientRect();
+    const texts = [...chart.querySelectorAll(".bim-ends text, .bim-points text")];
+    const all = texts.map((text) => [text.textContent, text.getBoundingClientRect()]);
+    const wide = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left);
+    const high = (a, b) => Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+    const on = all.flatMap(([a, box], i) =>
+        all.slice(i + 1).filter(([, other]) => wide(box, other) > 2 && high(box, other) > 4).map(([b]) => `${a} on ${b}`));
+    const over = all.filter(([, box]) => box.left < edge.left - 2 || box.right > edge.right + 2);
+    return [...on, ...over.map(([a]) => `${a} over the edge`)];
+})"""
+
+
+def assert_words_of_charts_apart(page: Page) -> None:
+    """Names at lines' ends and words at points: none lies on another, none leaves its chart."""
+    assert page.evaluate(WORDS) == []
+
+
 def assert_within_budget(page: Page, watch: Watch) -> None:
     """Everything that the page loaded so far, over the wire, against the budget of the heaviest thing on it."""
     page.wait_for_load_state("networkidle")

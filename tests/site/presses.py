@@ -16,6 +16,37 @@ def press_everything(page):
     look_at_all_guesses(page)
 
 
+KEY = """async () => {
+    const key = document.querySelector(".bim-key:has(button)");
+    const buttons = [...(key?.querySelectorAll("button") ?? [])];
+    const chart = key?.closest(".bim-mount").querySelector(".bim-chart");
+    const pressed = () => buttons.map((button) => button.ariaPressed === "true");
+    const settled = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    const seen = () => chart.data.filter(({ visible }) => visible !== false).length;
+    const told = [];
+    for (const button of [...buttons, ...buttons.slice(0, -1)]) {
+        button.click();
+        await settled();
+        told.push([pressed(), seen(), buttons.findIndex((one) => one.ariaDisabled === "true")]);
+    }
+    return [told, document.querySelectorAll(".plotly-notifier .notifier-note").length];
+}"""
+
+
+def press_the_first_key(page):
+    """A press in a chart's key takes one away, another brings it back; the last one stays, and nothing pops up."""
+    told, notes = page.evaluate(KEY)
+    assert notes == 0
+    if not told:
+        return
+    many = (len(told) + 1) // 2
+    for i, (pressed, seen, last) in enumerate(told[: many - 1]):
+        assert pressed == [k > i for k in range(many)] and seen > 0
+        assert last == (many - 1 if i == many - 2 else -1)
+    assert told[many - 1] == told[many - 2], "the last one stays"
+    assert all(told[-1][0]) and told[-1][1] > told[many - 1][1]
+
+
 def guess_everything(page):
     """A guess in each block: nothing is told before it, then the gap and the answer; what waited for it opens."""
     keys, solution = [], page.locator(".bim-predict ~ details.sd-sum-dropdown").first

@@ -54,6 +54,9 @@ def test_a_permalink_stands_at_an_event_of_another_trace(address, open_page):
     widget.locator(".bim-mt-badge", has_text="tracked (CPU tensors)").wait_for()
     asked = [url.partition("/_static/memory/")[2] for url in watch.asked if "/_static/memory/" in url]
     assert sorted(asked) == ["article-cpu.js", "article-cuda-like.js"]
+    widget.get_by_role("button", name="More", exact=True).click()
+    widget.get_by_role("combobox", name="Against").select_option("article-cuda-like")
+    widget.locator(".bim-mt-ranks tbody tr").nth(1).get_by_text("article-cuda-like").wait_for()
     watch.assert_clean("kitchen.html")
 
 

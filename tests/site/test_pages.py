@@ -24,10 +24,11 @@ from pages import (
     assert_players_fit_a_screen,
     assert_what_is_cut_has_an_edge,
     assert_within_budget,
+    assert_words_of_charts_apart,
     read_through,
     violations,
 )
-from presses import guess_everything, light_marks, press_everything
+from presses import guess_everything, light_marks, press_everything, press_the_first_key
 
 BOOKS = {"site": ROOT, "sample": SAMPLE}
 PAGES = [(book, path) for book, source in BOOKS.items() for path in pages_of_toc(source)]
@@ -80,6 +81,7 @@ def test_a_page_on_a_telephone_lives_from_a_folder(which, request, open_page):
     guess_everything(page)
     press_everything(page)
     light_marks(page)
+    press_the_first_key(page)
     assert_copied_links_land(page, path)
     assert page.locator(".bim-chart svg.main-svg").count() >= page.locator('.bim-mount[data-kind="chart"]').count()
     watch.assert_clean(path)
@@ -115,8 +117,9 @@ def assert_look(page, path, theme, width, rules=()):
 
 
 def assert_at_rest(page, book, path):
-    """What came alive took the room that was kept for it, and nothing moved; the sample's rooms are guessed. Players fit a screen."""
+    """What came alive took the room kept for it, the sample's rooms are guessed; nothing moved, players fit a screen, words keep apart."""
     assert_players_fit_a_screen(page)
+    assert_words_of_charts_apart(page)
     if book == "site":
         assert_rooms(page, path)
         assert_unmoved(page, path)

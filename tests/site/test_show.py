@@ -161,3 +161,9 @@ def test_numbers_are_told_with_three_digits_and_whole_ones_with_all():
         "0",
     ]
     assert told(3 * 1e-6, 1e-6) == "3"
+
+
+def test_words_of_charts_keep_apart_and_keys_keep_one():
+    suite = Path(__file__).with_name("charts.test.mjs")
+    done = subprocess.run([NODE, "--test", suite], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

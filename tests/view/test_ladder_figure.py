@@ -5,6 +5,7 @@ import math
 
 import pytest
 
+from helpers.facts import ACCELERATORS
 from helpers.units import KIB, MIB
 from helpers.view import Climb, RungMark, climbs, rungs
 from helpers.view.figures.ladder import rate_text
@@ -83,3 +84,10 @@ def test_a_ladder_without_rungs_is_refused(rows):
 def test_curves_that_cannot_be_drawn_are_refused(curves, said):
     with pytest.raises(ValueError, match=said):
         climbs(curves, "No")
+
+
+def test_the_bandwidth_of_a_device_s_memory_is_a_dashed_line():
+    figure = climbs([CURVE], "Four steps", device=ACCELERATORS["A100"])
+    (line,), (words,) = figure.layout.shapes, figure.layout.annotations
+    assert (line.y0, line.y1) == pytest.approx((2.039e12, 2.039e12)) and line.line.dash == "dash"
+    assert words.text == "A100's memory:<br>2.04 TB/s, both ways" and words.y == pytest.approx(math.log10(2.039e12))

@@ -74,7 +74,9 @@ def test_several_ranks_and_a_choice():
     choice = memory(["llama-2-7b", "article-cpu"])
     assert spec_of(choice.html())["names"] == ["llama-2-7b", "article-cpu"]
     choice.spec = {**choice.spec, "show": "article-cpu"}  # the reader chooses
-    assert choice.traces == traces_of(recorded_set("article-cpu"))
+    assert choice.traces == traces_of(recorded_set("article-cpu")) and "against" not in choice.trace
+    choice.spec = {**choice.spec, "against": "llama-2-7b"}
+    assert (choice.trace["name"], choice.trace["against"]["name"]) == ("article-cpu", "llama-2-7b")
     choice.spec = {**choice.spec, "show": "nothing"}
     assert "no recorded trace 'nothing'" in choice.trace["error"]
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from helpers.facts import ACCELERATORS
 from helpers.memory import CLASSES, Peak
 from helpers.units import GIB
 from helpers.view.figures.peaks import peaks
@@ -39,3 +40,10 @@ def test_a_bar_says_its_size():
 def test_nothing_is_refused():
     with pytest.raises(ValueError, match="needs a peak"):
         peaks({}, "A finding")
+
+
+def test_a_device_s_memory_is_a_dashed_line():
+    figure = peaks(TWO, "A finding", device=ACCELERATORS["A100-40GB"])
+    (line,), (words,) = figure.layout.shapes, figure.layout.annotations
+    assert (line.x0, line.x1, line.line.dash) == (40, 40, "dash")
+    assert words.text == "A100-40GB: 40 GiB"

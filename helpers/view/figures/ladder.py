@@ -11,8 +11,10 @@ from typing import NamedTuple
 
 import plotly.graph_objects as go
 
+from helpers.facts import Accelerator
 from helpers.units import bandwidth_text, nbytes_text
 from helpers.view.figures.against_size import KINDS
+from helpers.view.figures.limits import bandwidth_line
 from helpers.view.figures.twin import tabled
 from helpers.view.shared.tokens import colour, plotly_template, rank_colour
 
@@ -109,8 +111,15 @@ def _marks(kind: str, rows: Sequence[RungMark]) -> go.Scatter:
     )
 
 
-def climbs(curves: Sequence[Climb], title: str, levels: Sequence[tuple[str, float]] = ()) -> go.Figure:
+def climbs(
+    curves: Sequence[Climb],
+    title: str,
+    levels: Sequence[tuple[str, float]] = (),
+    device: Accelerator | None = None,
+) -> go.Figure:
     """Bandwidth over working set, both logarithmic; levels: (name, bytes) of caches, a dotted line up at each.
+
+    device: the bandwidth of its memory is a dashed line.
 
     ValueError for no curve, an unknown kind, or a point that no logarithmic axis can hold.
     """
@@ -135,6 +144,8 @@ def climbs(curves: Sequence[Climb], title: str, levels: Sequence[tuple[str, floa
             yanchor="bottom",
             xshift=-3,
         )
+    if device:
+        bandwidth_line(figure, device, rate_text(device.hbm.bandwidth.value))
     figure.update_layout(height=460, legend={"orientation": "h", "x": 0, "y": -0.2, "yanchor": "top"})
     return figure
 

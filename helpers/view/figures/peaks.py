@@ -9,8 +9,10 @@ from collections.abc import Mapping
 
 import plotly.graph_objects as go
 
+from helpers.facts import Accelerator
 from helpers.memory import CLASSES, Peak
 from helpers.units import GIB, nbytes_text
+from helpers.view.figures.limits import capacity_line
 from helpers.view.figures.twin import tabled
 from helpers.view.shared.tokens import colour, plotly_template
 
@@ -19,10 +21,10 @@ BELOW = {"orientation": "h", "x": 0, "y": -0.2, "yanchor": "top", "traceorder": 
 ROW = 38  # px
 
 
-def peaks(found: Mapping[str, Peak], title: str) -> go.Figure:
+def peaks(found: Mapping[str, Peak], title: str, device: Accelerator | None = None) -> go.Figure:
     """One bar for each named peak, top to bottom in the order given, classes stacked as a trace stacks them; in GiB.
 
-    ValueError for no peak.
+    device: its memory is a dashed line. ValueError for no peak.
     """
     if not found:
         raise ValueError("a picture of peaks needs a peak, got none")
@@ -33,6 +35,8 @@ def peaks(found: Mapping[str, Peak], title: str) -> go.Figure:
     figure = go.Figure(bars, layout)
     figure.update_xaxes(title="GiB at the peak", showgrid=True)
     figure.update_yaxes(autorange="reversed", showgrid=False)
+    if device:
+        capacity_line(figure, device)
     figure.update_layout(tabled(("class", "name"), ("step", "y"), ("held at its peak", 0, "B")))
     return figure
 

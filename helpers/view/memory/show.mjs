@@ -23,6 +23,7 @@ export function take(widget) {
   unlight(widget);
   const { asked } = ui;
   ui.limit = asked.limit ?? ui.limit;
+  ui.view = null;
   prepared(ui);
   ui.part = Math.min(asked.part ?? ui.part, ui.phases.length);
   if (asked.axis) ui.axisMode = asked.axis;

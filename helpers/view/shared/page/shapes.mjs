@@ -26,8 +26,8 @@ export const rankClass = (rank, nranks) => (rank < nranks ? `bim-r${rank % 8}` :
 // Ranks from 8 on share a colour with rank - 8 and carry a second, inner line. What is no rank is round, and as long as its sign.
 export function badge(rank, nranks, x, y, size, sign = `${rank}`) {
   const own = rank < nranks;
-  const letters = size < 24 ? Math.max(Math.min(10, size * 0.8), size * 0.58) : size * 0.42;
-  const long = own ? size : Math.max(size, letters * 0.65 * sign.length + 6);
+  const letters = Math.max(11, size * (size < 24 ? 0.58 : 0.42));
+  const long = Math.max(size, letters * 0.65 * sign.length + (own ? 3 : 6));
   const square = (kind, inset, rx) =>
     rect(kind, x - long / 2 + inset, y - size / 2 + inset, long - 2 * inset, size - 2 * inset, rx);
   return svg(
