@@ -16,6 +16,8 @@ from website.scripts import write
 from website.widgets import styles
 
 SHORT = 24  # letters of code or of a formula's TeX that stay in one line also on a telephone
+COLUMNS = re.compile(r"\S {3,}\S")  # what pads a column, not what ends a sentence
+PRINTED = re.compile(r'(<div class="output (?:stream|text_plain)[^>]*>.*?<pre)>(.*?)</pre>', re.DOTALL)
 log = logging.getLogger(__name__)
 
 STYLES = ("tokens.css", "fonts.css", "frame.css", "course.css", "code.css", "print.css")
@@ -61,8 +63,15 @@ def needed(body: str, files: dict[str, tuple[str, ...]]) -> list[str]:
 def mend(body: str) -> str:
     """Repair what writers leave behind: names that differ from the visible text, and tables that cannot scroll."""
     body = body.replace('<summary aria-label="Toggle hidden content">', "<summary>")
+    body = PRINTED.sub(in_columns, body)
     body = re.sub(r'<code class="([^"]*)">((?:<span class="pre">[^<]*</span>\s*)+)</code>', whole, body)
     return re.sub(r"<table\b.*?</table>", r'<div class="bim-sideways">\g<0></div>', body, flags=re.DOTALL)
+
+
+def in_columns(output: re.Match) -> str:
+    """What is printed in columns keeps them, and scrolls where it is too wide; a sentence wraps."""
+    text = re.sub(r"<[^>]*>", "", output[2])
+    return f'{output[1]} class="bim-columns">{output[2]}</pre>' if COLUMNS.search(text) else output[0]
 
 
 def whole(code: re.Match) -> str:

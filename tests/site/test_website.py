@@ -167,6 +167,19 @@ def test_short_code_and_a_short_formula_with_its_comma_stay_in_one_line(site):
     assert theme.mend(long := body.replace("2(P", "2" * 30)) == long
 
 
+def test_what_is_printed_in_columns_keeps_them_and_a_sentence_wraps():
+    def printed(text, kind="stream"):
+        return f'<div class="output {kind} highlight-none"><div class="highlight"><pre><span></span>{text}</pre></div></div>'
+
+    table, said, code = (
+        printed("ranks    time\n4        1 ms"),
+        printed("It took 1 ms.  So be it."),
+        printed("a    b", "html"),
+    )
+    kept = theme.mend(table + said + code)
+    assert kept == table.replace("<pre>", '<pre class="bim-columns">') + said + code
+
+
 @pytest.fixture
 def node():
     """The node process ends with the test."""
