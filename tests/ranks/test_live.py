@@ -18,6 +18,7 @@ import torch.distributed as dist
 from helpers.ranks import PackError, RankError, emit, here, progress
 from helpers.ranks.hangs.verdict import SHOWN, Failure, headline
 from helpers.ranks.pool import ranks as pool
+from helpers.ranks.pool.status import RankStatus, Status
 from helpers.ranks.wire import output
 from helpers.ranks.wire.output import HALF, Live, in_rank_order
 
@@ -201,6 +202,16 @@ def test_progress_counts_and_each_call_begins_anew(two):
     assert [(r.done, r.total) for r in two.status().ranks] == [(5, 5)] * 2
     two.run(labs.healthy)
     assert [(r.done, r.total) for r in two.status().ranks] == [(0, None)] * 2
+
+
+def test_what_is_done_is_told_of_what_is_known():
+    ranks = (
+        RankStatus(0, 7, "cpu", "running", 3),
+        RankStatus(1, 8, "cpu", "running"),
+        RankStatus(2, 9, "cpu", "running", 0, 5),
+    )
+    rows = str(Status("3 ranks", "running", 1.0, None, 0, ranks)).splitlines()
+    assert [row.split()[3] for row in rows[1:]] == ["done", "3/?", "-", "0/5"]
 
 
 def test_progress_of_what_has_no_length(two):

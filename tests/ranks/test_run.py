@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gc
 import os
+import selectors
 import socket
 import stat
 import threading
+import time
 import warnings
 from pathlib import Path
 
@@ -17,6 +19,7 @@ import torch
 import torch.distributed as dist
 
 from helpers.ranks import Ranks, emit, here
+from helpers.units import MIB
 
 
 def test_results_come_in_rank_order_from_plain_torch_distributed(four):
@@ -246,3 +249,11 @@ def test_deprecated_names_do_not_warn_from_every_rank(two, capsys):
 
     assert two.run(f) == [[1.0, 1.0]] * 2
     assert capsys.readouterr().out == ""
+
+
+def test_who_has_sent_a_long_message_sleeps_until_the_answer(two, monkeypatch):
+    """A pipe that takes more is always ready: to go on asking whether it does would keep a core busy."""
+    looks, select = [], selectors.DefaultSelector.select
+    monkeypatch.setattr(selectors.DefaultSelector, "select", lambda *args: (looks.append(args), select(*args))[1])
+    two.run(lambda data: time.sleep(0.5), bytes(16 * MIB))
+    assert len(looks) < 1000
