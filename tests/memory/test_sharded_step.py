@@ -57,3 +57,18 @@ def test_a_model_is_held_against_the_ranks(name, split, fits):
     else:
         with pytest.raises(ShardingError, match=f"ranks cannot share .* of {name} evenly"):
             Sharding(**split).check(MODELS[name], 7)
+
+
+@pytest.mark.parametrize(
+    ("sharding", "said"),
+    [
+        (Sharding(), "a single rank"),
+        (Sharding(data=8, zero=3), "8 data, ZeRO-3"),
+        (Sharding(data=2, expert=2), "2 data, experts over 2"),
+        (Sharding(tensor=2, sequence=True), "tensor 2 with sequence"),
+        (Sharding(tensor=8, pipeline=4, stage=1, micro_batches=2), "tensor 8, stage 1 of 4, 2 micro-batches"),
+    ],
+    ids=str,
+)
+def test_it_says_what_differs_from_a_single_rank(sharding, said):
+    assert str(sharding) == said
