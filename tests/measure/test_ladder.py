@@ -129,6 +129,12 @@ def curve(*plateaus, noise=0.03, seed=0):
     return sizes, level * np.exp(np.random.default_rng(seed).normal(0, noise, len(sizes)))
 
 
+def test_a_step_lies_in_the_smallest_cache_that_holds_its_middle():
+    middles = {"L1": 32 * KIB, "L2": 32 * KIB + 1024, "L3 and memory": 33 * MIB, "memory": GIB}
+    steps = named([Plateau(middle // 4, middle * 4, 1e11 / k) for k, middle in enumerate(middles.values(), 1)], LEVELS)
+    assert [step.level for step in steps] == list(middles)
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_four_steps_are_found_where_they_are(seed):
     edges = [32 * KIB, MIB, 32 * MIB, GIB]

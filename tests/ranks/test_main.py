@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import subprocess
 import sys
@@ -12,8 +13,8 @@ import torch
 import warm
 
 from helpers.collectives import PRIMITIVES, find_primitive
+from helpers.ranks import RankError, primitives, recorded
 from helpers.ranks import __main__ as module
-from helpers.ranks import primitives, recorded
 from helpers.ranks.timing import columns
 from helpers.ranks.timing.columns import ITEM, TESTED, Line, Side, measure, sizes
 from helpers.ranks.timing.timing import Timing
@@ -179,3 +180,13 @@ def test_a_wrong_number_is_an_exit_code(monkeypatch, capsys, two):
     assert module._show(options, lambda *_: spoilt, 2, "2 ranks", lambda text, **_: said.append(text)) == 1
     assert "WRONG: on paper [10]" in said[1]
     assert module._show(options, lambda *_: moved, 2, "2 ranks", lambda text, **_: None) == 0
+
+
+def test_a_rank_that_fails_is_an_exit_code(monkeypatch, capsys):
+    def fail(*_):
+        raise RankError("rank 1 raised KeyError", [], [])
+
+    monkeypatch.setattr(module, "_show", fail)
+    monkeypatch.setattr(module, "_ranks", lambda _: contextlib.nullcontext((None, "2 ranks", True)))
+    assert module.main(["-n", "2", "--backend", "gloo"]) == 1
+    assert capsys.readouterr().err == "RankError: rank 1 raised KeyError\n"
