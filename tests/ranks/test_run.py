@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import selectors
 import socket
@@ -257,3 +258,11 @@ def test_who_has_sent_a_long_message_sleeps_until_the_answer(two, monkeypatch):
     monkeypatch.setattr(selectors.DefaultSelector, "select", lambda *args: (looks.append(args), select(*args))[1])
     two.run(lambda data: time.sleep(0.5), bytes(16 * MIB))
     assert len(looks) < 1000
+
+
+def test_ranks_find_what_came_to_the_path_after_they_had_started(two, tmp_path, monkeypatch):
+    two.run(labs.healthy)
+    (tmp_path / "a_late_lab.py").write_text("def answer(): return 42\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    answer = importlib.import_module("a_late_lab").answer
+    assert two.run(answer) == [42] * 2
