@@ -5,13 +5,15 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from helpers.measure import Recipe, RecipeError, differences, profile_step
 from helpers.measure.__main__ import main
-from helpers.measure.profiling.plot import svg
+from helpers.measure.profiling.plot import _steps, svg
 from helpers.memory import CLASSES, Trace, unpack
 from helpers.units import MIB
 
@@ -125,6 +127,12 @@ def test_the_command_prints_the_table_and_writes_its_files(tmp_path, capsys):
     assert printed[-1].startswith("The peak is in ") and data["settings"]["optimizer"] == "adamw"
     trace = Trace.from_json(data["trace"])
     assert trace.peak.nbytes == data["peak"]["bytes"] and sum(data["peak"][cls] for cls in CLASSES) == trace.peak.nbytes
+
+
+def test_a_curve_has_its_corners_where_it_changes():
+    plain = SimpleNamespace(x=lambda i: i, y=lambda nbytes: nbytes)
+    corners = _steps(np.array([0, 0, 5, 5, 2]), plain)
+    assert corners == ["0.0 0.0", "2.0 0.0", "2.0 5.0", "4.0 5.0", "4.0 2.0", "4.0 2.0"]
 
 
 def test_the_picture_is_whole_and_stacks_what_is_there(tmp_path):

@@ -179,6 +179,13 @@ def test_a_gemm_counts_two_flops_for_each_multiply_add():
     assert "96 x 96 in float32 on cpu" in str(rate)
 
 
+def test_a_timed_gemm_writes_every_time_where_it_wrote_before(monkeypatch):
+    outs, mm = [], torch.mm
+    monkeypatch.setattr(torch, "mm", lambda a, b, out=None: (outs.append(out), mm(a, b, out=out))[1])
+    gemm_rate(8, seconds=1e-3)
+    assert len(outs) > 1 and outs[0] is not None and all(out is outs[0] for out in outs)
+
+
 def test_a_roof_counts_both_ways_and_says_so():
     roof = machine_roof(seconds=0.05)
     assert isinstance(roof, Roof) and isinstance(roof.bandwidth, Bandwidth)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import weakref
 from pathlib import Path
 
 import labs
@@ -42,6 +45,16 @@ def test_twenty_launches_half_of_them_failing_leave_nothing(leftovers):
         launch_once(number)
     assert before.found() == {}
     assert psutil.Process().memory_info().rss - rss < RSS_GROWTH
+
+
+def test_ranks_that_have_ended_are_kept_by_nothing_and_their_folder_may_be_gone():
+    ranks = Ranks(2, backend="gloo")
+    ranks.run(labs.healthy)
+    ended = weakref.ref(ranks._team)
+    shutil.rmtree(ended()._scratch)
+    ranks.close()
+    gc.collect()
+    assert ended() is None
 
 
 def test_a_start_that_fails_half_way_leaves_nothing(leftovers, monkeypatch):

@@ -199,7 +199,10 @@ def test_a_handle_is_complete_when_its_work_is_and_not_when_the_current_stream_i
 
 def test_a_handle_is_inside_once_the_stream_reaches_the_wait(rank):
     entered, work = rank.launch()
+    rank.gpu.open.clear()
     rank.completion.waiting(*entered)
+    rank.become("INSIDE")  # who cannot be asked may be stuck there
+    rank.gpu.open.set()
     rank.completion.end(*entered)  # wait() has returned: on a GPU at once
     rank.become("QUEUED")
     rank.gpu.recorded[-1].done = True
