@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
+import time
 
 import pytest
 import torch
@@ -41,6 +43,15 @@ def raises_while_another_dies():
     dist.barrier()
 
 
+def speaks_late(sign):
+    if dist.get_rank() == 0:
+        raise ValueError("boom")
+    while not sign.exists():
+        time.sleep(0.01)
+    print("late words", flush=True)
+    time.sleep(60)
+
+
 def test_a_death_comes_before_an_exception(four):
     with pytest.raises(RankError) as caught:
         four.run(raises_while_another_dies)
@@ -75,6 +86,20 @@ def test_ranks_with_something_under_way_do_not_go_on(four):
     with pytest.raises(RankError) as caught:
         four.run(raises_after_work)
     assert caught.value.sound
+
+
+def test_what_is_said_until_the_last_moment_is_told(two, monkeypatch, tmp_path):
+    sign, ask = tmp_path / "sign", judge.ask_stacks
+
+    def asked(pending):
+        sign.touch()
+        assert select.select([pending[0].output.fd], [], [], 10)[0]
+        return ask(pending)
+
+    monkeypatch.setattr(judge, "ask_stacks", asked)
+    with pytest.raises(RankError) as caught:
+        two.run(speaks_late, sign)
+    assert "late words" in caught.value.details()
 
 
 def test_last_words_are_one_line_and_short():
