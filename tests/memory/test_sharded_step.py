@@ -68,7 +68,7 @@ def test_a_model_is_held_against_the_ranks(name, split, fits):
         (Sharding(tensor=2, sequence=True), "tensor 2 with sequence"),
         (Sharding(tensor=8, pipeline=4, stage=1, micro_batches=2), "tensor 8, stage 1 of 4, 2 micro-batches"),
     ],
-    ids=str,
+    ids=range(5),
 )
 def test_it_says_what_differs_from_a_single_rank(sharding, said):
     assert str(sharding) == said
