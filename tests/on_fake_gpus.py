@@ -14,6 +14,7 @@ import torch.distributed as dist
 
 from helpers.measure.bandwidth.ladder_gpu import climb_gpu
 from helpers.measure.bandwidth.stopwatch import _replayed
+from helpers.measure.bandwidth.transfers import transfers
 from helpers.ranks import Ranks, bench
 from helpers.ranks.machine.devices import plan
 from helpers.ranks.play import stamps
@@ -98,6 +99,18 @@ def settings() -> list[str | None]:
     return [os.environ.get(name) for name in ("CUDA_DEVICE_ORDER", "PYTORCH_ALLOC_CONF")]
 
 
+def copied() -> list[list[str]]:
+    """Ways of a copy between host and GPU."""
+    return [[row.way, row.host] for row in transfers("cuda:0", [1 << 16], 3)]
+
+
+def stamped() -> list[float]:
+    """Seconds after a look at the clock at which two stamps lie on the host's."""
+    watch, before = stamps.StreamWatch(), time.monotonic()
+    marks = [watch.now() for _ in range(2)]
+    return [watch.seconds(mark) - before for mark in marks]
+
+
 def in_ranks() -> dict:
     """On two GPUs. The fork server is started before the settings are made."""
     with Ranks(2, backend="nccl") as ranks:
@@ -110,7 +123,7 @@ def in_ranks() -> dict:
         return found | {"said": said.getvalue(), "settings": ranks.run(settings)[0]}
 
 
-ASKED = (planned, in_ranks, mixed, graphed, woken)
+ASKED = (planned, in_ranks, mixed, graphed, woken, copied, stamped)
 
 if __name__ == "__main__":
     found = {fn.__name__: fn() for fn in ASKED if fn.__name__ in (sys.argv[1:] or [fn.__name__])}

@@ -53,6 +53,16 @@ def test_a_clock_is_read_when_the_ball_has_come(found):
     assert found["in_ranks"]["pong"] == 1.0
 
 
+def test_a_stamp_lies_on_the_hosts_clock_where_the_stream_was(found):
+    first, second = found["stamped"]
+    assert 0 <= first <= second < 5
+
+
+def test_copies_go_each_way_and_both_at_once_from_pinned_memory(found):
+    ways = ["to the GPU", "to the host", "both at once"]
+    assert found["copied"] == [[way, "pinned"] for way in ways] + [[way, "pageable"] for way in ways[:2]]
+
+
 def test_a_call_is_timed_behind_something_that_runs(found):
     assert found["in_ranks"]["ahead"] == [True, True, True]
 

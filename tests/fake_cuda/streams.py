@@ -108,13 +108,13 @@ class Event:
     """Reached when its stream has come to where it was recorded; one that was never recorded counts as reached, as in CUDA."""
 
     def __init__(self, enable_timing: bool = False, **_: object):
-        self.timing, self.at = enable_timing, 0.0
+        self.timing, self.at, self.recorded = enable_timing, 0.0, False
         self._reached = threading.Event()
         self._reached.set()
 
     def record(self, stream: Stream | None = None) -> None:
         reached = self._reached = threading.Event()
-
+        self.recorded = True
         stream = stream or current_stream()
 
         def note() -> None:
@@ -144,6 +144,8 @@ class Event:
         """Milliseconds, at least a hundredth: a GPU's clock has steps, too."""
         if not (self.timing and other.timing):
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")
+        if not (self.recorded and other.recorded):
+            raise ValueError("Both events must be recorded before calculating elapsed time.")
         if not (self.query_quietly() and other.query_quietly()):
             raise RuntimeError("CUDA error: device not ready")
         return max((other.at - self.at) * 1e3, 0.01)

@@ -179,6 +179,12 @@ def test_a_count_of_micro_batches_is_a_whole_number(count):
         predict_step("GPT-2", accumulate=count)
 
 
+def test_the_output_of_a_given_model_is_gone_with_its_step():
+    model, x = nn.Linear(8, 1000), torch.rand(4, 8)
+    stages = dict(predict_step(model, inputs=x, loss=lambda out: out.square().mean(), optimizer="sgd").stages)
+    assert stages["after zero_grad"] == stages["start"]
+
+
 def test_a_loop_that_zeroes_late_holds_gradients_through_forward():
     model = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 64))
     how = {"inputs": torch.zeros(512, 64), "optimizer": "adamw-fused", **LOSS}

@@ -3,14 +3,17 @@
 import gc
 import json
 from functools import cache
+from types import SimpleNamespace
 
 import pytest
 import torch
 from torch import nn
 from torch.nn.modules import module as torch_module
 from torch.profiler import ProfilerActivity, profile
+from torch.testing._internal.two_tensor import TwoTensor
 
 from helpers.measure import TrackError, article_model, track
+from helpers.measure.tracker import where
 from helpers.memory import CLASSES, Trace
 
 
@@ -85,6 +88,26 @@ def test_a_node_of_backward_belongs_to_the_module_that_made_it():
     made = [(e.op, e.module) for e in watch.trace.events if e.phase == "backward" and e.kind == "alloc"]
     assert ("aten::sigmoid_backward", "2") in made and ("aten::tanh_backward", "1.0") in made
     assert [module for op, module in made if op == "aten::mm"] == ["1.1", "1.1", "0"]
+
+
+def test_what_was_made_before_any_module_belongs_to_none(monkeypatch):
+    model = nn.Sequential(nn.Linear(1, 1))
+    place = where.Place(model)
+    monkeypatch.setattr(where, "next_number", lambda: 5)
+    place.enter(model[0], None)
+    found = []
+    for number in (0, 5):
+        monkeypatch.setattr(where, "current_node", lambda number=number: SimpleNamespace(_sequence_nr=lambda: number))
+        found.append(place._backward_of())
+    assert found == ["", "0"]
+
+
+def test_what_a_tensor_of_another_class_holds_is_seen():
+    with track(nn.Linear(1, 1)) as watch:
+        two = TwoTensor(torch.ones(256), torch.ones(256))
+        kept = two + two
+    made = [e.nbytes for e in watch.trace.events if e.kind == "alloc" and e.op == "aten::add"]
+    assert made == [kept.a.nbytes, kept.b.nbytes] == [1024, 1024]
 
 
 def test_a_phase_by_hand_wins():

@@ -37,6 +37,8 @@ def test_more_ranks_than_memory(monkeypatch):
         ValueError, match=r"3 ranks want 750 MB of free memory \(250 MB each\), 600 MB are free: at most 2 fit"
     ):
         Ranks(3, backend="gloo")
+    monkeypatch.setattr(devices, "free_nbytes", lambda: 750_000_000)
+    devices.check_memory(3)
 
 
 @pytest.mark.parametrize(

@@ -168,6 +168,17 @@ def test_a_gpu_without_a_driver_is_loud(monkeypatch):
         devices.plan()
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_in_wsl_the_drivers_library_is_loaded_from_where_it_lies(monkeypatch, tmp_path, there):
+    loaded, library = [], tmp_path / "libcuda.so"
+    if there:
+        library.touch()
+    monkeypatch.setattr(gpus, "WSL", library)
+    monkeypatch.setattr(gpus.ctypes, "CDLL", loaded.append)
+    gpus._find_on_wsl()
+    assert loaded == [str(library)] * there
+
+
 def test_no_gpu_is_no_trouble(monkeypatch):
     no_driver(monkeypatch, here=False)
     assert gpus.find_gpus() == gpus.Gpus()

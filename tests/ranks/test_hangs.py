@@ -50,8 +50,8 @@ BY_TORCHRUN = some(
 def hung(fault: str, timeout: str = "2", real: int = 0) -> torchruns.Ended:
     """With four ranks, or under torchrun for real with so many; there each of them imports torch."""
     program = ("-m", "helpers.ranks.hangs", "--timeout", timeout, SCRIPT, fault)
-    if real:
-        return torchruns.run(*program, nproc=real)[0]
+    if real:  # by itself torchrun ends the others a tenth of a second after a death, which a busy machine may need to tell why
+        return torchruns.run("--monitor-interval", "2", *program, nproc=real)[0]
     return torchruns.warm_run(*program, nproc=4, loaded=DDP if fault == "ddp" else ())
 
 

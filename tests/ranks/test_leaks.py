@@ -19,7 +19,7 @@ import psutil
 import pytest
 
 from helpers.ranks import RankError, Ranks
-from helpers.ranks.machine import server
+from helpers.ranks.machine import scratch, server
 from helpers.ranks.pool import launch
 
 pytestmark = pytest.mark.faults
@@ -125,6 +125,16 @@ def test_what_a_killed_notebook_left_is_swept_and_what_lives_is_not(tmp_path, mo
         fcntl.flock(held, fcntl.LOCK_EX)
         with Ranks(1, backend="gloo"):
             assert [p.exists() for p in (dead, alive, young, foreign)] == [False, True, True, True]
+
+
+def test_who_sweeps_goes_on_behind_what_another_has_swept(tmp_path, monkeypatch):
+    gone, dead = tmp_path / "bytes-in-motion-gone", tmp_path / "bytes-in-motion-dead"
+    dead.mkdir()
+    (dead / "notes").touch()
+    os.utime(dead, (0, 0))
+    monkeypatch.setattr(scratch.Path, "glob", lambda *_: iter([gone, dead]))
+    scratch._sweep()
+    assert not dead.exists()
 
 
 SCRIPT = """

@@ -30,13 +30,13 @@ class Setup:
     optimizer: str
     precision: str
     checkpoint: str
-    attention: str = "flash"
-    dropout: float = 0.0
-    chunks: int = 1
-    loss: Callable[[Tensor], Tensor] | None = None
-    inputs: object = None
-    accumulate: int = 1
-    zero_grad: str = "after step"
+    attention: str
+    dropout: float
+    chunks: int
+    loss: Callable[[Tensor], Tensor] | None
+    inputs: object
+    accumulate: int
+    zero_grad: str
 
     @property
     def label(self) -> str:
