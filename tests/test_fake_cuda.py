@@ -54,8 +54,8 @@ def test_a_clock_is_read_when_the_ball_has_come(found):
 
 
 def test_a_stamp_lies_on_the_hosts_clock_where_the_stream_was(found):
-    first, second = found["stamped"]
-    assert 0 <= first <= second < 5
+    first, second = found["stamped"]  # the two clocks are set to each other within some microseconds
+    assert -0.01 < first <= second < 5
 
 
 def test_copies_go_each_way_and_both_at_once_from_pinned_memory(found):
