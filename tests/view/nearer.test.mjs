@@ -28,6 +28,7 @@ test("eight events are the nearest, and fewer than eight all", () => {
 test("along, and after whoever stands elsewhere", () => {
   assert.deepEqual(panned([300, 400], WHOLE, 0.25), [325, 425]);
   assert.deepEqual(panned([300, 400], WHOLE, -9), [100, 200]);
+  assert.deepEqual(panned([300, 400], WHOLE, 9), [1000, 1100]);
   assert.deepEqual(around([300, 400], WHOLE, 399), [300, 400]);
   assert.deepEqual(around([300, 400], WHOLE, 400), [350, 450]);
   assert.ok(isWhole([100, 1100], WHOLE) && !isWhole([101, 1100], WHOLE));
