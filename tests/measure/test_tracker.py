@@ -110,6 +110,24 @@ def test_what_a_tensor_of_another_class_holds_is_seen():
     assert made == [kept.a.nbytes, kept.b.nbytes] == [1024, 1024]
 
 
+class Labelled(torch.Tensor):
+    """A class of its own that is no wrapper: it holds its values itself, and gives its class to what operators make of it."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        with torch._C._DisableTorchDispatch():
+            return torch.Tensor._make_subclass(cls, func(*args, **(kwargs or {})))
+
+
+def test_what_a_tensor_of_a_class_without_parts_holds_is_seen_once():
+    with track(nn.Linear(1, 1)) as watch:
+        one = torch.Tensor._make_subclass(Labelled, torch.ones(256))
+        kept = one + one
+        view = kept[:8]
+    made = [e.nbytes for e in watch.trace.events if e.kind == "alloc" and e.op == "aten::add"]
+    assert made == [kept.untyped_storage().nbytes()] == [view.untyped_storage().nbytes()] == [1024]
+
+
 def test_a_phase_by_hand_wins():
     model = nn.Linear(8, 8)
     with track(model) as watch, watch.phase("warm up"):

@@ -66,6 +66,11 @@ def test_a_failed_call_shows_its_output_too(two, capsys):
     assert capsys.readouterr().out == "[rank 0] before\n[rank 1] before\n"
 
 
+def test_a_character_that_no_encoding_has_is_shown_as_a_question_mark(two, capsys):
+    assert two.run(lambda: print("a\udcffb")) == [None, None]
+    assert capsys.readouterr().out.count("a?b") == 2
+
+
 def test_input_ends_at_once(two):
     with pytest.raises(RuntimeError, match="raised EOFError"):
         two.run(input)
