@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+import warm_kernels
 
 WEIGHTS = Path(__file__).with_name(
     "weights.toml"
@@ -118,8 +119,9 @@ def pytest_runtest_protocol(item, nextitem):
     """A notebook's kernel starts with its first cell; the library's own tests know nothing of recorded runs."""
     if file_of(item.nodeid).endswith(".ipynb"):
         os.environ.setdefault(RECORDED, "recorded")
-    else:
-        os.environ.pop(RECORDED, None)
+        with warm_kernels.forked():
+            return (yield)
+    os.environ.pop(RECORDED, None)
     return (yield)
 
 

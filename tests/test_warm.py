@@ -1,7 +1,11 @@
 """Programs in forks of a warm process end as torchrun's and python's do, and see nothing of each other."""
 
+import subprocess
+
 import pytest
 import warm
+import warm_kernels
+from nbval.kernel import RunningKernel
 
 
 @pytest.fixture
@@ -37,3 +41,35 @@ def test_the_first_rank_that_fails_ends_the_others(program, fault):
     source = f"import os, time\nif os.environ['RANK'] == '1': {fault}\ntime.sleep(600)\nprint('never')"
     done = warm.run(program(source), nranks=3)
     assert done.returncode == 1 and done.stdout == ""
+
+
+def test_a_kernel_in_a_fork_is_interrupted_and_ends_as_any_other(tmp_path, monkeypatch):
+    monkeypatch.setenv("SEEN", "by the kernel")
+    with warm_kernels.forked():
+        kernel = RunningKernel("python3", cwd=str(tmp_path))
+    try:
+        assert said(kernel, "import os; print(os.getcwd(), os.environ['SEEN'])") == f"{tmp_path} by the kernel\n"
+        assert said(kernel, "import sys; print('torch' in sys.modules, 'helpers' in sys.modules)") == "True False\n"
+        sleeps = kernel.execute_cell_input("import time; print('awake', flush=True); time.sleep(600)")
+        assert told(kernel, sleeps, "stream")["text"] == "awake\n"
+        kernel.interrupt()
+        assert told(kernel, sleeps, "error")["ename"] == "KeyboardInterrupt"
+        ends = kernel.km.provisioner.process
+        with pytest.raises(subprocess.TimeoutExpired):
+            ends.wait(0)
+    finally:
+        kernel.stop()
+    assert ends.poll() == 0 == ends.wait(0)
+
+
+def said(kernel, code: str) -> str:
+    """What the cell prints."""
+    return told(kernel, kernel.execute_cell_input(code), "stream")["text"]
+
+
+def told(kernel, cell: str, kind: str) -> dict:
+    """The cell's next message of that kind."""
+    while True:
+        message = kernel.get_message("iopub", timeout=20)
+        if (message["msg_type"], message["parent_header"].get("msg_id")) == (kind, cell):
+            return message["content"]

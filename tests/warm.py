@@ -34,7 +34,7 @@ def run(
         out, err = Path(folder, "out"), Path(folder, "err")
         job = {"argv": argv, "out": str(out), "err": str(err), "limit": timeout, "loaded": loaded}
         job["ranks"] = [env | told for told in _ranks(nranks, nnodes)]
-        code = _ask(job, timeout)
+        code = ask(job, timeout)
         return subprocess.CompletedProcess(argv, code, out.read_text(), err.read_text())
 
 
@@ -43,7 +43,7 @@ def step(*argv: str, tasks: list[dict[str, str]], timeout: float = 100) -> list[
     with tempfile.TemporaryDirectory() as folder:
         said = [[str(Path(folder, f"{name}{task}")) for name in ("out", "err")] for task in range(len(tasks))]
         each = [{"argv": argv, "out": out, "err": err, "limit": timeout} for out, err in said]
-        codes = _ask({"argv": argv, "tasks": list(zip(each, tasks, strict=True))}, timeout)
+        codes = ask({"argv": argv, "tasks": list(zip(each, tasks, strict=True))}, timeout)
         return [(code, *(Path(path).read_text() for path in paths)) for code, paths in zip(codes, said, strict=True)]
 
 
@@ -60,17 +60,19 @@ def _ranks(nranks: int, nnodes: int = 1) -> list[dict[str, str]]:
     return [shared | dict(zip(PLACE, rank, strict=True)) for rank in ranks] or [{}]
 
 
-def _ask(job: dict, timeout: float) -> int | list[int]:
-    """The exit status of the job; of every task of a step."""
+def ask(job: dict, timeout: float = 60) -> int | list[int]:
+    """The exit status of the job; of every task of a step; of a kernel its pid."""
     global _server
     if _server is None or _server.poll() is not None:
         command = [sys.executable, str(SERVER)]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
         _server = subprocess.Popen(command, cwd=ROOT, start_new_session=True, **pipes)
     print(json.dumps(job), file=_server.stdin, flush=True)
-    if not select.select([_server.stdout], [], [], timeout + 60)[0]:
+    answers = select.poll()  # select() knows the first 1,024 files alone
+    answers.register(_server.stdout, select.POLLIN | select.POLLHUP)
+    if not answers.poll(1000 * (timeout + 60)):
         end()
-        raise subprocess.TimeoutExpired(job["argv"], timeout)
+        raise subprocess.TimeoutExpired(job.get("argv"), timeout)
     return json.loads(_server.stdout.readline())
 
 

@@ -19,6 +19,7 @@ import torch.distributed
 
 LOOKS = 0.1  # seconds between two looks of torchrun at its ranks: so long the others live on after one has failed
 GRACE = 5.0  # seconds in which a rank that was told to end has ended
+kernels: set[int] = set()  # that have been started, and not yet been seen to have ended
 
 
 def rank(job: dict, env: dict[str, str]) -> None:
@@ -43,6 +44,21 @@ def task(argv: list[str], env: dict[str, str]) -> None:
     try:
         os.environ.update(env)
         code = become(argv)
+    finally:
+        os._exit(code)
+
+
+def kernel(job: dict) -> None:
+    """In a fork: `python argv`, silent. Never returns."""
+    code = 1
+    try:
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for fd in (0, 1, 2):
+            os.dup2(nowhere, fd)
+        os.chdir(job["cwd"])
+        os.environ.clear()
+        os.environ.update(job["env"] | {"JPY_PARENT_PID": str(os.getppid())})  # when that is gone, a kernel ends by itself
+        code = become(job["kernel"])
     finally:
         os._exit(code)
 
@@ -89,10 +105,18 @@ def fork(become_it, *what) -> int:
 
 
 def run(job: dict) -> int | list[int]:
-    """Start every rank; a failure ends the others. A program that is no rank: its own exit status. A step: that of every task."""
+    """Start every rank; a failure ends the others. A program that is no rank: its own exit status. A step: that of every task.
+
+    A kernel is not waited for: its pid.
+    """
+    kernels.difference_update([pid for pid in kernels if os.waitpid(pid, os.WNOHANG)[0]])
     for name in job.get("loaded", ()):
         import_module(name)
     gc.freeze()  # else the first collection in each fork would copy all of torch
+    if "kernel" in job:
+        kernels.add(pid := fork(kernel, job))
+        os.setpgid(pid, pid)  # Jupyter interrupts and ends the group of what it started
+        return pid
     if "tasks" in job:
         pids = [fork(rank, *told) for told in job["tasks"]]
         return [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids]
