@@ -86,12 +86,12 @@ def test_the_sentences_of_a_small_program(node, tmp_path):
         "Start: Nothing is reserved. 8 events follow, on a device with 60 MiB.",
         "a = 6 MiB: No free block fits: cudaMalloc 20 MiB, 14 MiB stay free behind it.",
         "b = 3 MiB: Best fit is a free block of 14 MiB, 11 MiB stay free behind it.",
-        "del a: 6 MiB are free, the neighbours are not.",
+        "del a: 6 MiB are free, with no free block beside.",
         "c = 4 MiB: Best fit is a free block of 6 MiB, 2 MiB stay free behind it.",
-        "d = 100 B: No free block fits: cudaMalloc 2 MiB, 2 MiB stay free behind it; 412 B of it are rounding.",
-        "del c: 4 MiB are free and join their neighbours: 6 MiB in one piece.",
+        "d = 100 B: No free block fits: cudaMalloc 2 MiB, 2 MiB stay free behind it; 412 B are rounding.",
+        "del c: 4 MiB are free, in one piece with what was free beside: 6 MiB.",
         "e = 19 MiB: No free block fits: cudaMalloc 20 MiB, none of it is left;"
-        " the rest is too small to cut, so 1 MiB are inside the block, unused.",
+        " the rest is too small to cut, so 1 MiB is inside the block, unused.",
         "empty_cache(): Nothing can be given back.",
     ]
 

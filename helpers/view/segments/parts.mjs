@@ -1,6 +1,7 @@
 // The widget's fixed furniture: the sentence of controls, one column per way, words, transport, tools, the table twin.
 import { h } from "../shared/page/dom.mjs";
 import { nbytesText } from "../shared/page/numbers.mjs";
+import { largest } from "./telling.mjs";
 
 const MODES = [
   ["fixed", "segments of fixed size"],
@@ -52,9 +53,8 @@ const figure = (name, value, more) =>
 // Allocated, reserved, and in how many pieces the difference lies.
 export function figures([allocated, reserved], free) {
   const cached = reserved - allocated;
-  const largest = Math.max(0, ...free);
   const pieces = free.length
-    ? `${free.length === 1 ? "one free block" : `${free.length} free blocks`}, the largest ${nbytesText(largest)}`
+    ? `${free.length === 1 ? "one free block" : `${free.length} free blocks`}${largest(free)}`
     : "no free block";
   return [
     figure("Allocated", nbytesText(allocated), "blocks that hold a tensor (the area)"),

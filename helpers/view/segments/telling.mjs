@@ -4,7 +4,16 @@ import { cells, freeAt, stateAt } from "./replay.mjs";
 
 const total = (actions) => actions.reduce((sum, { size }) => sum + size, 0);
 
+// What the reader has to know of the sizes of free blocks.
+export const largest = (free) => (free.length > 1 ? `, the largest ${nbytesText(Math.max(...free))}` : "");
+
 const many = (n, one) => (n === 1 ? `one ${one}` : `${n} ${one}s`);
+
+// "6 MiB are", "1 MiB is"; plural: of a verb.
+function bytes(nbytes, plural = "are", singular = plural === "are" ? "is" : `${plural}s`) {
+  const text = nbytesText(nbytes);
+  return `${text} ${text.startsWith("1 ") ? singular : plural}`;
+}
 
 // cudaFree and unmapped pages, after a verb or as a whole sentence.
 function given(actions) {
@@ -30,17 +39,17 @@ function rest(view, action, after) {
   const over = action.size - action.requested;
   const rounded =
     over >= 512
-      ? `; the rest is too small to cut, so ${nbytesText(over)} are inside the block, unused`
+      ? `; the rest is too small to cut, so ${bytes(over)} inside the block, unused`
       : over
-        ? `; ${over} B of it are rounding`
+        ? `; ${bytes(over)} rounding`
         : "";
-  return `${left ? `, ${nbytesText(left.size)} stay free behind it` : ", none of it is left"}${rounded}`;
+  return `${left ? `, ${bytes(left.size, "stay")} free behind it` : ", none of it is left"}${rounded}`;
 }
 
 function freeing(action, before, after) {
   const { size } = freeAt(after[action.segment], action.offset);
-  if (size === action.size) return `${nbytesText(action.size)} are free, the neighbours are not`;
-  return `${nbytesText(action.size)} are free and join their neighbours: ${nbytesText(size)} in one piece`;
+  if (size === action.size) return `${bytes(size)} free, with no free block beside`;
+  return `${bytes(action.size)} free, in one piece with what was free beside: ${nbytesText(size)}`;
 }
 
 // The error, told in pieces: what was asked for, what the device had, and what is free but of no use.
@@ -51,9 +60,9 @@ function starved(view, actions, limit) {
       .filter(({ block }) => block < 0)
       .map(({ size }) => size),
   );
-  const pieces = free.length ? `, in ${many(free.length, "piece")}, the largest ${nbytesText(Math.max(...free))}` : "";
-  const asked = `out of memory: ${nbytesText(wanted)} are asked for, the device has ${nbytesText(limit - reserved)}`;
-  return `${asked}; ${nbytesText(reserved - allocated)} are reserved but unallocated${pieces}`;
+  const pieces = free.length ? `, in ${many(free.length, "piece")}${largest(free)}` : "";
+  const asked = `out of memory: ${bytes(wanted)} asked for, the device has ${nbytesText(limit - reserved)}`;
+  return `${asked}; ${bytes(reserved - allocated)} reserved but unallocated${pieces}`;
 }
 
 // One view's words for the event before `step`.
