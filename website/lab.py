@@ -33,7 +33,7 @@ class LabRole(SphinxRole):
         except (KeyError, OSError) as error:
             log.warning("lab: %s", error, location=self.get_location(), type="bim", subtype="key")
             return [nodes.literal("", self.text)], []
-        return [nodes.inline("", value, classes=["bim-lab"])], []
+        return [nodes.inline("", value, classes=["bim-lab"], kept=f"{stem}:{key}")], []
 
 
 class LabDirective(SphinxDirective):

@@ -154,6 +154,9 @@ def test_what_the_text_says_of_an_answer_is_veiled(site):
     said = re.findall(r"The answer is .*?<span class=\"bim-veiled bim-veiled-bytes\">([^<]+)</span>", html)
     assert [word.replace("\xa0", " ") for word in said] == ["96 MiB"]
     assert veil.spoken("96 MiB").findall("196 MiB, 96 MiBs, 96\xa0MiB, 96 MiB; 0.96 MiB") == ["96\xa0MiB", "96 MiB"]
+    html = (site / "book" / "trees.html").read_text(encoding="utf-8")
+    # also where the page says it without its unit
+    assert 'does it in <span class="bim-lab"><span class="bim-veiled bim-veiled-steps">12</span></span>.' in html
 
 
 def test_guesses_are_worked_out_and_kept():

@@ -30,6 +30,7 @@ from sphinx.util.docutils import SphinxDirective
 from website.guess import answers, curves
 from website.guess.plot import plot
 from website.guess.veil import ASKED
+from website.lab import locate
 
 log = logging.getLogger(__name__)
 KINDS = ("number", "order", "curve")
@@ -68,7 +69,8 @@ class PredictDirective(SphinxDirective):
             return []
         first = raw(opening(name, asked))
         if asked.knows["kind"] != "curve":
-            first[ASKED] = (name, asked.knows["text"])
+            kept = ":".join(locate(self.env, self.options["lab"])) if "lab" in self.options else ""
+            first[ASKED] = (name, asked.knows["text"], kept)
         return [first, *question, raw(middle(asked, bool(more))), *more, raw(CLOSING)]
 
     def asked(self, name: str, question: str) -> Asked:
