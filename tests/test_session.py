@@ -12,7 +12,10 @@ from pathlib import Path
 import leftovers
 import pytest
 
-GUARDS = [Path(__file__).with_name(name) for name in ("conftest.py", "lanes.py", "leftovers.py", "weights.toml")]
+GUARDS = [
+    Path(__file__).with_name(name)
+    for name in ("conftest.py", "lanes.py", "leftovers.py", "warm.py", "warm_kernels.py", "weights.toml")
+]
 SETTINGS = "[pytest]\naddopts = --strict-markers -ra\nmarkers =\n  gpus(n): needs n GPUs\n  firefox: needs Firefox\n  matrix(why): more\n"
 
 
