@@ -11,6 +11,7 @@ import select
 import signal
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from unittest import mock
 
 import warm
@@ -54,7 +55,7 @@ class Forked:
 
 def launch(cmd: list[str], *, cwd: str | None = None, env: dict[str, str] | None = None, **_: object) -> Forked:
     """`cmd` is `python ... -m ipykernel_launcher ...`; its output goes nowhere, as nbval asks for."""
-    where = {"cwd": str(cwd or os.getcwd()), "env": dict(os.environ if env is None else env)}
+    where = {"cwd": str(cwd or Path.cwd()), "env": dict(os.environ if env is None else env)}
     return Forked(warm.ask({"kernel": cmd[cmd.index("-m") :], **where}))
 
 
