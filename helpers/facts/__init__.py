@@ -1,9 +1,10 @@
 """What somebody published: accelerators, links, networks and measured tables, each with unit, direction and source."""
 
 from helpers.facts.accelerator import DTYPES, Accelerator
-from helpers.facts.book import ACCELERATORS, FACTS, LINKS, MODELS, PAPERS, SOURCES, USERS, lookup
+from helpers.facts.book import ACCELERATORS, FACTS, LINKS, MACHINES, MODELS, PAPERS, SOURCES, USERS, lookup
 from helpers.facts.fact import Fact, FactError, Source
 from helpers.facts.link import Link
+from helpers.facts.machine import Machine
 from helpers.facts.model import Latent, Model
 from helpers.facts.tables import Table, public, public_names
 
@@ -12,6 +13,7 @@ __all__ = [
     "DTYPES",
     "FACTS",
     "LINKS",
+    "MACHINES",
     "MODELS",
     "PAPERS",
     "SOURCES",
@@ -21,6 +23,7 @@ __all__ = [
     "FactError",
     "Latent",
     "Link",
+    "Machine",
     "Model",
     "Source",
     "Table",

@@ -10,17 +10,25 @@ from difflib import get_close_matches
 from helpers.facts.accelerator import Accelerator, build_accelerators
 from helpers.facts.fact import Fact, build_facts, build_sources, read, spread
 from helpers.facts.link import Link, build_links
+from helpers.facts.machine import Machine, build_machines
 from helpers.facts.model import Model, build_models
 
 SOURCES = build_sources(read("sources"))
 USERS = build_sources(read("users"))
 PAPERS = build_sources(read("papers"))
-CHIPS, CAPABILITIES = read("chips"), read("capabilities")
+CHIPS, CAPABILITIES, BUILDS = read("chips"), read("capabilities"), read("machines")
 FACTS: dict[str, Fact] = build_facts(
-    read("accelerators") | read("links") | read("software") | spread(CHIPS) | spread(CAPABILITIES, "cc-"), SOURCES
+    read("accelerators")
+    | read("links")
+    | read("software")
+    | spread(CHIPS)
+    | spread(CAPABILITIES, "cc-")
+    | spread(BUILDS),
+    SOURCES,
 )
 LINKS: dict[str, Link] = build_links(read("networks"), FACTS)
 ACCELERATORS: dict[str, Accelerator] = build_accelerators(CHIPS, FACTS)
+MACHINES: dict[str, Machine] = build_machines(BUILDS, FACTS, ACCELERATORS)
 MODELS: dict[str, Model] = build_models(read("models"), SOURCES)
 
 

@@ -66,7 +66,7 @@ def test_a_source_without_title_address_date_or_manner_is_refused(wrong):
 
 def test_no_key_stands_in_two_files_and_no_source_is_idle():
     files = [read("accelerators"), read("links"), read("software")]
-    files += [spread(read("chips")), spread(read("capabilities"), "cc-")]
+    files += [spread(read("chips")), spread(read("capabilities"), "cc-"), spread(read("machines"))]
     assert sum(len(file) for file in files) == len(FACTS)
     used = {fact.source for fact in FACTS.values()} | {model.source for model in MODELS.values()}
     assert used == set(SOURCES.values())

@@ -1,0 +1,78 @@
+"""Machines: their parts are known, their counts have sources, and a GPU's share of both networks follows."""
+
+import pytest
+
+from helpers.facts import ACCELERATORS, FACTS, MACHINES, FactError, lookup
+from helpers.facts.book import BUILDS
+from helpers.facts.machine import build_machines
+from helpers.units import GB
+
+
+def built(**changes):
+    entry = {"title": "T", "accelerator": "H100", "wire": "nvlink-4", "shape": "switch", "of": "HGX-H100", **changes}
+    return build_machines({"HGX-H100": BUILDS["HGX-H100"], "X": entry}, FACTS, ACCELERATORS)["X"]
+
+
+@pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
+def test_a_machines_counts_are_facts_and_its_bandwidths_are_one_way_per_gpu(machine):
+    assert machine.facts and machine.gpu in machine.facts and machine.title and machine.name in MACHINES
+    assert machine.nranks == machine.gpus * machine.nodes
+    for bandwidth in filter(None, (machine.inside, machine.across)):
+        assert (bandwidth.direction, bandwidth.scope) == ("one way", "GPU")
+    assert machine.domain in (machine.gpus, machine.nranks, 2) and machine.domain > 1
+    assert (machine.across is None) == (machine.network is None)
+    assert machine.across is None or machine.across.value < machine.inside.value
+
+
+def test_what_a_machine_says_of_itself():
+    assert str(MACHINES["2x8-IB"]) == (
+        "2 nodes of 8 H100 over InfiniBand: 2 nodes of 8 H100, nvlink-4 by switch, 450 GB/s one way per GPU; "
+        "between nodes 50 GB/s one way per GPU"
+    )
+    assert MACHINES["8x8-IB"].nranks == 64
+    assert MACHINES["DGX-A100"].across.value == 25 * GB and MACHINES["DGX-A100"].cpu == "AMD"
+    assert MACHINES["HGX-B200"].inside == lookup("nvlink-5.gpu").bandwidth
+
+
+def test_gpus_share_ports_where_they_are_more():
+    assert built().across.value == 50 * GB
+    half = build_machines(
+        {"X": {**BUILDS["HGX-H100"], "facts": {"gpus": {}, "nics": {}}}}, _counted(nics=4), ACCELERATORS
+    )
+    assert half["X"].across.value == 25 * GB
+
+
+def _counted(nics):
+    fact = FACTS["HGX-H100.nics"]
+    return {
+        **FACTS,
+        "X.gpus": FACTS["HGX-H100.gpus"],
+        "X.nics": type(fact)(**{**vars(fact), "key": "X.nics", "value": nics}),
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"accelerator": "H100000"}, "not found: .*H100000"),
+        ({"wire": "nvlink-9"}, r"not found: .*nvlink-9\.gpu"),
+        ({"network": "pigeons"}, r"not found: .*pigeons\.port"),
+        ({"switch": "nvswitch-9"}, "not found: .*nvswitch-9"),
+        ({"pcie": "pcie-9"}, "not found: .*pcie-9"),
+        ({"shape": "heap"}, "shape is one of switch, mesh, bridges, host, got 'heap'"),
+        ({"cpu": "Z80"}, "cpu is one of Intel, AMD, Arm, got 'Z80'"),
+        ({"nodes": 0}, "nodes is a positive whole number, got 0"),
+    ],
+)
+def test_a_machine_of_unknown_parts_is_refused(changes, words):
+    with pytest.raises(FactError, match=words):
+        built(**changes)
+
+
+def test_nodes_without_a_network_between_them_are_no_machine():
+    whole = {part: value for part, value in BUILDS["HGX-H100"].items() if part != "network"}
+    lonely = {**whole, "nodes": 2, "facts": {"gpus": {}}}
+    with pytest.raises(FactError, match="2 nodes need a network, or one domain of 16 GPUs"):
+        build_machines({"X": lonely}, _counted(8), ACCELERATORS)
+    with pytest.raises(FactError, match="NICs and their network go together, got 8 and None"):
+        build_machines({"X": {**lonely, "facts": {"gpus": {}, "nics": {}}}}, _counted(8), ACCELERATORS)
