@@ -14,8 +14,8 @@ from typing import overload
 KIB, MIB, GIB, TIB = 1024, 1024**2, 1024**3, 1024**4
 GB = 10**9
 DIRECTIONS = ("one way", "both ways")
-SCOPES = ("link", "GPU", "node")
-KINDS = ("spec", "measured", "fitted")
+SCOPES = ("link", "chip", "GPU", "node")
+KINDS = ("spec", "achievable", "measured", "fitted")
 
 _SIZES = {"B": 1, "KiB": KIB, "MiB": MIB, "GiB": GIB, "TiB": TIB, "KB": 10**3, "MB": 10**6, "GB": GB, "TB": 10**12}
 _SECONDS = ((1, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
@@ -29,8 +29,10 @@ class UnitError(ValueError):
 class Bandwidth:
     """Bytes per second that say which way, of what, and how they are known.
 
-    value: bytes per second. direction: "one way" or "both ways" (the sum of the two). scope: per "link", "GPU" or "node".
-    kind: "spec" (somebody's datasheet), "measured", or "fitted" to measurements. Chapters: units, ring.
+    value: bytes per second. direction: "one way" or "both ways" (the sum of the two). scope: per "link" (also a slot or a
+    port), "chip" (a switch, a network card, one die of several in a GPU), "GPU" or "node". kind: "spec" (somebody's datasheet),
+    "achievable" (its maker's word for what is left of that in use), "measured", or "fitted" to measurements.
+    Chapters: units, ring.
     """
 
     value: float
@@ -57,11 +59,34 @@ class Bandwidth:
 
     def _like(self, other: object) -> Bandwidth:
         if not isinstance(other, Bandwidth):
-            raise UnitError(f"{self} can only be put beside another bandwidth, got {other!r}")
-        for name in ("direction", "scope"):
-            if getattr(self, name) != getattr(other, name):
-                raise UnitError(f"cannot mix {self} with {other}: the {name}s differ")
+            raise UnitError(
+                f"{self} can only be put beside another bandwidth, got {other!r}: "
+                f"say Bandwidth(bytes per second, {self.direction!r}, {self.scope!r}) if that is what it counts"
+            )
+        unlike = [name for name in ("direction", "scope") if getattr(self, name) != getattr(other, name)]
+        if unlike:
+            differ = " and ".join(f"{name}s" for name in unlike)
+            how = other.conversion(self.direction, self.scope)
+            raise UnitError(f"cannot mix {self} with {other}: the {differ} differ; convert the second: {how}")
         return other
+
+    def conversion(self, direction: str, scope: str) -> str:
+        """What to write behind this one so that it counts that way and per that scope; "" where it does already."""
+        steps = []
+        if self.direction != direction:
+            turned = self.one_way if direction == "one way" else self.both_ways
+            steps.append(f".{direction.replace(' ', '_')} makes it {turned}")
+        if self.scope != scope:
+            small, large = sorted((self.scope, scope), key=SCOPES.index)
+            count = "n" if small == self.scope else "1 / n"
+            steps.append(f".times({count}, {scope!r}), with n {small}s to a {large}")
+        return ", then ".join(steps)
+
+    def times(self, count: float, scope: str) -> Bandwidth:
+        """`count` of them together, counted per `scope`: 18 links of 25 GB/s are 450 GB/s per GPU; 1/8 of a node is a GPU's."""
+        if isinstance(count, bool) or not isinstance(count, (int, float)):
+            raise UnitError(f"say how many there are, a number, got {count!r}")
+        return replace(self, value=self.value * count, scope=scope)
 
     def __add__(self, other: Bandwidth) -> Bandwidth:
         other = self._like(other)

@@ -35,7 +35,8 @@ class Link:
         if not isinstance(self.bandwidth, Bandwidth):
             raise UnitError(f"a link takes a Bandwidth that says one way per GPU, got {self.bandwidth!r}")
         if (self.bandwidth.direction, self.bandwidth.scope) != ("one way", "GPU"):
-            raise UnitError(f"a link takes a bandwidth one way per GPU, got {self.bandwidth}")
+            how = self.bandwidth.conversion("one way", "GPU")
+            raise UnitError(f"a link takes a bandwidth one way per GPU, got {self.bandwidth}: {how}")
 
     @property
     def beta(self) -> float:

@@ -110,12 +110,12 @@ def _machine(
     missing = [key for key in keys.values() if key not in facts]
     missing += [parts[part] for part in ("switch", "pcie") if part in parts and not _known(parts[part], facts)]
     if parts.get("accelerator") not in accelerators:
-        missing += [parts.get("accelerator")]
+        missing += [str(parts.get("accelerator"))]
     if missing or "gpus" not in counts:
         raise FactError(f"{name}: a machine has gpus and parts that the facts know; not found: {missing}")
     numbers = {"nodes": entry.get("nodes", 1), "domain": int(counts["gpus"].number)}
     numbers |= {part: int(fact.number) for part, fact in counts.items()}
-    wires = {part: facts[key] for part, key in keys.items()}
+    wires: dict[str, Any] = {part: facts[key] for part, key in keys.items()}
     return Machine(name, entry["title"], **parts, **numbers, **wires, facts=(*counts.values(), *wires.values()))
 
 

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,6 +32,53 @@ def test_unlike_ones_do_not_mix(mix, other):
         mix(NVLINK, other)
 
 
+PORT = Bandwidth(25e9, "one way", "link")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "how"),
+    [
+        (
+            NVLINK.one_way,
+            NVLINK,
+            "the directions differ; convert the second: .one_way makes it 450 GB/s one way per GPU",
+        ),
+        (
+            NVLINK,
+            NVLINK.one_way,
+            "the directions differ; convert the second: .both_ways makes it 900 GB/s both ways per GPU",
+        ),
+        (NVLINK.one_way, PORT, "the scopes differ; convert the second: .times(n, 'GPU'), with n links to a GPU"),
+        (NVLINK.one_way, Bandwidth(4e11, "one way", "node"), ".times(1 / n, 'GPU'), with n GPUs to a node"),
+        (
+            NVLINK.one_way,
+            PORT.both_ways,
+            "the directions and scopes differ; convert the second: "
+            ".one_way makes it 25 GB/s one way per link, then .times(n, 'GPU'), with n links to a GPU",
+        ),
+    ],
+)
+def test_an_error_says_how_to_convert_and_the_conversion_works(one, other, how):
+    with pytest.raises(UnitError) as refused:
+        one + other
+    assert str(refused.value).endswith(how) and f"cannot mix {one} with {other}: " in str(refused.value)
+    steps = re.findall(r"\.(one_way|both_ways)|\.times\((n|1 / n), '(\w+)'\)", how)
+    for way, count, scope in steps:
+        other = getattr(other, way) if way else other.times(18 if count == "n" else 1 / 8, scope)
+    assert (one + other).scope == "GPU"
+
+
+def test_times_counts_whole_machines_and_parts_of_them():
+    assert PORT.times(18, "GPU") == NVLINK.one_way
+    assert NVLINK.one_way.times(8, "node").times(1 / 8, "GPU") == NVLINK.one_way
+    assert NVLINK.conversion("both ways", "GPU") == ""
+    for wrong in ("18", True, None):
+        with pytest.raises(UnitError, match="say how many there are"):
+            PORT.times(wrong, "GPU")
+    with pytest.raises(UnitError, match="scope must be"):
+        PORT.times(18, "rack")
+
+
 def test_like_ones_do():
     a = Bandwidth(25e9, "one way", "link")
     assert a + a == a * 2 == 2 * a == Bandwidth(50e9, "one way", "link")
@@ -46,7 +95,7 @@ def test_like_ones_do():
         ((float("nan"), "one way"), "positive number"),
         (("450 GB/s", "one way"), "positive number"),
         ((1e9, "duplex"), "direction must be one of one way, both ways, got 'duplex'"),
-        ((1e9, "one way", "chip"), "scope must be one of link, GPU, node, got 'chip'"),
+        ((1e9, "one way", "rack"), "scope must be one of link, chip, GPU, node, got 'rack'"),
         ((1e9, "one way", "GPU", "guess"), "kind must be one of"),
     ],
 )
