@@ -16,6 +16,7 @@ PARTS = (
     "algorithms",
     "hierarchy_table",
     "charts",
+    "numbers",
     "search",
 )
 

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urldefrag, urljoin
 import pytest
 from books import ROOT, build, make_sample
 
-from website import cards, katex, roles, theme
+from website import cards, katex, numbers, roles, theme
 
 
 class Links(HTMLParser):
@@ -165,6 +165,18 @@ def test_short_code_and_a_short_formula_with_its_comma_stay_in_one_line(site):
     body = '<code class="docutils"><span class="pre">2(P</span> <span class="pre">-</span> <span class="pre">1)</span></code>'
     assert theme.mend(body) == body.replace('"docutils"', '"docutils bim-unbroken"')
     assert theme.mend(long := body.replace("2(P", "2" * 30)) == long
+
+
+def test_a_number_keeps_its_unit_and_what_a_lab_kept_its_minus_and_its_power():
+    def told(text, is_kept):
+        return "".join(str(node) for node in numbers.pieces(text, is_kept))
+
+    assert (
+        told("In 1.76 ms a NIC sent 64 MiB, 3 % of it.", False) == "In 1.76\xa0ms a NIC sent 64\xa0MiB, 3\xa0% of it."
+    )
+    assert told("8 B200 and 4 sources, rank 0-1-2", False) == ""
+    assert told("[-1, 2, 0-1]", True) == "[−1, 2, 0-1]"
+    assert told("2.4e-03", True) == "2.4·10<superscript>−3</superscript>"
 
 
 def test_what_is_printed_in_columns_keeps_them_and_a_sentence_wraps():
