@@ -78,6 +78,14 @@ def test_a_chain_of_like_operations_keeps_its_results_apart():
     assert (chain.fused().read, chain.fused().written) == (20, 20)
 
 
+def test_a_chain_put_behind_an_operation_keeps_its_results_apart():
+    gelu_and_add = elementwise(10, name="gelu").then(elementwise(10, inputs=2), x0="y", x1="residual")
+    chain = elementwise(10, name="scale").then(gelu_and_add, x0="y")
+    assert [next(iter(p.writes)) for p in chain.passes] == ["y", "y'", "y''"]
+    (whole,) = chain.fused().passes
+    assert (set(whole.reads), set(whole.writes)) == ({"x0", "residual"}, {"y''"})
+
+
 def test_fused_attention_is_the_naive_one_fused():
     naive, fused = attention(2, 4, 512, 64), attention(2, 4, 512, 64, fused=True)
     assert (naive.fused().flops, naive.fused().read, naive.fused().written) == (fused.flops, fused.read, fused.written)

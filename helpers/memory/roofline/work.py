@@ -74,7 +74,9 @@ class Work:
         if set(inputs) - reads:
             unknown = ", ".join(sorted(set(inputs) - reads))
             raise RooflineError(f"{other.name} reads {', '.join(sorted(reads))}, not {unknown}")
-        primes = {t: _unused(t, ours) for p in other.passes for t in p.writes}
+        primes: dict[str, str] = {}
+        for t in (t for p in other.passes for t in p.writes):
+            primes.setdefault(t, _unused(t, ours | set(primes.values())))
         return Work(
             name or f"{self.name}, {other.name}", self.passes + tuple(p.renamed(primes | inputs) for p in other.passes)
         )
