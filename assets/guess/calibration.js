@@ -1,9 +1,10 @@
 // The page of all guesses that this browser keeps: how many are near, on which side the others lie, one plot, a table for each chapter.
 (() => {
-  const { NEAR, off, gap, spell, doublings, all, keeps, forget } = BytesInMotion.guesses;
+  const { NEAR, off, gap, spell, mine, doublings, all, keeps, forget } = BytesInMotion.guesses;
   const box = document.querySelector(".bim-guessed");
   const SVG = "http://www.w3.org/2000/svg";
   const PLOT = { left: 56, top: 32, wide: 320, bottom: 44, right: 28 };
+  const RAISED = { "-": "⁻", ...["⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"] };
   const EVERY = "all chapters";
 
   function made(tag, attributes = {}, ...children) {
@@ -19,6 +20,10 @@
     node.textContent = text;
     return node;
   }
+
+  // 0.1, 10, 1000; what is longer has no room beside the axis: 10⁵.
+  const tick = (power) =>
+    Math.abs(power) < 4 ? String(Number((10 ** power).toPrecision(1))) : `10${[...String(power)].map((c) => RAISED[c]).join("")}`;
 
   const near = (guess) => Math.abs(off(guess)) <= NEAR;
   const middle = (sorted) => sorted[Math.floor(sorted.length / 2)];
@@ -68,7 +73,7 @@
     svg.append(drawn("polygon", { class: "bim-guessed-near", points: corners }));
     svg.append(drawn("path", { d: `M${left} ${top}v${wide}h${wide}M${x(first)} ${y(first)}L${x(last)} ${y(last)}` }));
     for (let power = first; power <= last; power += Math.ceil(span / 5)) {
-      const said = String(Number((10 ** power).toPrecision(1)));
+      const said = tick(power);
       svg.append(drawn("text", { x: x(power), y: top + wide + 18, "text-anchor": "middle" }, said));
       svg.append(drawn("text", { x: left - 8, y: y(power) + 4, "text-anchor": "end" }, said));
     }
@@ -84,13 +89,13 @@
   function row(guess) {
     const { said, truth, unit, units, text, question, page, at } = guess;
     const link = made("a", { href: `../${page}.html#${at}` }, question);
-    const mine =
+    const own =
       said.length === 1
-        ? spell(said[0], unit, units)
+        ? mine(said[0], unit, units, text)
         : `${spell(said[0], unit, units)} to ${spell(said.at(-1), unit, units)}`;
     const far =
       said.length === 1 ? gap(doublings(said[0], truth[0])) : gap(off(guess)).replace(/ too .*/, " off, on average");
-    const cells = [made("td", {}, link), made("td", {}, whole(mine)), made("td", {}, whole(text)), made("td", {}, far)];
+    const cells = [made("td", {}, link), made("td", {}, whole(own)), made("td", {}, whole(text)), made("td", {}, far)];
     return made("tr", {}, ...cells);
   }
 

@@ -30,6 +30,13 @@ BytesInMotion.guesses = (() => {
     return `${Number((whole / size).toPrecision(3))} ${name}`;
   }
 
+  // A guess in the unit in which the answer is told, so that the two can be compared; in its own where the answer names none.
+  function mine(value, unit, units, text) {
+    const told = Object.keys(units).find((name) => text.endsWith(` ${name}`));
+    const inIt = told && (value * units[unit]) / units[told];
+    return inIt >= 0.01 && inIt < 1e5 ? `${Number(inIt.toPrecision(inIt < 1000 ? 3 : 4))} ${told}` : spell(value, unit, units);
+  }
+
   const doublings = (said, truth) => Math.log2(said / truth);
 
   // How far off, in factors of two: 2.06 -> "two doublings too high".
@@ -49,7 +56,7 @@ BytesInMotion.guesses = (() => {
 
   function sentence({ said, truth, unit, units, text, labels }) {
     const far = off({ said, truth });
-    if (said.length === 1) return `You said ${spell(said[0], unit, units)}, it is ${text}: ${gap(far)}.`;
+    if (said.length === 1) return `You said ${mine(said[0], unit, units, text)}, it is ${text}: ${gap(far)}.`;
     const each = said.map((value, i) => doublings(value, truth[i]));
     const worst = each.reduce((top, one, i) => (Math.abs(one) > Math.abs(each[top]) ? i : top), 0);
     const mean = far < HALF / 2 ? "as good as right" : gap(far).replace(/ too .*/, " off");
@@ -104,5 +111,5 @@ BytesInMotion.guesses = (() => {
     return { kind, said, unit, units, truth, text, question, page, chapter, at: `guess-${key.split(":")[1]}` };
   }
 
-  return { NEAR, parse, spell, doublings, gap, off, sentence, stored, keep, keeps, forget, all, entry };
+  return { NEAR, parse, spell, mine, doublings, gap, off, sentence, stored, keep, keeps, forget, all, entry };
 })();

@@ -63,6 +63,10 @@ test("a gap is told in factors of two, to the half", () => {
 test("the sentence says both numbers; that of a curve its mean and its worst place", () => {
   const number = { said: [40], truth: [9.6], unit: "ms", units: TIME, text: "9.6 ms" };
   assert.equal(sentence(number), "You said 40 ms, it is 9.6 ms: two doublings too high.");
+  const many = { said: [3], truth: [1], unit: "GiB", units: BYTES };
+  assert.match(sentence({ ...many, text: "1024 MiB" }), /^You said 3072 MiB, it is 1024 MiB/, "both in one unit");
+  const tiny = { ...many, said: [1e-6], text: "1 GiB" };
+  assert.match(sentence(tiny), /^You said 1.05 KiB/, "unless nothing is left of it there");
   const curve = { said: [1, 4, 1], truth: [1, 1, 4], unit: "ms", units: TIME, labels: ["1 KiB", "2 KiB", "4 KiB"] };
   assert.ok(Math.abs(off(curve) - 4 / 3) < 1e-9);
   assert.equal(

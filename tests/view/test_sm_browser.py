@@ -42,7 +42,7 @@ def test_the_sm_is_filled_as_python_fills_it(open_widget):
     assert sentence(page) == f"{occupancy_sentence(A100)}."
     assert page.locator(".bim-partition .bim-rank").count() == found(A100).warps
     assert page.locator(".bim-slot").count() == 64 - found(A100).warps
-    assert page.locator(".bim-decides th").inner_text() == "registers runs out first"
+    assert page.locator(".bim-decides th").inner_text() == "registers first to run out"
 
 
 def test_every_slider_moves_what_stands_there_and_says_so(open_widget):

@@ -54,6 +54,6 @@ export function occupancySentence(gpu, s) {
   const fits = got.blocks === 1 ? "1 block fits" : `${got.blocks} blocks fit`;
   return (
     `${asked}: ${fits}, ${got.warps} of ${gpu.warps} warps, ${percentOf(got.warps, gpu.warps)}. ` +
-    `First to run out: ${got.limiters.join(" and ")}`
+    `First to run out: ${got.limiters.join(", ").replace(/, (?=[^,]*$)/, " and ")}`
   );
 }

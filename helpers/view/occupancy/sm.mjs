@@ -77,7 +77,7 @@ export function limitsTable(got) {
     return h(
       "tr",
       { class: decides ? "bim-decides" : null },
-      h("th", { scope: "row" }, name, decides && h("em", {}, " runs out first")),
+      h("th", { scope: "row" }, name, decides && h("em", {}, " first to run out")),
       [got.cost[name], got.has[name], got.limits[name]].map((value) => h("td", {}, count(value))),
     );
   });

@@ -16,6 +16,7 @@ from helpers.view.shared.mount import fallback, mount
 from helpers.view.shared.percents import percent
 from helpers.view.shared.spec import Spec
 from helpers.view.shared.widget import CourseWidget
+from helpers.view.shared.words import listed
 
 NVIDIA = {name: gpu for name, gpu in ACCELERATORS.items() if gpu.blocks and gpu.capability[0].isdigit()}
 
@@ -73,7 +74,7 @@ def occupancy_sentence(spec: OccupancySpec) -> str:
     most = int(got.gpu.warps.quantity)
     fits = f"{got.blocks} block{'s' * (got.blocks != 1)} fit{'s' * (got.blocks == 1)}"
     full = f"{got.warps} of {most} warps, {percent(got.warps, most)}"
-    return f"On {spec.gpu}, {asked}: {fits}, {full}. First to run out: {' and '.join(got.limiters)}"
+    return f"On {spec.gpu}, {asked}: {fits}, {full}. First to run out: {listed(got.limiters)}"
 
 
 def occupancy_html(spec: OccupancySpec) -> str:
