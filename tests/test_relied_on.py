@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 NAMES = {
     "helpers.collectives": "Transfer Schedule CATALOGUE PROMISES simulate check price Price lower PRIMITIVES find_primitive",
+    "helpers.nccl": "predict double_tree PROTOCOLS Platform launch_of",
     "helpers.ranks": "Ranks world World execute bench here emit measured_or_recorded record load fit_link traced",
     "helpers.ranks.primitives": "gathered text",
     "helpers.ranks.hooks": "unnoted",

@@ -36,7 +36,7 @@ class Table:
     meaning: str
     not_stated: tuple[str, ...]
     units: Mapping[str, str]
-    rows: tuple[Mapping[str, float | str | bool | None], ...]
+    rows: tuple[Mapping[str, float | str | bool | list[float] | None], ...]
 
     def __post_init__(self) -> None:
         lacking = [part for part in ("title", "url", "where", "checked") if not self.source.get(part)]

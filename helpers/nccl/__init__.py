@@ -1,0 +1,42 @@
+"""What NCCL does with a collective: protocols, channels, its cost model by version, and what the clock shows."""
+
+from helpers.collectives import double_tree
+from helpers.nccl.corrected import corrected
+from helpers.nccl.cut import Cut, cut
+from helpers.nccl.fabric import Fabric, Graph
+from helpers.nccl.fused import Fused, fused
+from helpers.nccl.launch import LAUNCHES, Launch, launch_of
+from helpers.nccl.platform import NotPredicted, Platform
+from helpers.nccl.predict import Candidate, Choice, predict
+from helpers.nccl.protocols import PROTOCOLS, Protocol
+from helpers.nccl.releases import RELEASES, Release, release_of
+from helpers.nccl.transports import Transport, transport
+from helpers.nccl.tuning import Estimate, costs
+
+__all__ = [
+    "LAUNCHES",
+    "PROTOCOLS",
+    "RELEASES",
+    "Candidate",
+    "Choice",
+    "Cut",
+    "Estimate",
+    "Fabric",
+    "Fused",
+    "Graph",
+    "Launch",
+    "NotPredicted",
+    "Platform",
+    "Protocol",
+    "Release",
+    "Transport",
+    "corrected",
+    "costs",
+    "cut",
+    "double_tree",
+    "fused",
+    "launch_of",
+    "predict",
+    "release_of",
+    "transport",
+]

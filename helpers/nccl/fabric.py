@@ -1,0 +1,121 @@
+"""What NCCL's topology search sees of a machine, and what it makes of it: channels and their speeds.
+
+The whole search (src/graph/search.cc) walks a list of speeds until rings fill the links. On GPUs behind an NVSwitch its result
+follows from a division, and that is what stands here. It gives the lines that machines print: 12 channels of 30 GB/s and NVLS
+40/60 on 8 H100s, also on two nodes of them (NVIDIA/nccl issue 1197), 12 of 20 on 8 A100s. Between nodes nothing else was seen
+by us: other networks are worked out, from all ports of a node together. Chapters: interconnects, inside-nccl.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from helpers.nccl.releases import GENERATIONS, INTRA, INTRA_90, Release
+
+MOST_CHANNELS = 64
+MOST_HEADS = 32  # of NVLS; more GPUs than that use it for all_reduce only
+DUPLICATED = 25.0  # a channel this fast is split into two
+NOT_MUCH_SLOWER = 0.49  # of the best speed so far: below that the search ends
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """GPUs of one kind behind an NVSwitch, in one node or several.
+
+    generation: of GENERATIONS. links: NVLinks of one GPU. gpus: in one NVLink domain, as many as take part there.
+    ports: network ports that a node's GPUs use, each of `port` GB/s one way. cpu: "Intel", "AMD" or another.
+    """
+
+    generation: str
+    links: int
+    gpus: int
+    nodes: int = 1
+    ports: int = 0
+    port: float = 0.0
+    cpu: str = "Intel"
+
+    def __post_init__(self) -> None:
+        if self.generation not in GENERATIONS:
+            raise ValueError(f"a generation is one of {', '.join(GENERATIONS)}, got {self.generation!r}")
+        if min(self.links, self.gpus, self.nodes) < 1 or self.nranks < 2:
+            raise ValueError(f"two GPUs or more, with links, are needed, got {self}")
+        if self.nodes > 1 and not (self.ports and self.port):
+            raise ValueError(f"{self.nodes} nodes need network ports")
+
+    @property
+    def nranks(self) -> int:
+        """GPUs in all."""
+        return self.gpus * self.nodes
+
+    @property
+    def hopper_or_newer(self) -> bool:
+        """Compute capability 9.0 and up."""
+        return GENERATIONS.index(self.generation) >= GENERATIONS.index("Hopper")
+
+
+@dataclass(frozen=True)
+class Graph:
+    """What the search found for one pattern: channels, and GB/s of each, inside a node and between nodes."""
+
+    channels: int
+    inside: float
+    between: float
+
+    @property
+    def total(self) -> float:
+        """All channels together, inside a node."""
+        return self.channels * self.inside
+
+
+def wire(fabric: Fabric, release: Release) -> float:
+    """All NVLinks of one GPU, one way, as NCCL counts them; ValueError for a GPU that this version does not know."""
+    if release.link is None or fabric.generation not in release.link:
+        raise ValueError(f"NCCL {release.version} does not know {fabric.generation}")
+    return fabric.links * release.link[fabric.generation]
+
+
+@lru_cache(maxsize=256)
+def ring(fabric: Fabric, release: Release) -> Graph:
+    """Down the list of speeds, while a speed is about half of the best one's; then a fast channel becomes two of half the speed."""
+    limit = wire(fabric, release)
+    if fabric.nodes > 1:
+        limit = min(limit, fabric.ports * fabric.port)
+    channels, speed = 0, 0.0
+    for next_speed in _speeds(fabric, release):
+        if channels and (channels * speed >= limit or next_speed / speed <= NOT_MUCH_SLOWER):
+            break
+        if (fit := int(limit / next_speed)) * next_speed > channels * speed:
+            channels, speed = fit, next_speed
+    few_or_fast = not fabric.hopper_or_newer or speed >= 50 or channels <= 4
+    if speed >= DUPLICATED and few_or_fast:
+        channels, speed = 2 * channels, speed / 2
+    return Graph(channels, speed, speed)
+
+
+@lru_cache(maxsize=256)
+def tree(fabric: Fabric, release: Release) -> Graph:
+    """As many channels as the ring; the fastest speed of the list that the links carry so often."""
+    found = ring(fabric, release)
+    speed = max((s for s in _speeds(fabric, release) if s <= found.inside), default=found.inside)
+    return Graph(found.channels, speed, speed)
+
+
+@lru_cache(maxsize=256)
+def nvls(fabric: Fabric, release: Release) -> Graph | None:
+    """One head a GPU, each pulling from all the others; None where there is no NVLS: before Hopper, or for one or two GPUs."""
+    if not fabric.hopper_or_newer or fabric.gpus < 3:
+        return None
+    limit, speeds, heads = wire(fabric, release), _speeds(fabric, release), min(MOST_HEADS, fabric.gpus)
+    head = max(s for s in speeds if s * heads <= limit)
+    between = speeds[0] if fabric.nodes == 1 else fabric.port * fabric.ports / fabric.gpus
+    return Graph(heads, head, between)
+
+
+def channels(fabric: Fabric, release: Release) -> int:
+    """Channels of a communicator: twice those of the search."""
+    return min(MOST_CHANNELS, 2 * ring(fabric, release).channels)
+
+
+def _speeds(fabric: Fabric, release: Release) -> tuple[float, ...]:
+    return {"Blackwell": release.speeds_100, "Hopper": INTRA_90}.get(fabric.generation, INTRA)

@@ -1,0 +1,86 @@
+"""The primitives of NCCL's kernels, laid over a schedule: receiving, adding, storing and sending on are one pass over the bytes.
+
+A rank does not receive a chunk, then add it, then send it: recvReduceSend reads the slot and its own input and writes the sum
+into the next rank's slot. The names are those of src/device/prims_*.h, and a ring's order is that of src/device/all_reduce.h,
+all_gather.h, reduce_scatter.h, broadcast.h and reduce.h (NCCL 2.30.7). Over NVLink they are preceded by "direct": the peer's
+memory in place of a slot. Chapter: inside-nccl.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+
+from helpers.collectives import Schedule, ScheduleError, contributions
+
+COPIED = ("all_gather", "broadcast")  # what is sent first is part of one's own output, too
+
+
+@dataclass(frozen=True)
+class Fused:
+    """One primitive of one rank. sources, targets: the ranks whose slots it reads and writes.
+
+    step: of the schedule, in which it first sends; of one that only receives, the step after.
+    """
+
+    name: str
+    step: int
+    chunk: int
+    sources: tuple[int, ...]
+    targets: tuple[int, ...]
+
+
+@dataclass
+class _Pass:
+    """Receives of one chunk in a row, then sends of it."""
+
+    op: str | None
+    last: int  # receive
+    step: int
+    sources: list[int]
+    targets: list[int]
+
+
+def fused(s: Schedule) -> tuple[tuple[Fused, ...], ...]:
+    """Each rank's primitives in order. ScheduleError for a schedule through a switch: that is NVLS, and no primitive of these."""
+    if s.nswitches:
+        raise ScheduleError(f"{s.algorithm} goes through a switch; its ranks scatter, reduce in the switch, and gather")
+    complete = [np.all(state[: s.nranks] > 0, axis=2) for state in contributions(s)]
+    done: list[list[Fused]] = [[] for _ in range(s.nranks)]
+    for (rank, chunk), passes in _passes(s).items():
+        for one in passes:
+            name = _name(s.collective, one, bool(complete[one.last + 1][rank, chunk]))
+            done[rank].append(Fused(name, one.step, chunk, tuple(one.sources), tuple(one.targets)))
+    return tuple(tuple(sorted(one, key=lambda f: (f.step, f.chunk))) for one in done)
+
+
+def _passes(s: Schedule) -> dict[tuple[int, int], list[_Pass]]:
+    """By (rank, chunk). A send belongs to what was received before it; a receive after a send, or of another kind, begins anew."""
+    found: dict[tuple[int, int], list[_Pass]] = defaultdict(list)
+    for step, transfers in enumerate(s.steps):
+        for t in transfers:
+            mine = found[t.src, t.chunk]
+            if not mine:
+                mine.append(_Pass(None, step, step, [], []))
+            if not mine[-1].targets:
+                mine[-1].step = step
+            mine[-1].targets.append(t.dst)
+        for t in transfers:
+            mine = found[t.dst, t.chunk]
+            if not mine or mine[-1].targets or mine[-1].op != t.op:
+                mine.append(_Pass(t.op, step, step, [], []))
+            mine[-1].sources.append(t.src)
+            mine[-1].last, mine[-1].step = step, step + 1
+    return found
+
+
+def _name(collective: str | None, one: _Pass, complete: bool) -> str:
+    if one.op is None:
+        return "copySend" if collective in COPIED else "send"
+    if one.op == "copy":
+        return "recvCopySend" if one.targets else "recv"
+    if not one.targets:
+        return "recvReduceCopy"
+    return "recvReduceCopySend" if complete else "recvReduceSend"
