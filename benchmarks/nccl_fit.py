@@ -13,7 +13,7 @@ from typing import NamedTuple
 from helpers.nccl.corrected import SHARED, corrected
 from helpers.nccl.fabric import Fabric
 from helpers.nccl.launch import Launch
-from helpers.nccl.platform import GENERATION
+from helpers.nccl.platforms import GENERATION
 from helpers.nccl.predict import predict
 from helpers.nccl.releases import Release, release_of
 from helpers.nccl.runs import Figures, figures, measured_platform, nvlink_runs

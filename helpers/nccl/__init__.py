@@ -6,7 +6,7 @@ from helpers.nccl.cut import Cut, cut
 from helpers.nccl.fabric import Fabric, Graph
 from helpers.nccl.fused import Fused, fused
 from helpers.nccl.launch import LAUNCHES, Launch, launch_of
-from helpers.nccl.platform import NotPredicted, Platform
+from helpers.nccl.platforms import NotPredicted, Platform
 from helpers.nccl.predict import Candidate, Choice, predict
 from helpers.nccl.protocols import PROTOCOLS, Protocol
 from helpers.nccl.releases import RELEASES, Release, release_of

@@ -32,15 +32,17 @@ class Fused:
     targets: tuple[int, ...]
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Pass:
-    """Receives of one chunk in a row, then sends of it."""
+    """Receives of one chunk in a row, then sends of it: (step, peer) of each."""
 
     op: str | None
-    last: int  # receive
-    step: int
-    sources: list[int]
-    targets: list[int]
+    received: list[tuple[int, int]]
+    sent: list[tuple[int, int]]
+
+    @property
+    def step(self) -> int:
+        return self.sent[0][0] if self.sent else self.received[-1][0] + 1
 
 
 def fused(s: Schedule) -> tuple[tuple[Fused, ...], ...]:
@@ -51,8 +53,10 @@ def fused(s: Schedule) -> tuple[tuple[Fused, ...], ...]:
     done: list[list[Fused]] = [[] for _ in range(s.nranks)]
     for (rank, chunk), passes in _passes(s).items():
         for one in passes:
-            name = _name(s.collective, one, bool(complete[one.last + 1][rank, chunk]))
-            done[rank].append(Fused(name, one.step, chunk, tuple(one.sources), tuple(one.targets)))
+            last = one.received[-1][0] if one.received else -1
+            name = _name(s.collective, one, bool(complete[last + 1][rank, chunk]))
+            peers = (tuple(peer for _, peer in events) for events in (one.received, one.sent))
+            done[rank].append(Fused(name, one.step, chunk, *peers))
     return tuple(tuple(sorted(one, key=lambda f: (f.step, f.chunk))) for one in done)
 
 
@@ -63,16 +67,13 @@ def _passes(s: Schedule) -> dict[tuple[int, int], list[_Pass]]:
         for t in transfers:
             mine = found[t.src, t.chunk]
             if not mine:
-                mine.append(_Pass(None, step, step, [], []))
-            if not mine[-1].targets:
-                mine[-1].step = step
-            mine[-1].targets.append(t.dst)
+                mine.append(_Pass(None, [], []))
+            mine[-1].sent.append((step, t.dst))
         for t in transfers:
             mine = found[t.dst, t.chunk]
-            if not mine or mine[-1].targets or mine[-1].op != t.op:
-                mine.append(_Pass(t.op, step, step, [], []))
-            mine[-1].sources.append(t.src)
-            mine[-1].last, mine[-1].step = step, step + 1
+            if not mine or mine[-1].sent or mine[-1].op != t.op:
+                mine.append(_Pass(t.op, [], []))
+            mine[-1].received.append((step, t.src))
     return found
 
 
@@ -80,7 +81,7 @@ def _name(collective: str | None, one: _Pass, complete: bool) -> str:
     if one.op is None:
         return "copySend" if collective in COPIED else "send"
     if one.op == "copy":
-        return "recvCopySend" if one.targets else "recv"
-    if not one.targets:
+        return "recvCopySend" if one.sent else "recv"
+    if not one.sent:
         return "recvReduceCopy"
     return "recvReduceCopySend" if complete else "recvReduceSend"

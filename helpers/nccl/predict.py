@@ -8,7 +8,7 @@ from helpers.nccl.corrected import corrected
 from helpers.nccl.cut import block_count, nvls_blocks
 from helpers.nccl.fabric import Fabric, channels
 from helpers.nccl.launch import Launch
-from helpers.nccl.platform import Described, Platform, platform
+from helpers.nccl.platforms import Described, Platform, platform
 from helpers.nccl.releases import LATEST, Release, release_of
 from helpers.nccl.tuning import Estimate, costs
 

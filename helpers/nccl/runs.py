@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from helpers.facts import public
 from helpers.facts.fit import minimax, worst
 from helpers.nccl.launch import Launch, launch_of
-from helpers.nccl.platform import Platform
+from helpers.nccl.platforms import Platform
 
 TABLE = "nccl-tests-six-gpus"
+COLUMNS = ("gpu", "folder", "version", "collective", "nranks")
 PCIE = ("L40S",)
 JUMP, AFTER = 1.75, 1.6  # a time that grows so much when the size doubles, and less than so much at the next doubling
 
@@ -63,13 +64,12 @@ class Run:
 def runs() -> tuple[Run, ...]:
     """Every run of the public table, PCIe's too."""
     found: dict[tuple[str, str, str, int, bool], list[Cell]] = {}
-    for row in public(TABLE).rows:
-        gpu, folder, collective, nranks = (row[part] for part in ("gpu", "folder", "collective", "nranks"))
-        key = (str(gpu), str(row["version"] or folder), str(collective), int(nranks or 0), row["version"] is not None)
-        times: Sequence[float] = row["microseconds"]  # type: ignore[assignment]  # a column of times, unlike the others
-        for place, microseconds in enumerate(times):
-            nbytes = int(row["nbytes"] or 0) << place
-            cell = Cell(key[0], str(folder), key[1], key[2], key[3], nbytes, microseconds * 1e-6)
+    rows: Sequence[Mapping[str, Any]] = public(TABLE).rows
+    for row in rows:
+        gpu, folder, stated, collective, nranks = (row[part] for part in COLUMNS)
+        key = (gpu, stated or folder, collective, nranks, stated is not None)
+        for place, microseconds in enumerate(row["microseconds"]):
+            cell = Cell(gpu, folder, key[1], collective, nranks, row["nbytes"] << place, microseconds * 1e-6)
             found.setdefault(key, []).append(cell)
     return tuple(Run(*key, tuple(cells)) for key, cells in found.items())
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from helpers.nccl.platform import GENERATION, Described
+from helpers.nccl.platforms import GENERATION, Described
 
 
 @dataclass(frozen=True)

