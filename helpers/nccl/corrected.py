@@ -7,8 +7,8 @@
 4. NVLS is a pipeline of loops: two more than there are, to fill and to drain it, each a stage and its bytes, but never faster
    than 5/6 of what the heads carry (NCCL's rule up to 2.27).
 
-Of |model / measured - 1| on the 2181 cells of 72 runs on five NVLink machines: median 4.7 %, p90 12.6 %, worst 34.7 %; NCCL's
-formula 22, 38 and 58 %. On every run it beats the line through its ends; all 32 jumps lie where NCCL changes its choice.
+Of |model / measured - 1| on the 2181 cells of 72 runs on five NVLink machines: median 4.7 %, p90 12.6 %, worst 34.5 %; NCCL's
+formula 22, 38 and 58 %. On 71 of 72 runs it beats the line through the ends; all 32 jumps lie where NCCL changes its choice.
 Fitted there: four numbers and LL's tail (fitted.toml tells what each becomes, and how far it is off, on a GPU generation left out).
 Rings and NVLS on one node; no public table of trees or of several nodes is known to us. Chapter: inside-nccl.
 """
