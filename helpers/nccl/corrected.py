@@ -88,5 +88,6 @@ def _nvls(nbytes: int, fabric: Fabric, release: Release, launch: Launch, shared:
         return None
     pieces = cut("NVLS", "Simple", nbytes, fabric, release)
     rate = shared["nvls_rate"] * NVLS_EFFICIENCY[fabric.generation] * wire(fabric, release) * 1e9
-    slowest = pieces.loop / (graph.channels * graph.inside * 5 / 6 * 1e9)
-    return launch.call + (pieces.loops + 2) * max(shared["nvls_stage"] + pieces.loop / rate, slowest)
+    moved = min(nbytes, pieces.loop)
+    slowest = moved / (graph.channels * graph.inside * 5 / 6 * 1e9)
+    return launch.call + (pieces.loops + 2) * max(shared["nvls_stage"] + moved / rate, slowest)

@@ -11,6 +11,7 @@ from helpers.nccl.launch import Launch
 from helpers.nccl.platforms import Described, Platform, platform
 from helpers.nccl.releases import LATEST, Release, release_of
 from helpers.nccl.tuning import Estimate, costs
+from helpers.units import seconds_text
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,8 @@ class Candidate:
     corrected: float | None
 
     def __str__(self) -> str:
-        known = "-" if self.corrected is None else f"{self.corrected * 1e6:.1f}"
-        return f"{self.algorithm:8} {self.protocol:6} {self.channels:3} channels  raw {self.raw * 1e6:.1f} us  corrected {known} us"
+        known = "-" if self.corrected is None else seconds_text(self.corrected)
+        return f"{self.algorithm:8} {self.protocol:6} {self.channels:3} channels  raw {seconds_text(self.raw):>8}  corrected {known:>8}"
 
 
 @dataclass(frozen=True)
