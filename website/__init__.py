@@ -16,7 +16,7 @@ PARTS = (
     "algorithms",
     "hierarchy_table",
     "charts",
-    "numbers",
+    "set_numbers",
     "search",
 )
 

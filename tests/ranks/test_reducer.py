@@ -41,6 +41,10 @@ def imports():
     import torch.distributed.fsdp  # noqa: F401
 
 
+def arrives():
+    """Nothing but that every rank has this file now: on a busy machine that alone may take a deadline."""
+
+
 def reduces_functionally(stops: bool):
     from torch.distributed import _functional_collectives as functional
 
@@ -107,6 +111,7 @@ def test_what_c_plus_plus_issued_is_done_in_the_end(two):
 
 
 def test_making_a_group_is_a_collective(four):
+    four.run(arrives)
     with pytest.raises(RankError) as caught:
         four.run(makes_a_group_without_the_last)
     assert "ranks 0-2 are in new_group #1 of ranks 0, 1" in str(caught.value)
@@ -114,6 +119,7 @@ def test_making_a_group_is_a_collective(four):
 
 
 def test_a_meshs_dimension_is_named(four):
+    four.run(arrives)
     with pytest.raises(
         RankError, match=r"rank 2 waiting in all_reduce #1 .* in the group of ranks 2, 3 \(mesh dim dp\)"
     ):

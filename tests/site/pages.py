@@ -10,6 +10,7 @@ from helpers.view.widgets import PAGE, line
 
 AXE = Path(__file__).parents[1] / "vendor" / "axe-core" / "axe.min.js"
 KB = 1000
+LEFT = "net::ERR_ABORTED"  # what was still under way when the reader went on to the next page
 CHART = 800 * KB  # gzipped, before anybody touches the page; a widget's budget stands in its line of the table
 STANDARDS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 MORE = ("region", "label-content-name-mismatch")
@@ -56,7 +57,8 @@ class Watch:
         self.errors.append(str(error))
 
     def _failed(self, request) -> None:
-        self.failed.append(request.url)
+        if request.failure != LEFT:
+            self.failed.append(request.url)
 
     def _answered(self, reply) -> None:
         if reply.status >= 400:

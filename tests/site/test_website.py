@@ -12,7 +12,7 @@ from urllib.parse import unquote, urldefrag, urljoin
 import pytest
 from books import ROOT, build, make_sample
 
-from website import cards, katex, numbers, roles, theme
+from website import cards, katex, roles, set_numbers, theme
 
 
 class Links(HTMLParser):
@@ -169,7 +169,7 @@ def test_short_code_and_a_short_formula_with_its_comma_stay_in_one_line(site):
 
 def test_a_number_keeps_its_unit_and_what_a_lab_kept_its_minus_and_its_power():
     def told(text, is_kept):
-        return "".join(str(node) for node in numbers.pieces(text, is_kept))
+        return "".join(str(node) for node in set_numbers.pieces(text, is_kept))
 
     assert (
         told("In 1.76 ms a NIC sent 64 MiB, 3 % of it.", False) == "In 1.76\xa0ms a NIC sent 64\xa0MiB, 3\xa0% of it."
