@@ -15,6 +15,7 @@ PARTS = (
     "sketches",
     "algorithms",
     "hierarchy_table",
+    "machines_table",
     "charts",
     "set_numbers",
     "search",

@@ -20,6 +20,7 @@ CHIPS, CAPABILITIES, BUILDS = read("chips"), read("capabilities"), read("machine
 FACTS: dict[str, Fact] = build_facts(
     read("accelerators")
     | read("links")
+    | spread(read("wires"))
     | read("software")
     | spread(CHIPS)
     | spread(CAPABILITIES, "cc-")

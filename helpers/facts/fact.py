@@ -44,6 +44,8 @@ OTHERS = {
     "lanes": 1,
     "NICs": 1,
     "GPUs": 1,
+    "nodes": 1,
+    "switches": 1,
     "entries": 1,
     "generation": 1,
     "ratio": 1,

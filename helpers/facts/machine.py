@@ -16,7 +16,10 @@ from helpers.units import Bandwidth
 SHAPES = ("switch", "mesh", "bridges", "host")
 CPUS = ("Intel", "AMD", "Arm")
 COUNTS = ("gpus", "nics", "nodes", "domain")
-PARTS = ("accelerator", "wire", "shape", "switch", "pcie", "network", "cpu", "note")
+PARTS = ("accelerator", "wire", "shape", "switch", "pcie", "card", "network", "cpu", "note")
+KNOWN = ("switch", "pcie", "card")  # parts that some fact's key must begin with
+NAMES = {"nvlink": "NVLink", "nvswitch": "NVSwitch", "pcie": "PCIe", "xgmi": "xGMI", "infiniband": "InfiniBand"}
+NAMES |= {"roce": "RoCE", "connectx": "ConnectX"}
 
 
 @dataclass(frozen=True)
@@ -29,10 +32,10 @@ class Machine:
     GPU), "bridges" (pairs of GPUs; others by PCIe), "host" (through PCIe and the processors only).
     switch: the first part of the switch's facts, "nvswitch-3"; None without one.
     domain: GPUs that reach each other by `wire`: a node's, but 72 in an NVL72 and 2 under a bridge.
-    pcie: the slots, "pcie-5"; None where the processor is joined by NVLink-C2C.
+    pcie: the slots, "pcie-5"; None where no source names them, or the processor is joined by NVLink-C2C.
     nics: ports in one node that serve the GPUs' own traffic (storage's and management's are not counted), 0 without any.
-    network: their network, "infiniband-ndr" or "roce-400"; None without. cpu: "Intel", "AMD", "Arm", or None where the
-    maker of the server chooses. note: what the reader must know of these numbers.
+    card: what they sit on, "connectx-7". network: where they lead, "infiniband-ndr" or "roce-400"; None without.
+    cpu: "Intel", "AMD", "Arm", or None where nobody says. note: what the reader must know of these numbers.
     """
 
     name: str
@@ -45,6 +48,7 @@ class Machine:
     domain: int
     switch: str | None = None
     pcie: str | None = None
+    card: str | None = None
     nics: int = 0
     network: str | None = None
     cpu: str | None = None
@@ -73,10 +77,15 @@ class Machine:
 
     @property
     def inside(self) -> Bandwidth:
-        """What one GPU can send to others of its domain, one way: all its links, or its slot."""
+        """What one GPU can send to the others of its domain, one way: all its links, or its slot."""
         if self.gpu is None:
             raise FactError(f"{self.name}: made without the facts of its wire")
         return self.gpu.bandwidth
+
+    @property
+    def pair(self) -> Bandwidth:
+        """What one GPU can send to one other of its domain, one way: in a mesh only the links between the two count."""
+        return self.inside / (self.domain - 1) if self.shape == "mesh" else self.inside
 
     @property
     def across(self) -> Bandwidth | None:
@@ -87,10 +96,9 @@ class Machine:
 
     def __str__(self) -> str:
         nodes = f"{self.nodes} nodes of " if self.nodes > 1 else ""
-        across = f"; between nodes {self.across}" if self.nodes > 1 and self.across else ""
-        return (
-            f"{self.title}: {nodes}{self.gpus} {self.accelerator}, {self.wire} by {self.shape}, {self.inside}{across}"
-        )
+        where = "between nodes" if self.domain <= self.gpus else "out of the rack"
+        across = f"; {where} {self.across}" if self.nodes > 1 and self.across else ""
+        return f"{self.title}: {nodes}{self.gpus} {self.accelerator}, {part_name(self.wire)} by {self.shape}, {self.inside}{across}"
 
 
 def build_machines(
@@ -100,21 +108,30 @@ def build_machines(
     return {name: _machine(name, table, facts, accelerators) for name in table}
 
 
+def part_name(key: str) -> str:
+    """What a wire, switch or card is called: "nvlink-4" -> "NVLink 4", "infiniband-ndr" -> "InfiniBand NDR"."""
+    kind, *rest = key.split("-")
+    return " ".join([NAMES.get(kind, kind), *(word if word == "bridge" else word.upper() for word in rest)])
+
+
 def _machine(
     name: str, table: Mapping[str, Entry], facts: Mapping[str, Fact], accelerators: Mapping[str, Accelerator]
 ) -> Machine:
     entry, counted = _whole(name, table)
-    counts = {part: facts[f"{counted[part]}.{part}"] for part in COUNTS if part in counted}
+    chosen = {part: entry[part] for part in COUNTS if part in entry}
+    counts = {
+        part: facts[f"{group}.{part}"] for part, group in counted.items() if part in COUNTS and part not in chosen
+    }
     parts = {part: entry[part] for part in PARTS if part in entry}
     keys = {"gpu": f"{parts.get('wire')}.gpu"} | ({"port": f"{parts['network']}.port"} if "network" in parts else {})
     missing = [key for key in keys.values() if key not in facts]
-    missing += [parts[part] for part in ("switch", "pcie") if part in parts and not _known(parts[part], facts)]
+    missing += [parts[part] for part in KNOWN if part in parts and not _known(parts[part], facts)]
     if parts.get("accelerator") not in accelerators:
         missing += [str(parts.get("accelerator"))]
-    if missing or "gpus" not in counts:
+    numbers = {part: int(fact.number) for part, fact in counts.items()} | chosen
+    if missing or "gpus" not in numbers:
         raise FactError(f"{name}: a machine has gpus and parts that the facts know; not found: {missing}")
-    numbers = {"nodes": entry.get("nodes", 1), "domain": int(counts["gpus"].number)}
-    numbers |= {part: int(fact.number) for part, fact in counts.items()}
+    numbers = {"nodes": 1, "domain": numbers["gpus"], **numbers}
     wires: dict[str, Any] = {part: facts[key] for part, key in keys.items()}
     return Machine(name, entry["title"], **parts, **numbers, **wires, facts=(*counts.values(), *wires.values()))
 

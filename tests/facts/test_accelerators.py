@@ -14,8 +14,9 @@ SHEET = {"sheet": Source("A datasheet", "https://example.org/sheet", date(2026, 
 NVIDIA = [name for name, gpu in ACCELERATORS.items() if gpu.unit == "SM"]
 
 
-def test_the_twelve_that_pages_name_are_there():
-    names = "V100 A100-40GB A100 H100 H100-PCIe H200 B200 MI300X RTX-4090 RTX-5090 L4 T4"
+def test_those_that_pages_and_machines_name_are_there():
+    names = "V100 A100-40GB A100 H100 H100-PCIe H200 B200 MI300X RTX-4090 RTX-5090 L4 T4 "
+    names += "B300 GB200 GB300 MI355X A40 L40S"
     assert set(names.split()) <= set(ACCELERATORS)
 
 
@@ -23,7 +24,8 @@ def test_the_twelve_that_pages_name_are_there():
 def test_fp32_peak_is_lanes_times_two_times_clock(name):
     gpu = ACCELERATORS[name]
     lanes = gpu.sms.quantity * gpu.lanes.quantity
-    assert gpu.flops["fp32"].quantity == pytest.approx(2 * lanes * gpu.clock.quantity, rel=0.01)
+    rounded = 0.03 if name == "B300" else 0.01  # published for the board of eight only, in hundreds of TFLOPS
+    assert gpu.flops["fp32"].quantity == pytest.approx(2 * lanes * gpu.clock.quantity, rel=rounded)
 
 
 @pytest.mark.parametrize("name", ACCELERATORS)

@@ -66,7 +66,12 @@ def test_a_source_without_title_address_date_or_manner_is_refused(wrong):
 
 def test_no_key_stands_in_two_files_and_no_source_is_idle():
     files = [read("accelerators"), read("links"), read("software")]
-    files += [spread(read("chips")), spread(read("capabilities"), "cc-"), spread(read("machines"))]
+    files += [
+        spread(read("chips")),
+        spread(read("capabilities"), "cc-"),
+        spread(read("machines")),
+        spread(read("wires")),
+    ]
     assert sum(len(file) for file in files) == len(FACTS)
     used = {fact.source for fact in FACTS.values()} | {model.source for model in MODELS.values()}
     assert used == set(SOURCES.values())
@@ -83,7 +88,11 @@ def test_both_ways_is_twice_one_way(both):
     assert FACTS[both].quantity.value == 2 * one.value
 
 
-@pytest.mark.parametrize(("gpu", "slug"), [("A100", "nvlink-3"), ("H100", "nvlink-4")])
+NVLINKS = [("V100", "nvlink-2"), ("A100", "nvlink-3"), ("H100", "nvlink-4"), ("H200", "nvlink-4"), ("B200", "nvlink-5")]
+NVLINKS += [("B300", "nvlink-5"), ("GB200", "nvlink-5"), ("GB300", "nvlink-5")]
+
+
+@pytest.mark.parametrize(("gpu", "slug"), NVLINKS)
 def test_per_gpu_is_links_times_per_link(gpu, slug):
     links, link = lookup(f"{slug}.links").quantity, lookup(f"{slug}.link").quantity
     assert links == lookup(f"{gpu}.nvlink.links").quantity
@@ -91,16 +100,43 @@ def test_per_gpu_is_links_times_per_link(gpu, slug):
     assert int(slug[-1]) == lookup(f"{gpu}.nvlink.generation").quantity
 
 
-@pytest.mark.parametrize(("generation", "rough"), [(4, 31.5), (5, 63.0)])
+@pytest.mark.parametrize("slug", ["nvlink-2", "nvlink-3-bridge", "nvlink-5", "xgmi-mi300x", "xgmi-mi355x"])
+@pytest.mark.parametrize("ways", ["", ".both"])
+def test_a_gpus_sum_is_its_links(slug, ways):
+    link, gpu = lookup(f"{slug}.link{ways}").bandwidth, lookup(f"{slug}.gpu{ways}").bandwidth
+    assert link.times(lookup(f"{slug}.links").quantity, "GPU") == gpu
+
+
+@pytest.mark.parametrize("generation", [1, 2, 3, 4])
+def test_a_switch_chip_is_its_ports_of_the_nvlink_after_it(generation):
+    port, chip = lookup(f"nvlink-{generation + 1}.link").bandwidth, lookup(f"nvswitch-{generation}.chip").bandwidth
+    assert port.times(lookup(f"nvswitch-{generation}.ports").quantity, "chip") == chip
+
+
+@pytest.mark.parametrize("key", [key for key in FACTS if key.endswith(".achievable")])
+def test_what_is_achievable_stays_below_what_is_specified(key):
+    fact, spec = FACTS[key], FACTS[key.removesuffix(".achievable")]
+    assert (fact.kind, spec.kind) == ("achievable", "spec")
+    assert 0.6 * spec.bandwidth.value < fact.bandwidth.value < 0.95 * spec.bandwidth.value
+    assert (fact.direction, fact.scope) == (spec.direction, spec.scope) == ("one way", spec.scope)
+
+
+def test_network_cards_double_from_one_to_the_next():
+    rates = [lookup(f"connectx-{generation}.card").bandwidth for generation in (6, 7, 8, 9)]
+    assert all(fast.value == 2 * slow.value and fast.scope == "chip" for slow, fast in pairwise(rates))
+
+
+@pytest.mark.parametrize(("generation", "rough"), [(3, 15.75), (4, 31.5), (5, 63.0), (6, 128)])
 def test_pcie_follows_from_rate_lanes_and_encoding(generation, rough):
-    bits = lookup(f"pcie-{generation}.rate").quantity * lookup("pcie.lanes").quantity * 128 / 130
+    code = 128 / 130 if generation < 6 else 1
+    bits = lookup(f"pcie-{generation}.rate").quantity * lookup("pcie.lanes").quantity * code
     slot, gpu = lookup(f"pcie-{generation}.x16").quantity, lookup(f"pcie-{generation}.gpu").quantity
     assert slot.value == gpu.value == pytest.approx(bits / 8, rel=1e-7)
     assert slot.value / GB == pytest.approx(rough, rel=1e-3)
     assert lookup("pcie.encoding").quantity == pytest.approx(128 / 130, rel=1e-7)
 
 
-@pytest.mark.parametrize("slug", ["infiniband-hdr", "infiniband-ndr"])
+@pytest.mark.parametrize("slug", ["infiniband-hdr", "infiniband-ndr", "infiniband-xdr", "roce-400"])
 def test_infiniband_port_in_bits_is_its_gpu_figure_in_bytes(slug):
     port, gpu = lookup(f"{slug}.port"), lookup(f"{slug}.gpu")
     assert (port.unit, gpu.unit) == ("Gb/s", "GB/s")
@@ -119,6 +155,10 @@ def test_infiniband_port_in_bits_is_its_gpu_figure_in_bytes(slug):
         ("nvlink-4.alpha", "4.05 µs per message"),
         ("pcie-5.x16", "63.02 GB/s one way per x16 slot"),
         ("infiniband-ndr.port", "400 Gb/s one way per port"),
+        ("nvswitch-3.chip.both", "3200 GB/s both ways per chip"),
+        ("connectx-8.card", "800 Gb/s one way per card"),
+        ("nvlink-4.link.achievable", "20.6 GB/s one way per link"),
+        ("GB200-NVL72.nodes", "18 nodes per rack"),
     ],
 )
 def test_what_a_page_prints(key, text):
