@@ -35,7 +35,7 @@ class MachinesDirective(AcceleratorsDirective):
 
     def tables(self) -> list[nodes.Node]:
         names = self.names(" ".join(self.arguments).split(), tuple(MACHINES))
-        heads = ("Machine", "GPUs", "Inside, one way per GPU", "Joined by", "Out of a node or rack, one way")
+        heads = ("Machine", "GPUs", "Inside, one way per GPU", "Joined by", "Out of a node or rack, one way per GPU")
         return [
             table("bim-machines", [[text(words)] for words in heads], [machine_row(MACHINES[name]) for name in names])
         ]
@@ -68,15 +68,14 @@ def machine_row(machine: Machine) -> list[list[nodes.Node]]:
     """A cell per column; where a count is a fact, its source is one click away."""
     name = nodes.abbreviation("", machine.title, explanation=machine.note or machine.title)
     several = f"{machine.nodes} nodes of " if machine.nodes > 1 else ""
-    gpus = f"{several}{machine.gpus} {machine.accelerator}"
-    counted = [fact for fact in machine.facts if fact.key.endswith(".gpus")]
-    inside = f"{part_name(machine.wire)}, "
+    gpus = f"{machine.gpus} {machine.accelerator}"
+    counted = next((fact for fact in machine.facts if fact.key.endswith(".gpus")), None)
     return [
         [nodes.paragraph("", "", name)],
-        [linked(gpus, counted[0]) if counted else text(gpus)],
-        [beside(inside, machine.gpu)] if machine.gpu else [text("–")],
+        [linked(gpus, counted, several) if counted else text(several + gpus)],
+        [beside(f"{part_name(machine.wire)}, ", machine.gpu)] if machine.gpu else [text("–")],
         [text(joined(machine))],
-        [beside(f"{machine.nics} × {part_name(machine.network)}, ", machine.port), share(machine)]
+        [linked(f"{machine.nics} × {part_name(machine.network)}", machine.port), share(machine)]
         if machine.network and machine.port
         else [text("–")],
     ]
@@ -96,7 +95,7 @@ def share(machine: Machine) -> nodes.paragraph:
     """A GPU's part of the ports, derived."""
     if machine.across is None:
         return text("–")
-    said = f"{bandwidth(machine.across)} for each GPU"
+    said = f"{bandwidth(machine.across)} a GPU"
     formula = f"{machine.nics} ports of {machine.port}, among {machine.gpus} GPUs"
     return nodes.paragraph("", "", nodes.abbreviation("", said, explanation=formula))
 
@@ -132,17 +131,15 @@ def shown(fact: Fact | None) -> list[nodes.Node]:
 
 
 def beside(words: str, fact: Fact) -> nodes.paragraph:
-    """Words, then a fact with its source one click away, and of what it counts where that is not a GPU."""
-    per = f" a {fact.per}" if fact.per else ""
-    return nodes.paragraph("", "", nodes.Text(words), *cited(fact).children, nodes.Text(per))
+    """Words, then a fact with its source one click away."""
+    return nodes.paragraph("", "", nodes.Text(words), *cited(fact).children)
 
 
-def linked(words: str, fact: Fact) -> nodes.paragraph:
-    """Words that lead to where they stand."""
+def linked(words: str, fact: Fact, before: str = "") -> nodes.paragraph:
+    """Words that lead to where they stand, behind some that do not."""
     said = f"{fact}: {fact.source_title}"
-    return nodes.paragraph(
-        "", "", nodes.reference("", words, refuri=fact.source_url, reftitle=said, classes=["bim-fact"])
-    )
+    link = nodes.reference("", words, refuri=fact.source_url, reftitle=said, classes=["bim-fact"])
+    return nodes.paragraph("", "", nodes.Text(before), link)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -31,13 +31,13 @@ def test_a_machine_row_by_row():
         "8 H100",
         "NVLink 4, 450 GB/s",
         "NVSwitch 3",
-        "8 × InfiniBand NDR, 400 Gb/s a port, 50 GB/s for each GPU",
+        "8 × InfiniBand NDR, 50 GB/s a GPU",
     ]
     assert said(machine_row(MACHINES["GB300-NVL72"]))[1:] == [
         "18 nodes of 4 GB300",
         "NVLink 5, 900 GB/s",
         "NVSwitch 4, 72 GPUs",
-        "4 × InfiniBand XDR, 800 Gb/s a port, 100 GB/s for each GPU",
+        "4 × InfiniBand XDR, 100 GB/s a GPU",
     ]
     joined = {name: said(machine_row(MACHINES[name]))[3] for name in ("8xMI355X", "4xA40", "8xL40S")}
     assert joined == {
