@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from helpers.nccl.platforms import GENERATION, Described
+from helpers.nccl.platforms import Described
+
+READERS = ("A100", "A100-40GB")  # over NVLink the receiver reads: only where the compute capability is 8.0
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def transport(machine: Described, src: int, dst: int, gpudirect: bool = True) ->
 def _over_links(machine: Described, same_host: bool) -> Transport:
     hops = {"switch": ("NVLink", "NVSwitch", "NVLink")}.get(machine.shape, ("link",))
     why = "one host" if same_host else "one NVLink domain over several hosts"
-    reads = GENERATION.get(machine.accelerator) == "Ampere"
+    reads = machine.accelerator in READERS
     return Transport("P2P", hops, False, "receiver" if reads else "sender", f"{why}: peer-to-peer over the links")
 
 

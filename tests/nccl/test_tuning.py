@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from dataclasses import replace
 
 import pytest
 
-from helpers.facts import public
+from helpers.facts import FACTS, MACHINES, public
 from helpers.nccl import LAUNCHES, Launch, NotPredicted, Platform, costs, launch_of, predict, release_of
 from helpers.nccl.fabric import Fabric, nvls, ring, tree
+from helpers.nccl.platforms import LINKS, platform
 from helpers.nccl.releases import LATEST, RELEASES
 
 MIB, GIB = 2**20, 2**30
@@ -138,26 +139,37 @@ def test_the_table_is_whole_and_sorted_by_what_nccl_sorts_by():
         choice.candidate("PAT", "Simple")
 
 
+SWITCHED = [name for name, machine in MACHINES.items() if machine.shape == "switch"]
+
+
+@pytest.mark.parametrize("name", SWITCHED)
+def test_every_machine_with_a_switch_is_predicted(name):
+    machine = MACHINES[name]
+    for collective in ("all_reduce", "all_gather"):
+        for nbytes in (1024, MIB, GIB):
+            choice = predict(collective, nbytes, machine)
+            assert choice.nranks == machine.gpus * machine.nodes and 1e-6 < choice.seconds < 0.02
+    assert LINKS[platform(machine).generation] == FACTS[f"{machine.wire}.links"].number
+
+
+@pytest.mark.parametrize("name", sorted(set(MACHINES) - set(SWITCHED)))
+def test_without_a_switch_no_time_is_predicted(name):
+    with pytest.raises(NotPredicted, match="spread"):
+        predict("all_reduce", MIB, MACHINES[name])
+
+
 def test_a_machine_of_the_facts_is_read_by_its_parts():
-    parts = {"accelerator": "H100", "gpus": 8, "nodes": 1, "domain": 8, "shape": "switch", "nics": 0}
-    node = SimpleNamespace(**parts, cpu=None, across=None)
-    assert predict("all_reduce", MIB, node).candidates == predict("all_reduce", MIB, H100).candidates
-    share = SimpleNamespace(value=50e9)
-    two = SimpleNamespace(**(parts | {"nodes": 2, "nics": 8}), cpu="AMD", across=share)
-    same = Platform("H100", 8, nodes=2, ports=8, port=50.0, cpu="AMD")
-    assert predict("all_reduce", MIB, two).candidates == predict("all_reduce", MIB, same).candidates
-    rack = SimpleNamespace(
-        **(parts | {"accelerator": "GB200", "gpus": 4, "nodes": 18, "domain": 72}), cpu="Arm", across=None
-    )
-    assert predict("all_reduce", MIB, rack).nranks == 72 and predict("all_reduce", MIB, rack, 8).nranks == 8
+    assert platform(MACHINES["HGX-H200"]) == replace(H200, ports=8, port=50.0, launch=LAUNCHES["H200"])
+    two = platform(MACHINES["2x8-IB"])
+    assert (two.gpus, two.nodes, two.ports, two.port) == (8, 2, 8, 50.0)
+    rack = platform(MACHINES["GB200-NVL72"])
+    assert (rack.gpus, rack.nodes, rack.ports, rack.cpu) == (72, 1, 72, "Arm")
+    assert predict("all_reduce", MIB, MACHINES["GB200-NVL72"], 8).nranks == 8
 
 
 def test_what_cannot_be_predicted_is_said():
-    parts = {"gpus": 8, "nodes": 1, "domain": 8, "nics": 0, "cpu": None, "across": None}
-    with pytest.raises(NotPredicted, match="spread"):
-        predict("all_reduce", MIB, SimpleNamespace(accelerator="L40S", shape="host", **parts))
     with pytest.raises(NotPredicted, match="MI300X"):
-        predict("all_reduce", MIB, SimpleNamespace(accelerator="MI300X", shape="switch", **parts))
+        predict("all_reduce", MIB, Platform("MI300X", 8))
     for nbytes in (0, 1.5, True):
         with pytest.raises(ValueError, match="whole number"):
             predict("all_reduce", nbytes, H200)
