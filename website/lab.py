@@ -48,7 +48,7 @@ class LabDirective(SphinxDirective):
             stored = outputs(self.env, stem)
             if name in (texts := kept(stored)):
                 return [nodes.literal_block("", texts[name], language="none")]
-            return [nodes.raw("", chart(stored, name), format="html")]
+            return [nodes.raw("", chart(stored, name), format="html", kept=f"{stem}:{name}")]
         except (KeyError, OSError) as error:
             log.warning("lab: %s", error, location=self.get_location(), type="bim", subtype="key")
             return []

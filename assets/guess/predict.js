@@ -75,10 +75,13 @@
   };
 
   // What the text goes on to say is veiled (website/guess/veil.py), for those who listen as for those who look.
-  const veiled = ({ id }) => document.querySelectorAll(`.${id.replace(/^guess-/, "bim-veiled-")}`);
+  const veiled = ({ id }, name = id.replace(/^guess-/, "")) =>
+    document.querySelectorAll(`.bim-veiled-${name}, [data-answers="${name}"]`);
 
   function veil(block) {
     for (const word of veiled(block)) {
+      word.inert = "answers" in word.dataset; // a chart
+      if (word.inert) continue;
       word.setAttribute("role", "img");
       word.setAttribute("aria-label", "guess first");
     }
@@ -87,6 +90,8 @@
   function close(block) {
     block.dataset.told = "";
     for (const word of veiled(block)) {
+      word.inert = false;
+      delete word.dataset.answers;
       word.classList.remove("bim-veiled");
       word.removeAttribute("role");
       word.removeAttribute("aria-label");

@@ -68,9 +68,8 @@ class PredictDirective(SphinxDirective):
             log.warning("predict %s: %s", name, said, location=self.get_location(), type="bim", subtype="predict")
             return []
         first = raw(opening(name, asked))
-        if asked.knows["kind"] != "curve":
-            kept = ":".join(locate(self.env, self.options["lab"])) if "lab" in self.options else ""
-            first[ASKED] = (name, asked.knows["text"], kept)
+        asks = self.options.get("lab") or self.options.get("chart")
+        first[ASKED] = (name, asked.knows["text"], ":".join(locate(self.env, asks)) if asks else "")
         return [first, *question, raw(middle(asked, bool(more))), *more, raw(CLOSING)]
 
     def asked(self, name: str, question: str) -> Asked:

@@ -1,4 +1,4 @@
-"""The number that a block asks for, where its own section goes on to say it: veiled until the reader has guessed or looked.
+"""What a block asks for, where its own section goes on to say or to draw it: veiled until the reader has guessed or looked.
 
 The words stay where they are, for search, for paper and for readers without scripts; assets/guess/predict.js takes the veil away.
 """
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from docutils import nodes
 from sphinx.application import Sphinx
 
+MOUNT = '<div class="bim-mount" data-kind="chart"'
 ASKED = "bim-asked"  # what predict.py leaves on a block's first node: name, answer, the lab's name of the answer
 
 
@@ -21,17 +22,22 @@ def veil(app: Sphinx, doctree: nodes.document) -> None:
                 # "12" is veiled where the lab's own value is cited; a 12 of the prose may count something else
                 is_cited = kept and text.parent.get("kept") == kept
                 replace(text, re.compile("(.+)") if is_cited else spoken(answer), name)
+            for chart in [raw for raw in behind(block, nodes.raw) if kept and raw.get("kept") == kept]:
+                html = chart.astext().replace(MOUNT, f'{MOUNT} data-answers="{name}"', 1)
+                chart.parent.replace(chart, nodes.raw("", html, format="html"))
+
+
+def behind(block: nodes.Node, kind: type[nodes.Node]) -> Iterator[nodes.Node]:
+    """What is of a kind and follows a block in its section."""
+    beside = block.parent.children
+    for node in beside[beside.index(block) + 1 :]:
+        yield from node.findall(kind)
 
 
 def following(block: nodes.Node) -> Iterator[nodes.Text]:
-    """The words behind a block in its section; what is code, a heading or a formula says no answer."""
-    beside = block.parent.children
-    for node in beside[beside.index(block) + 1 :]:
-        for text in node.findall(nodes.Text):
-            if isinstance(
-                text.parent, nodes.paragraph | nodes.inline | nodes.strong | nodes.emphasis | nodes.reference
-            ):
-                yield text
+    """The words behind a block; what is code, a heading or a formula says no answer."""
+    says = nodes.paragraph | nodes.inline | nodes.strong | nodes.emphasis | nodes.reference
+    return (text for text in behind(block, nodes.Text) if isinstance(text.parent, says))
 
 
 def spoken(answer: str) -> re.Pattern[str]:
