@@ -52,6 +52,9 @@ def chunks(s: Schedule, words: str, dst: int) -> list[int] | None:
     if words == "its whole buffer":
         assert s.nchunks == 1
         return [0]
+    if words == "both chunks":
+        assert s.nchunks == 2
+        return [0, 1]
     if found := re.fullmatch(r"all (\d+) chunks", words):
         assert int(found[1]) == s.nchunks
         return list(range(s.nchunks))

@@ -45,6 +45,7 @@ test("chunks are listed as a reader would", () => {
   assert.equal(chunkText(s, 0, 1, [0, 2, 5]), "chunks 0, 2 and 5");
   assert.equal(chunkText(s, 0, 1, [4, 5, 6, 7]), "chunks 4 to 7");
   assert.equal(chunkText(s, 0, 1, [0, 1, 2, 3, 4, 5, 6, 7]), "all 8 chunks");
+  assert.equal(chunkText({ ...s, nchunks: 2 }, 0, 1, [0, 1]), "both chunks");
   assert.equal(chunkText({ collective: "all_to_all", nranks: 3, nchunks: 9 }, 1, 2, [5]), "its chunk for rank 2");
 });
 

@@ -36,7 +36,7 @@ function winner(views) {
   if (wrong) return `${wrong.schedule.algorithm}: ${sentence(wrong, wrong.last).end}`;
   const [first, second] = [...views].sort((a, b) => a.line.seconds - b.line.seconds);
   const ratio = second.line.seconds / first.line.seconds;
-  if (!(ratio > 1.0005)) return "Done: both promises are kept, after the same time.";
+  if (!(ratio > 1.005)) return "Done: both promises are kept, after the same time.";
   const much = Number.isFinite(ratio) ? `, ${ratio.toFixed(ratio < 10 ? 2 : 0)} times as long` : "";
   return (
     `Done: both promises are kept; ${first.schedule.algorithm} was first, ` +

@@ -5,13 +5,13 @@ import { place, registers } from "./text.mjs";
 
 const listed = (words) => words.join(", ").replace(/, (?=[^,]*$)/, " and ");
 
-// "chunk 3", "chunks 0 to 3", "all 8 chunks", "its whole buffer"
+// "chunk 3", "chunks 0 to 3", "all 8 chunks", "both chunks", "its whole buffer"
 export function chunkText(s, src, dst, chunks) {
   const [first, last] = [chunks[0], chunks[chunks.length - 1]];
   if (s.collective === "all_to_all" && first === src * s.nranks + dst && first === last)
     return `its chunk for rank ${dst}`;
   if (s.nchunks === 1) return "its whole buffer";
-  if (chunks.length === s.nchunks) return `all ${s.nchunks} chunks`;
+  if (chunks.length === s.nchunks) return `${s.nchunks > 2 ? `all ${s.nchunks}` : "both"} chunks`;
   if (chunks.length === 1) return `chunk ${first}`;
   const run = chunks.every((c, i) => c === first + i);
   return `chunks ${run && chunks.length > 2 ? `${first} to ${last}` : listed(chunks)}`;
