@@ -12,6 +12,7 @@ from helpers.view.shared.tokens import NRANK_COLOURS, colour, plotly_template, r
 
 HALF = 0.15  # of a rank's square, in the circle's radius
 ROUND = 0.05  # its corners
+APART = 0.19  # of the word from the middle of its square
 GAP = 0.24  # that an arrow keeps away from the middle of the squares at its ends
 WORD = "is missing"
 UNSEEN = {"visible": False, "range": [-1.3, 1.3]}
@@ -117,7 +118,7 @@ def _word(place: tuple[float, float]) -> go.Scatter:
     over = y > -0.01
     return go.Scatter(
         x=[x],
-        y=[y + (HALF if over else -HALF)],
+        y=[y + (APART if over else -APART)],
         mode="text",
         text=[WORD],
         textposition=f"{'top' if over else 'bottom'} center",
