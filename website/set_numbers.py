@@ -27,7 +27,7 @@ def pieces(text: str, is_kept: bool) -> list[nodes.Node]:
     said = UNIT.sub("\xa0", text)
     if not is_kept:
         return [nodes.Text(said)] if said != text else []
-    plain, *powers = POWER.split(MINUS.sub("−", said))
+    plain, *powers = POWER.split(MINUS.sub("−", said).replace(" = ", "\xa0=\xa0"))
     made: list[nodes.Node] = [nodes.Text(plain)]
     for sign, digits, behind in zip(powers[::3], powers[1::3], powers[2::3], strict=True):
         made += [nodes.Text("·10"), nodes.superscript("", sign.replace("-", "−").strip("+") + digits)]

@@ -59,7 +59,7 @@ all_gather_doubling = Puzzle(
     "all_gather_doubling",
     "Double what you know",
     "all_gather",
-    "Rank r holds chunk r, and everybody needs all of them. The ring takes P-1 steps; for powers of two take the "
+    "Rank r holds chunk r, and everybody needs all of them. The ring takes P − 1 steps; for powers of two take the "
     "logarithm, and no more bytes.",
     "In step k exchange all you have with the rank whose number differs from yours in bit k.",
     LOG,
