@@ -7,7 +7,7 @@ import { evenly, radii } from "../../helpers/view/shared/drawing/ellipse.mjs";
 import { along, layout, links, shape } from "../../helpers/view/shared/drawing/layout.mjs";
 import { memoryHeight, namedEvery } from "../../helpers/view/shared/drawing/memory.mjs";
 import { timeHeight } from "../../helpers/view/shared/drawing/time.mjs";
-import { LEFT, rooms } from "../../helpers/view/player/panel/rooms.mjs";
+import { LEFT, kindOf, rooms } from "../../helpers/view/player/panel/rooms.mjs";
 import { keepStep, positionAt, ticks, timeAt } from "../../helpers/view/shared/schedules/model.mjs";
 import { messages } from "../../helpers/view/shared/schedules/price.mjs";
 import { input, replay, value } from "../../helpers/view/shared/schedules/replay.mjs";
@@ -49,15 +49,27 @@ test("every rank stands inside the picture, and no two overlap", () => {
     }
 });
 
-test("up to eight places fit one screen with their transport bar, side by side and stacked", () => {
-  for (const n of [2, 3, 4, 5, 6, 7, 8, 16])
+test("up to nine places fit one screen with their transport bar, side by side and stacked", () => {
+  for (const n of [2, 3, 4, 5, 6, 7, 8, 9])
     for (const kind of ["wide", "stacked"]) {
-      const { row, lane, topology } = rooms({ places: n, schedule: ring(n), link: {} }, { wide: kind === "wide" });
+      const view = { places: n, schedule: ring(n), link: {} };
+      const { row, lane, topology } = rooms(view, kindOf([view]), kind === "wide");
       const memory = memoryHeight(n, row);
       const all = (kind === "wide" ? Math.max(memory, topology) : memory + topology) + timeHeight(n, lane);
-      if (n <= 8) assert.ok(all <= LEFT[kind], `${n} ranks, ${kind}: ${all}`);
-      assert.ok(row >= 15 && lane >= 13 && topology >= 136, "a number stays legible");
+      assert.ok(all <= LEFT[kind], `${n} places, ${kind}: ${all}`);
     }
+});
+
+test("however many places there are, their numbers stay legible", () => {
+  for (const places of [2, 4, 8, 9, 16, 17, 32])
+    for (const wide of [true, false])
+      for (const kinds of [["one", "many"], ["real"], ["beside", "both"]]) {
+        const view = { places, schedule: ring(places), link: {}, real: kinds[0] === "real" && {} };
+        const kind = kindOf(kinds[0] === "beside" ? [view, view] : [view]);
+        assert.ok(kinds.includes(kind) || places > 9);
+        const { row, lane, topology } = rooms(view, kind, wide);
+        assert.ok(row >= 13 && lane >= 11 && topology >= 88, `${places} places, ${kind}: ${row}, ${lane}, ${topology}`);
+      }
 });
 
 test("in a flat picture a tree grows to the right", () => {

@@ -64,18 +64,7 @@ def figure(page: Page, name: str) -> str:
 
 
 NVLINK = LINKS["nvlink-4"].name
-HEAD = 56  # pixels of the site's own bar, always on the screen
-SCREENS = {1366: 660, 375: 667}
-DECKS = "decks => Promise.all([0, 1].map(() => new Promise(requestAnimationFrame))).then(() => decks.map((d) => d.offsetHeight))"
-
-
-def assert_on_one_screen(page: Page) -> None:
-    """The whole stage and its transport bar, on a small laptop and on a telephone."""
-    size = page.viewport_size
-    for width, height in SCREENS.items():
-        page.set_viewport_size({"width": width, "height": height})
-        assert max(page.eval_on_selector_all(".bim-deck", DECKS)) <= height - HEAD, f"{width} x {height}"
-    page.set_viewport_size(size)
+MEMORY_AND_TIME = ".bim-panel-memory, .bim-panel-time"  # of much, what a telephone has together
 
 
 def choices(page: Page) -> list[str]:
@@ -101,7 +90,7 @@ def test_at_first_sight_a_player_offers_its_ranks_and_size(open_player):
     assert choices(page) == all_, "they stay open with another schedule"
     press(page, "Fewer choices")
     assert words(page) == ["all_reduce", "flat", NVLINK], "what was chosen is still told"
-    assert_on_one_screen(page)
+    widget_harness.assert_on_one_screen(page)
 
 
 def test_the_first_frame_is_complete_and_still(open_player):
@@ -206,7 +195,7 @@ def test_every_control_of_the_sentence(open_player):
         assert page.evaluate("document.activeElement.getAttribute('aria-label')") == name  # focus stays
     assert len(seen) == 5
     assert lead(page).startswith("Step 7 of 14")  # half way stays half way
-    assert_on_one_screen(page)
+    widget_harness.assert_on_one_screen(page)
     choose("Collective", "broadcast")
     harness.answered(page)
     choose("Algorithm", "ring")
@@ -302,6 +291,7 @@ def test_screen_readers_are_not_flooded_while_playing(open_player):
     assert 10 <= len(heard) <= 17  # 30 s at one sentence every 2 s at most
     assert heard[-1].startswith("Step 30 of 30, all-gather: ")
     assert heard[-1].endswith("Done: the promise is kept.")
+    widget_harness.assert_on_one_screen(page, narrow=MEMORY_AND_TIME)
 
 
 def test_reduced_motion_jumps(open_player):
@@ -459,5 +449,5 @@ def test_nothing_overflows_and_axe_is_content(open_player, shown):
         page.get_by_text(name).click()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     order = page.eval_on_selector_all(".bim-panel", "all => all.map((one) => one.getBoundingClientRect().top)")
-    assert (order == sorted(order) and len(set(order)) == 3) == (width == 375)  # stacked, memory first
+    assert (len(set(order)) == 3 and order[0] == min(order)) == (width == 375)  # stacked, memory first
     assert widget_harness.violations_in_both_themes(page) == []

@@ -6,7 +6,7 @@ import harness
 import pytest
 import widget_harness
 from playwright.sync_api import Page, expect
-from test_browser import assert_on_one_screen, figure, lead, open_player, position, press, said, tick
+from test_browser import MEMORY_AND_TIME, figure, lead, open_player, position, press, said, tick
 from test_player_options import Run, traced
 
 from helpers.collectives import CATALOGUE, Nodes, price
@@ -65,7 +65,7 @@ def rows(page: Page, summary: str) -> list[list[list[str]]]:
 
 def test_nodes_are_boxes_with_a_nic_for_every_rank(open_player):
     page = open_player(spec("all_reduce hierarchical", 8, step=4, **NODES), folded=True)
-    assert_on_one_screen(page)
+    widget_harness.assert_on_one_screen(page)
     assert page.locator(".bim-node").count() == 2
     assert page.locator(".bim-nic").count() == 8
     nodes = Nodes(4, LINKS["nvlink-4"], LINKS["infiniband-ndr"])
@@ -98,10 +98,22 @@ def test_nodes_are_offered_where_ranks_divide(open_player):
     choose(page, "Algorithm", "nvls")
     assert page.get_by_role("combobox", name="Nodes", exact=True).count() == 0
     assert offers(page, "Number of slices") == ["1", "2", "4", "6", "8"]
+    assert_cut_edges_are_seen(page)
     choose(page, "Number of slices", "2")
     expect(page.locator(".bim-sentence strong")).to_contain_text("Start")
     press(page, "Last step")
     assert lead(page) == "Step 5 of 5."
+
+
+def assert_cut_edges_are_seen(page: Page) -> None:
+    """A memory that scrolls has a shadow where it is cut, and none at its end."""
+    view = page.locator(".bim-panel-memory .bim-view")
+    box = view.bounding_box()
+    clip = {"x": box["x"] + box["width"] - 3, "y": box["y"], "width": 3, "height": 2}
+    seen = [page.screenshot(clip=clip)]
+    view.evaluate("one => { one.scrollLeft = one.scrollWidth; }")
+    seen += [page.screenshot(clip=clip), page.screenshot(clip=clip | {"x": box["x"]})]
+    assert seen[0] != seen[1] != seen[2]
 
 
 @pytest.mark.parametrize("gpus", [1, 2, 4, 8, 16])
@@ -187,7 +199,7 @@ def test_two_algorithms_on_one_clock(open_player):
     assert captions[0].startswith("ring. After step 2 of 6") and captions[1].startswith("binomial. After step 0 of 4")
 
 
-AT_HAND = """async () => {
+ALONG = """async () => {
     const [play, stage] = [document.querySelector(".bim-play"), document.querySelector(".bim-stage")];
     const ends = [];
     for (const share of [0, 0.3, 0.6, 1]) {
@@ -206,7 +218,10 @@ def test_the_comparison_is_chosen_linked_and_copied(open_player):
     assert "nvls" in offers(page, "Compared with") and "ring" not in offers(page, "Compared with")
     choose(page, "Compared with", "hierarchical")
     assert page.locator(".bim-memory").count() == 2
-    assert page.evaluate(AT_HAND) == 4 * [[True, True]], "Play is on the screen wherever the stage is"
+    widget_harness.assert_on_one_screen(page, narrow=MEMORY_AND_TIME)
+    widget_harness.narrow(page)
+    assert page.evaluate(ALONG) == 4 * [[True, True]], "Play is on the screen wherever the stage is"
+    page.set_viewport_size({"width": 1280, "height": 900})
     choose(page, "Nodes", "nodes of 2")
     assert page.locator(".bim-topology .bim-node").count() == 8
     assert "nvls" not in offers(page, "Compared with")
@@ -268,6 +283,7 @@ def test_a_recorded_run_beside_the_model(open_player):
     real = page.locator(".bim-time").nth(1)
     assert (real.locator(".bim-ran").count(), real.locator(".bim-alpha").count()) == (24, 0)
     assert real.locator(".bim-dot").count() == 24
+    widget_harness.assert_on_one_screen(page)
     widths = [
         float(w) for w in real.locator(".bim-ran").evaluate_all("all => all.map((one) => one.getAttribute('width'))")
     ]

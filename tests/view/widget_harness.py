@@ -101,3 +101,30 @@ def narrow(page, width: int = 375) -> None:
     """The page in place on a telephone, when its widgets have heard of it."""
     page.set_viewport_size({"width": width, "height": 900})
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+HEAD = 56  # pixels of the site's own bar, always on the screen
+SCREENS = {1366: 660, 375: 667}  # a small laptop and a telephone
+AT_HAND = """async ([head, panels]) => {
+    const found = [];
+    for (const deck of document.querySelectorAll(".bim-deck")) {
+        scrollTo({ top: scrollY + deck.getBoundingClientRect().top - head, behavior: "instant" });
+        for (let i = 0; i < 2; i++) await new Promise(requestAnimationFrame);
+        const bar = deck.querySelector(".bim-transport").getBoundingClientRect();
+        const { left, top } = deck.querySelector(".bim-play").getBoundingClientRect();
+        const play = document.elementFromPoint(left + 22, top + 18)?.closest(".bim-play") && bar.bottom <= innerHeight;
+        const hidden = [...deck.querySelectorAll(panels)].filter((one) => one.getBoundingClientRect().bottom > bar.top + 1);
+        found.push([Boolean(play), hidden.map((one) => one.className)]);
+    }
+    return found;
+}"""
+
+
+def assert_on_one_screen(page, wide: str = ".bim-panel", narrow: str | None = None) -> None:
+    """Play and the whole stage are in view together; or of the stage the panels that the selectors name."""
+    size = page.viewport_size
+    for (width, height), panels in zip(SCREENS.items(), [wide, narrow or wide], strict=True):
+        page.set_viewport_size({"width": width, "height": height})
+        found = page.evaluate(AT_HAND, [HEAD, panels])
+        assert found and all(one == [True, []] for one in found), f"{width} x {height}: {found}"
+    page.set_viewport_size(size)

@@ -5,30 +5,29 @@ import { address, calm, draw, settle } from "./show.mjs";
 import { python } from "./state/link.mjs";
 
 export function doesOf(widget) {
+  const { ui } = widget;
+  const to = (step) => settle(widget, seek(ui.clock, step));
+  const by = (steps) => settle(widget, go(ui.clock, steps, calm()));
+  const put = (name) => (value) => {
+    ui[name] = value;
+    draw(widget);
+  };
   return {
-    first: () => settle(widget, seek(widget.ui.clock, 0)),
-    last: () => settle(widget, seek(widget.ui.clock, widget.ui.clock.nsteps)),
-    back: () => settle(widget, go(widget.ui.clock, -1, calm())),
-    forward: () => settle(widget, go(widget.ui.clock, 1, calm())),
-    toggle: () => settle(widget, toggle(widget.ui.clock)),
-    seek: (step) => settle(widget, seek(widget.ui.clock, step)),
-    speed: (factor) => {
-      widget.ui.speed = factor;
-    },
-    mode: (mode) => {
-      widget.ui.mode = mode;
-      draw(widget);
-    },
-    load: (load) => {
-      widget.ui.load = load;
-      draw(widget);
-    },
+    first: () => to(0),
+    last: () => to(ui.clock.nsteps),
+    back: () => by(-1),
+    forward: () => by(1),
+    toggle: () => settle(widget, toggle(ui.clock)),
+    seek: to,
+    speed: put("speed"),
+    mode: put("mode"),
+    load: put("load"),
     copyLink: () => {
       share(address(widget), widget.parts.notice);
     },
     copyPython: () =>
       copy(
-        python({ ...widget.talk.state.spec, step: widget.ui.clock.target }, widget.talk.state.trace),
+        python({ ...widget.talk.state.spec, step: ui.clock.target }, widget.talk.state.trace),
         "Python",
         widget.parts.notice,
       ),

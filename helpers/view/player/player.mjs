@@ -92,9 +92,8 @@ function render({ model, el }) {
   widget.parts.root.player = { tick: widget.advance, position: widget.position }; // tests drive time
   listen(widget.parts.root, widget.does);
   const stop = onWidth(widget.parts.stage, () => redraw(widget), 0);
-  window.addEventListener("hashchange", widget.onHash);
-  window.addEventListener("beforeprint", widget.onPaper);
-  window.addEventListener("afterprint", widget.offPaper);
+  const heard = Object.entries({ hashchange: widget.onHash, beforeprint: widget.onPaper, afterprint: widget.offPaper });
+  heard.forEach((one) => window.addEventListener(...one));
   model.on("change:step", widget.onStep);
   const first = model.get("step") ?? widget.talk.base.step ?? 0;
   open(
@@ -104,9 +103,7 @@ function render({ model, el }) {
   return () => {
     cancelAnimationFrame(widget.ui.frame);
     stop();
-    window.removeEventListener("hashchange", widget.onHash);
-    window.removeEventListener("beforeprint", widget.onPaper);
-    window.removeEventListener("afterprint", widget.offPaper);
+    heard.forEach((one) => window.removeEventListener(...one));
     model.off("change:step", widget.onStep);
     widget.talk.close();
   };

@@ -1,6 +1,7 @@
 // What stands there: the schedules on one clock, drawn and told.
 import { moving, seek, shown, start, tick } from "../shared/page/motion.mjs";
 import { controls } from "./panel/controls.mjs";
+import { kindOf } from "./panel/rooms.mjs";
 import { track } from "./panel/track.mjs";
 import { words } from "./panel/words.mjs";
 import { encode } from "./state/link.mjs";
@@ -8,7 +9,6 @@ import { mentioned } from "./state/offers.mjs";
 
 const SPEAK_MS = 2000; // while playing, screen readers hear a sentence at most this often
 const WIDE = 620;
-const FEW = 8; // places: more of them leave memory more of the width
 
 export const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
@@ -93,9 +93,8 @@ export function redraw(widget) {
   if (!views(widget).length) return;
   const wide = parts.stage.clientWidth >= WIDE;
   const two = views(widget).length > 1;
-  parts.root.classList.toggle("bim-wide", wide);
-  parts.root.classList.toggle("bim-two", two);
-  parts.root.classList.toggle("bim-close", two || views(widget)[0].places > FEW);
+  const kind = kindOf(views(widget));
+  parts.root.className = `bim-player bim-widget bim-${kind} ${wide ? "bim-wide" : ""}`;
   const end = Math.max(...views(widget).flatMap(({ line, real }) => [line.seconds, real?.seconds ?? 0]));
   ui.tracks = views(widget).map((view, i) =>
     track(view, { ...does, ...pointed(widget, i) }, { end, name: two && view.schedule.algorithm }),
@@ -104,7 +103,7 @@ export function redraw(widget) {
     ...ui.tracks.flatMap(({ nodes }) => nodes.slice(0, 2)),
     ...ui.tracks.flatMap(({ nodes }) => nodes.slice(2)),
   );
-  ui.tracks.forEach((one) => one.redraw({ wide, two }));
+  ui.tracks.forEach((one) => one.redraw(kind, wide));
   draw(widget);
 }
 

@@ -1,33 +1,47 @@
-// How high the views are. One schedule on up to eight places fits one screen with its transport bar: where the views stand side by
-// side a laptop's 660 pixels, where they are stacked a telephone's 667, less the 56 of the site's own bar.
+// How a stage is laid out and how high its views are, so that it fits one screen with its transport bar: where there is width a
+// laptop's 660 pixels, else a telephone's 667, less the 56 of the site's own bar. Only two schedules of many places need more; on a
+// telephone memory and time fit, of two schedules or many places the topology comes last.
 import { memoryHeight } from "../../shared/drawing/memory.mjs";
 import { boxed } from "../../shared/drawing/nodes.mjs";
 import { timeHeight } from "../../shared/drawing/time.mjs";
 
-// What titles, gaps and the transport bar (drawing.css, player.css) leave of them:
+const MANY = 9; // places: more of them want another layout
+
+// What titles, gaps and the transport bar (drawing.css, player.css) leave for memory, time and, stacked, the topology:
 export const LEFT = { wide: 660 - 56 - 138, stacked: 667 - 56 - 150 };
+const WHOLE = 467; // of many places: for topology and time in one column
+const BESIDE = 219; // for each of two schedules' lines
+
+// Pixels for the rows in memory, and for the lanes in a view of time: where there is width, and stacked
+const ROOMS = {
+  one: [240, 128, 136, 104],
+  real: [112, 64, 112, 66],
+  many: [477, 200, 240, 176],
+  beside: [181, 175, 140, 96],
+  both: [368, 208, 140, 96],
+};
 
 const between = (least, most, value) => Math.floor(Math.max(least, Math.min(most, value)));
 
-// Up to so many places: a row in memory and a lane in time, of one schedule and of each of two.
-const SIZES = [
-  [4, 52, 22, 38, 18],
-  [6, 40, 18, 30, 16],
-  [8, 30, 16, 24, 14],
-  [Infinity, 24, 13, 22, 13],
-];
-
-function stacked({ places, schedule, link }) {
-  const [row, lane] = [between(15, 34, 136 / places), between(13, 18, 104 / places)];
-  const left = LEFT.stacked - memoryHeight(places, row) - timeHeight(places, lane);
-  const crowded = places > 9 || schedule.nswitches > 1 || (boxed(schedule, link) && schedule.nranks > 2 * link.gpus);
-  return { row, lane, topology: between(crowded ? 220 : 136, 200, left) };
+// Of the schedules on show: one, a recorded run of it, one of many places, two beside each other, two of many places
+export function kindOf([{ places, real }, other]) {
+  const many = Math.max(places, other?.places ?? 0) > MANY;
+  return other ? (many ? "both" : "beside") : many ? "many" : real ? "real" : "one";
 }
 
-// two: is another schedule below this one? -> pixels of a row in memory, of a lane in time, of the topology
-export function rooms(view, { wide, two }) {
-  if (!wide) return stacked(view);
-  const sizes = SIZES.find(([most]) => view.places <= most);
-  const [row, lane] = sizes.slice(two ? 3 : 1);
-  return { row, lane, topology: between(220, 440, memoryHeight(view.places, row)) };
+function topologyHeight({ schedule, link }, kind, wide, memory, time) {
+  if (kind === "real") return Math.max(wide && 150, memory);
+  if (kind === "beside") return wide ? BESIDE : 148;
+  if (wide) return kind === "many" ? between(220, 400, WHOLE - time) : between(220, 440, memory);
+  const crowded = schedule.nswitches > 1 || (boxed(schedule, link) && schedule.nranks > 2 * link.gpus);
+  return kind !== "one" ? 220 : between(crowded ? 220 : 136, 200, LEFT.stacked - memory - time);
+}
+
+// -> pixels of a row in memory, of a lane in time, of the topology
+export function rooms(view, kind, wide) {
+  const { places } = view;
+  const [rows, lanes] = ROOMS[kind].slice(wide ? 0 : 2);
+  const row = between(13, wide ? 52 : 34, rows / places);
+  const lane = between(11, wide ? 22 : 18, lanes / places);
+  return { row, lane, topology: topologyHeight(view, kind, wide, memoryHeight(places, row), timeHeight(places, lane)) };
 }

@@ -38,7 +38,7 @@ export const provenance = ({ source, date, label, machine }) =>
     .filter(Boolean)
     .join(": ");
 
-// does: { mode, load, hold(position), drop(step) }; end: seconds at the right end of the axis. -> { nodes, redraw(how), show }
+// does: { mode, load, hold(position), drop(step) }; end: seconds at the right end of the axis. -> { nodes, redraw(kind, wide), show }
 export function track(view, does, { name = "", end }) {
   const numbers = modes("What cells show", ["Slots", "Numbers"], (on) => does.mode(on ? "numbers" : "slots"));
   const loads = modes("What links show", ["Now", "So far"], does.load);
@@ -54,9 +54,9 @@ export function track(view, does, { name = "", end }) {
   let drawn = "";
   let room = {};
 
-  function redraw(how) {
+  function redraw(kind, wide) {
     const width = (one) => one.body.clientWidth || 300;
-    room = rooms(view, how);
+    room = rooms(view, kind, wide);
     const lines = [
       [time, view.line],
       [real, view.real],

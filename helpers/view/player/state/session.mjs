@@ -115,25 +115,16 @@ function linked(talk, hash, index) {
 
 // onView(step): there is something to show; onError(text). The base spec is what the author of the page or cell asked for.
 export function session(model, onView, onError) {
-  const talk = { model, onView, onError };
-  talk.hear = () => hear(talk);
-  talk.ask = (...args) => ask(talk, ...args);
-  talk.reprice = (change, step) => reprice(talk, change, step);
-  talk.switchTo = (spec, step) => switchTo(talk, spec, step);
-  talk.linked = (hash, index) => linked(talk, hash, index);
-  talk.base = model.get("spec");
-  talk.live = Boolean(model.get("live"));
-  talk.state = { spec: talk.base, trace: null, views: [], clock: null, open: null };
-
-  model.on("change:trace", talk.hear);
-  return {
-    state: talk.state,
-    base: talk.base,
-    live: talk.live,
-    ask: talk.ask,
-    reprice: talk.reprice,
-    switchTo: talk.switchTo,
-    linked: talk.linked,
-    close: () => model.off("change:trace", talk.hear),
-  };
+  const base = model.get("spec");
+  const state = { spec: base, trace: null, views: [], clock: null, open: null };
+  const talk = { model, onView, onError, base, state, live: Boolean(model.get("live")) };
+  const onTrace = () => hear(talk);
+  model.on("change:trace", onTrace);
+  return Object.assign(talk, {
+    ask: (...args) => ask(talk, ...args),
+    reprice: (change, step) => reprice(talk, change, step),
+    switchTo: (spec, step) => switchTo(talk, spec, step),
+    linked: (hash, index) => linked(talk, hash, index),
+    close: () => model.off("change:trace", onTrace),
+  });
 }

@@ -6,6 +6,8 @@ import { times } from "../../shared/page/numbers.mjs";
 import { badge, rankClass, canvas } from "../../shared/page/shapes.mjs";
 import { inside } from "../../shared/schedules/cells.mjs";
 
+const SLIM = 420; // pixels: a board narrower than this is on a telephone, whole on one screen with the topology and the bar
+
 // A column per chunk; in all_to_all too, where the player's columns are senders.
 export function boardColumns({ schedule: s, columns }) {
   if (s.collective !== "all_to_all") return columns;
@@ -14,7 +16,11 @@ export function boardColumns({ schedule: s, columns }) {
 
 export function boardSizes(s, width) {
   const pitch = Math.max(28, Math.min(s.nchunks > 2 ? 76 : 112, (width - GUTTER) / s.nchunks));
-  return { pitch, row: s.nranks <= 4 ? 52 : s.nranks <= 6 ? 42 : 36, lane: pitch > 44 ? 16 : 8 };
+  return {
+    pitch,
+    row: width < SLIM && s.nranks > 6 ? 30 : s.nranks <= 4 ? 52 : s.nranks <= 6 ? 40 : 36,
+    lane: pitch > 44 ? 16 : 8,
+  };
 }
 
 const head = (text, span = 1, scope = "col") => h("th", { scope, colspan: span > 1 && span }, text);

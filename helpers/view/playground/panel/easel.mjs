@@ -32,7 +32,7 @@ function redraw(views) {
   const wide = parts.stage.clientWidth >= ROOMY;
   parts.root.classList.toggle("bim-wide", wide);
   const room = parts.memory.body.clientWidth || 320;
-  const tall = wide ? Math.max(220, 48 + boardSizes(ui.s, room).row * ui.s.nranks) : ui.s.nranks > 4 ? 280 : 220;
+  const tall = wide ? Math.max(220, 48 + boardSizes(ui.s, room).row * ui.s.nranks) : 200;
   parts.time.node.hidden = !ui.s.steps.length;
   ui.topology = topologyView(ui.view, parts.topology.body.clientWidth || 280, tall);
   ui.time = timeView(ui.view, parts.time.body.clientWidth || 320, does.hold, does.seek);

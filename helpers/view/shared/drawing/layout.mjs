@@ -5,7 +5,7 @@ import { registers } from "../schedules/text.mjs";
 import { evenly, radii } from "./ellipse.mjs";
 import { boxed, nodesLayout } from "./nodes.mjs";
 
-const LOW = 190; // pixels: a picture lower than this has smaller squares
+const SMALL = 204; // pixels: a picture lower or narrower than this has smaller squares
 
 // Every link used in any step, each direction once: [[src, dst]]
 export function links(s) {
@@ -74,7 +74,7 @@ export function layout(s, width, height, link) {
   if (boxed(s, link)) return nodesLayout(s, link, width, height);
   const form = shape(s);
   const squares = registers(s) ? 2 * s.nranks : s.nranks;
-  const size = Math.max(24, (squares <= 4 ? 40 : squares <= 8 ? 32 : 24) - (height < LOW ? 8 : 0));
+  const size = Math.max(24, (squares <= 4 ? 40 : squares <= 8 ? 32 : 24) - (Math.min(width, height) < SMALL ? 8 : 0));
   const [rx, ry] = radii(width / 2 - size / 2 - 7, height / 2 - 4 - size / 2 - 7);
   const first = -Math.PI / (s.nranks === 2 ? 1 : 2); // rank 0 on top; two ranks side by side
   const around = (i, n, far) => {

@@ -11,6 +11,7 @@ import { GUTTER, cell } from "./cell.mjs";
 const HEAD = 34;
 const BELOW = 4;
 const LEAST = 84; // pixels of "least 96 MiB"
+const SLIM = 200; // a picture narrower than this has no bars
 
 export const memoryHeight = (places, row) => HEAD + row * places + BELOW;
 
@@ -19,11 +20,11 @@ const usualRow = (places) => (places <= 4 ? 52 : places <= 6 ? 42 : places <= 8 
 // Sizes for a width and a height of rows; wider than the width when even the narrowest columns do not fit: then the panel scrolls by
 // itself.
 function memorySizes({ columns, places }, width, numbers, row = usualRow(places)) {
-  const [gap, least] = width >= 420 && columns.length <= 8 ? [20, 104] : [12, 64];
+  const [gap, least] = width < SLIM ? [0, 0] : width >= 420 && columns.length <= 8 ? [20, 104] : [12, 64];
   const room = (width - GUTTER - gap - least) / columns.length;
   const pitch = Math.min(columns.length > 2 ? 76 : 112, Math.max(numbers ? 22 : 9, room));
   const barsAt = GUTTER + pitch * columns.length + gap;
-  const bars = Math.min(200, Math.max(64, width - barsAt));
+  const bars = least && Math.min(200, Math.max(64, width - barsAt));
   return { row, pitch, bars, barsAt, width: Math.max(width, barsAt + bars), height: memoryHeight(places, row) };
 }
 
@@ -50,7 +51,7 @@ function touched(step = []) {
   return marks;
 }
 
-const badgeSize = (row) => Math.min(26, Math.max(13, row - 3));
+const badgeSize = (row) => Math.min(26, row - 1);
 
 function cells(view, { pitch, row }, { state, step }, numbers) {
   const marks = touched(view.schedule.steps[step - 1]);
@@ -133,6 +134,6 @@ export function drawMemory(view, position, width, numbers, row) {
     heads(view, sizes),
     badges,
     svg("g", {}, cells(view, sizes, now, numbers)),
-    traffic(view, sizes, now.state),
+    sizes.bars > 0 && traffic(view, sizes, now.state),
   );
 }

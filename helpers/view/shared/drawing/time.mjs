@@ -69,9 +69,7 @@ function axis(end, x, y, width) {
 
 // The share of the time so far that each rank was idle, where its lane ends.
 function idleColumn(run, { places, schedule }, width, row) {
-  const shares = times(schedule.nranks, (rank) =>
-    label("bim-label bim-end", width, TOP + (rank + 0.5) * row + 4, "", Math.min(12, row - 2)),
-  );
+  const shares = times(schedule.nranks, (rank) => label("bim-label bim-end", width, TOP + (rank + 0.5) * row + 4, ""));
   const show = (at) => shares.forEach((one, rank) => one.replaceChildren(percent(idle(run, rank, at))));
   return { nodes: places ? [label("bim-label bim-end", width, 11, "idle"), shares] : [], show };
 }
@@ -92,7 +90,7 @@ export function timeView(view, width, onHold, onDrop, more = {}) {
     svg("path", { d: "M-6 2h12v5l-6 7l-6 -7z" }),
   );
   const badges = times(places, (rank) =>
-    badge(rank, schedule.nranks, 13, TOP + row * (rank + 0.5), Math.min(row - 2, 18), sign(schedule, rank)),
+    badge(rank, schedule.nranks, 13, TOP + row * (rank + 0.5), Math.min(row - 1, 18), sign(schedule, rank)),
   );
   const idling = idleColumn(run, view, width, row);
   const solid = run !== view.line;
