@@ -58,7 +58,7 @@
   }
   window.addEventListener("beforeprint", () => figures.forEach(whole));
 
-  // Words and marks of one figure light each other; a rank, an alpha and a beta also in the player that is nearest.
+  // Words and marks of one figure light each other; ranks, chunks, alpha and beta also in the player that is nearest.
   const top = (node) => node.getBoundingClientRect().top;
   const near = (nodes, node) =>
     nodes.toSorted((a, b) => Math.abs(top(a) - top(node)) - Math.abs(top(b) - top(node)))[0];

@@ -202,6 +202,8 @@ def light_marks(page):
     assert shines and lit > 1 and pressed == "false"
     players = page.locator('.bim-mount[data-kind="player"]')
     assert players.count() == 0 or players.locator("xpath=self::*[string-length(@data-lit) > 3]").count() == 1
+    light_a_chunk(page)
+    word.focus()
     word.press("Enter")
     word.dispatch_event("pointerleave")
     assert word.evaluate(LIT) == [True, lit, "true"]
@@ -226,6 +228,24 @@ def light_marks(page):
         last = told.inner_text()
         slider.press("Home")
         assert told.inner_text() == slider.get_attribute("aria-valuetext") != last
+
+
+CELLS = """() => [...document.querySelectorAll("[data-mounted][data-lit] .bim-memory")].map((memory) => [
+    memory.querySelectorAll(".bim-badge").length,
+    [...memory.querySelectorAll(".bim-frame")].filter((one) => getComputedStyle(one).strokeWidth === "3px").length,
+])"""
+
+
+def light_a_chunk(page):
+    """Its column in the memory of the nearest player, a cell of every rank; and none once the word is left."""
+    word = page.locator(".bim-word-chunk").first
+    if not word.count():
+        return
+    word.focus()
+    found = page.evaluate(CELLS)
+    assert not found or any(ranks == lit for ranks, lit in found), found
+    word.blur()
+    assert all(lit == 0 for _, lit in page.evaluate(CELLS))
 
 
 def see_it_play(page, figure):

@@ -22,7 +22,7 @@ def test_a_permalink_compares_two_algorithms_in_nodes(address, open_page):
     """Only what is shown is loaded: the page's own ring is what the link asks for too, beside it nodes of two."""
     state = "algorithm-ring--link-nvlink-4--across-infiniband-ndr--versus-hierarchical--nranks-8--gpus-2--nbytes-1024"
     page, watch = open_page(address("sample"), f"book/kitchen.html#player-0--collective-all_reduce--{state}--step-2")
-    page.locator(".bim-beside").wait_for()
+    page.locator(".bim-of-two").wait_for()
     assert page.locator(".bim-memory").count() == 2
     assert page.locator(".bim-node").count() == 8
     assert "of 8 steps" in page.locator(".bim-sentence").first.inner_text()

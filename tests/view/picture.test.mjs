@@ -63,9 +63,9 @@ test("up to nine places fit one screen with their transport bar, side by side an
 test("however many places there are, their numbers stay legible", () => {
   for (const places of [2, 4, 8, 9, 16, 17, 32])
     for (const wide of [true, false])
-      for (const kinds of [["one", "many"], ["real"], ["beside", "both"]]) {
+      for (const kinds of [["one", "many"], ["real"], ["two", "crowd"]]) {
         const view = { places, schedule: ring(places), link: {}, real: kinds[0] === "real" && {} };
-        const kind = kindOf(kinds[0] === "beside" ? [view, view] : [view]);
+        const kind = kindOf(kinds[0] === "two" ? [view, view] : [view]);
         assert.ok(kinds.includes(kind) || places > 9);
         const { row, lane, topology } = rooms(view, kind, wide);
         assert.ok(row >= 13 && lane >= 11 && topology >= 88, `${places} places, ${kind}: ${row}, ${lane}, ${topology}`);

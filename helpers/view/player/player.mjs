@@ -63,23 +63,17 @@ function offPaper(widget) {
 }
 
 function render({ model, el }) {
-  const widget = { model, el };
-  widget.onView = (step) => onView(widget, step);
-  widget.advance = (ms) => advance(widget, ms);
-  widget.position = () => position(widget);
-  widget.onHash = () => onHash(widget);
-  widget.onStep = () => onStep(widget);
-  widget.onPaper = () => onPaper(widget);
-  widget.offPaper = () => offPaper(widget);
-  widget.index = placeOf(el);
+  const widget = { model, el, index: placeOf(el) };
   const begun = { clock: start(0), speed: 1, mode: "slots", load: false, more: false };
   widget.ui = { ...begun, tracks: [], silent: 0, said: "", frame: 0 };
-  widget.talk = session(model, widget.onView, (text) => widget.parts.notice.replaceChildren(text));
-
+  widget.talk = session(
+    model,
+    (step) => onView(widget, step),
+    (text) => widget.parts.notice.replaceChildren(text),
+  );
   widget.does = doesOf(widget);
   widget.bar = transport(widget.does);
   widget.figures = readout();
-
   widget.tables = tablesOf(widget);
   widget.parts = frame(widget.does, {
     live: widget.talk.live,
@@ -89,22 +83,25 @@ function render({ model, el }) {
   });
 
   el.append(widget.parts.root);
-  widget.parts.root.player = { tick: widget.advance, position: widget.position }; // tests drive time
+  widget.parts.root.player = { tick: (ms) => advance(widget, ms), position: () => position(widget) }; // tests drive time
   listen(widget.parts.root, widget.does);
   const stop = onWidth(widget.parts.stage, () => redraw(widget), 0);
-  const heard = Object.entries({ hashchange: widget.onHash, beforeprint: widget.onPaper, afterprint: widget.offPaper });
+  const heard = Object.entries({ hashchange: onHash, beforeprint: onPaper, afterprint: offPaper }).map(
+    ([name, does]) => [name, () => does(widget)],
+  );
   heard.forEach((one) => window.addEventListener(...one));
-  model.on("change:step", widget.onStep);
-  const first = model.get("step") ?? widget.talk.base.step ?? 0;
+  const stepped = () => onStep(widget);
+  model.on("change:step", stepped);
+  const { base, linked } = widget.talk;
   open(
     widget,
-    widget.talk.linked(location.hash, widget.index) ?? { spec: widget.talk.base, step: first, mode: "slots" },
+    linked(location.hash, widget.index) ?? { spec: base, step: model.get("step") ?? base.step ?? 0, mode: "slots" },
   );
   return () => {
     cancelAnimationFrame(widget.ui.frame);
     stop();
     heard.forEach((one) => window.removeEventListener(...one));
-    model.off("change:step", widget.onStep);
+    model.off("change:step", stepped);
     widget.talk.close();
   };
 }

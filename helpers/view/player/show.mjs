@@ -94,7 +94,7 @@ export function redraw(widget) {
   const wide = parts.stage.clientWidth >= WIDE;
   const two = views(widget).length > 1;
   const kind = kindOf(views(widget));
-  parts.root.className = `bim-player bim-widget bim-${kind} ${wide ? "bim-wide" : ""}`;
+  parts.root.className = `bim-player bim-widget bim-of-${kind} ${wide ? "bim-wide" : ""}`;
   const end = Math.max(...views(widget).flatMap(({ line, real }) => [line.seconds, real?.seconds ?? 0]));
   ui.tracks = views(widget).map((view, i) =>
     track(view, { ...does, ...pointed(widget, i) }, { end, name: two && view.schedule.algorithm }),

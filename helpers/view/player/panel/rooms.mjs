@@ -17,21 +17,21 @@ const ROOMS = {
   one: [240, 128, 136, 104],
   real: [112, 64, 112, 66],
   many: [477, 200, 240, 176],
-  beside: [181, 175, 140, 96],
-  both: [368, 208, 140, 96],
+  two: [181, 175, 140, 96],
+  crowd: [368, 208, 140, 96],
 };
 
 const between = (least, most, value) => Math.floor(Math.max(least, Math.min(most, value)));
 
-// Of the schedules on show: one, a recorded run of it, one of many places, two beside each other, two of many places
+// What is on show: one schedule, a recorded run of it, one of many places, two, two of many places
 export function kindOf([{ places, real }, other]) {
   const many = Math.max(places, other?.places ?? 0) > MANY;
-  return other ? (many ? "both" : "beside") : many ? "many" : real ? "real" : "one";
+  return other ? (many ? "crowd" : "two") : many ? "many" : real ? "real" : "one";
 }
 
 function topologyHeight({ schedule, link }, kind, wide, memory, time) {
   if (kind === "real") return Math.max(wide && 150, memory);
-  if (kind === "beside") return wide ? BESIDE : 148;
+  if (kind === "two") return wide ? BESIDE : 148;
   if (wide) return kind === "many" ? between(220, 400, WHOLE - time) : between(220, 440, memory);
   const crowded = schedule.nswitches > 1 || (boxed(schedule, link) && schedule.nranks > 2 * link.gpus);
   return kind !== "one" ? 220 : between(crowded ? 220 : 136, 200, LEFT.stacked - memory - time);

@@ -53,10 +53,10 @@ function touched(step = []) {
 
 const badgeSize = (row) => Math.min(26, row - 1);
 
-function cells(view, { pitch, row }, { state, step }, numbers) {
+function cells(view, { pitch, row: tall }, { state, step }, numbers) {
   const marks = touched(view.schedule.steps[step - 1]);
-  const [w, h] = [pitch - (pitch > 30 ? 6 : 3), row - (row > 30 ? 10 : row > 20 ? 5 : 3)];
-  return times(view.places, (rank) =>
+  const [w, h] = [pitch - (pitch > 30 ? 6 : 3), tall - (tall > 30 ? 10 : tall > 20 ? 5 : 3)];
+  const row = (rank) =>
     view.columns.map((column, i) => {
       const { slots, idle } = cellLook(view, state, rank, column);
       const mark = column.slots.map(({ chunk }) => marks.get(`${rank},${chunk}`)).find(Boolean) ?? "";
@@ -65,10 +65,10 @@ function cells(view, { pitch, row }, { state, step }, numbers) {
       return moved(
         cell(slots, w, h, number, `${mark} ${idle ? "bim-idle" : ""}`),
         GUTTER + i * pitch,
-        HEAD + rank * row + (row - h) / 2,
+        HEAD + rank * tall + (tall - h) / 2,
       );
-    }),
-  );
+    });
+  return times(view.places, (rank) => svg("g", {}, row(rank)));
 }
 
 // Of narrow columns only some are named: the names keep apart.
