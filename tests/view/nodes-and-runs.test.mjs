@@ -193,6 +193,12 @@ test("every rank, NIC and path of nodes lies inside the picture", () => {
         [280, 240],
         [300, 300],
         [400, 300],
+        ...(nranks > 9
+          ? []
+          : [
+              [200, 219],
+              [148, 220],
+            ]), // of two schedules
       ]) {
         const s = of(nranks, pairs(nranks));
         const map = layout(s, width, height, { ...LINK, gpus, across: ACROSS });

@@ -30,11 +30,12 @@ export function kindOf([{ places, real }, other]) {
 }
 
 function topologyHeight({ schedule, link }, kind, wide, memory, time) {
+  const boxes = boxed(schedule, link);
   if (kind === "real") return Math.max(wide && 150, memory);
-  if (kind === "two") return wide ? BESIDE : 148;
+  if (kind === "two") return wide ? BESIDE : boxes ? 220 : 148;
   if (wide) return kind === "many" ? between(220, 400, WHOLE - time) : between(220, 440, memory);
-  const crowded = schedule.nswitches > 1 || (boxed(schedule, link) && schedule.nranks > 2 * link.gpus);
-  return kind !== "one" ? 220 : between(crowded ? 220 : 136, 200, LEFT.stacked - memory - time);
+  const crowded = kind !== "one" || schedule.nswitches > 1 || (boxes && schedule.nranks > 2 * link.gpus);
+  return crowded ? 220 : between(136, 200, LEFT.stacked - memory - time);
 }
 
 // -> pixels of a row in memory, of a lane in time, of the topology

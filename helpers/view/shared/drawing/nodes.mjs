@@ -5,10 +5,11 @@ import { nicOf } from "../schedules/price.mjs";
 
 const EDGE = 28; // from a box's edge to the end of its share of the picture: half of the aisle between NICs
 export const NIC = 12; // the side of its square
+const SLIM = 220; // pixels: in a picture no wider than this two nodes lie below each other
 
 // One node's own coordinates: u along the line of ranks, v towards the NICs; and how they lie in the picture.
 function frameOf(index, count, width, height) {
-  const upright = count === 2;
+  const upright = count === 2 && width > SLIM;
   const cols = upright ? 2 : Math.ceil(count / 2);
   const [w, h] = [width / cols, upright ? height : height / 2];
   const [x, y] = [((index % cols) + 0.5) * w, (Math.floor(index / cols) + 0.5) * h];
