@@ -369,6 +369,7 @@ def test_reduced_motion_jumps_on_one_clock_too(open_player, motion):
 )
 def test_nothing_overflows_and_axe_is_content_with_options(open_player, make):
     page = open_player(make())
+    widget_harness.assert_on_one_screen(page, ".bim-panel-memory")
     page.get_by_role("button", name="So far").first.click()
     for summary in page.locator("summary").all():
         summary.click()

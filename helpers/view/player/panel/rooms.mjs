@@ -10,15 +10,15 @@ const MANY = 9; // places: more of them want another layout
 // What titles, gaps and the transport bar (drawing.css, player.css) leave for memory, time and, stacked, the topology:
 export const LEFT = { wide: 660 - 56 - 138, stacked: 667 - 56 - 150 };
 const WHOLE = 467; // of many places: for topology and time in one column
-const BESIDE = 219; // for each of two schedules' lines
+const BESIDE = 229; // for each of two schedules' lines
 
 // Pixels for the rows in memory, and for the lanes in a view of time: where there is width, and stacked
 const ROOMS = {
   one: [240, 128, 136, 104],
   real: [112, 64, 112, 66],
   many: [477, 200, 240, 176],
-  two: [181, 175, 140, 96],
-  crowd: [368, 208, 140, 96],
+  two: [191, 185, 140, 96],
+  crowd: [304, 176, 140, 96],
 };
 
 const between = (least, most, value) => Math.floor(Math.max(least, Math.min(most, value)));
@@ -33,7 +33,8 @@ function topologyHeight({ schedule, link }, kind, wide, memory, time) {
   const boxes = boxed(schedule, link);
   if (kind === "real") return Math.max(wide && 150, memory);
   if (kind === "two") return wide ? BESIDE : boxes ? 220 : 148;
-  if (wide) return kind === "many" ? between(220, 400, WHOLE - time) : between(220, 440, memory);
+  if (wide)
+    return kind === "many" ? between(220, 400, WHOLE - time) : between(220, kind === "crowd" ? 260 : 440, memory);
   const crowded = kind !== "one" || schedule.nswitches > 1 || (boxes && schedule.nranks > 2 * link.gpus);
   return crowded ? 220 : between(136, 200, LEFT.stacked - memory - time);
 }

@@ -11,7 +11,7 @@ import { GUTTER, cell } from "./cell.mjs";
 const HEAD = 34;
 const BELOW = 4;
 const LEAST = 84; // pixels of "least 96 MiB"
-const SLIM = 200; // a picture narrower than this has no bars
+const SLIM = 200; // pixels: a picture narrower than this has no bars, of many chunks one narrower than twice this
 
 export const memoryHeight = (places, row) => HEAD + row * places + BELOW;
 
@@ -20,7 +20,8 @@ const usualRow = (places) => (places <= 4 ? 52 : places <= 6 ? 42 : places <= 8 
 // Sizes for a width and a height of rows; wider than the width when even the narrowest columns do not fit: then the panel scrolls by
 // itself.
 function memorySizes({ columns, places }, width, numbers, row = usualRow(places)) {
-  const [gap, least] = width < SLIM ? [0, 0] : width >= 420 && columns.length <= 8 ? [20, 104] : [12, 64];
+  const [gap, least] =
+    width < SLIM * (columns.length > 8 ? 2 : 1) ? [0, 0] : width >= 420 && columns.length <= 8 ? [20, 104] : [12, 64];
   const room = (width - GUTTER - gap - least) / columns.length;
   const pitch = Math.min(columns.length > 2 ? 76 : 112, Math.max(numbers ? 22 : 9, room));
   const barsAt = GUTTER + pitch * columns.length + gap;
@@ -133,7 +134,7 @@ export function drawMemory(view, position, width, numbers, row) {
     "Who holds what; the table below says the same",
     heads(view, sizes),
     badges,
-    svg("g", {}, cells(view, sizes, now, numbers)),
+    cells(view, sizes, now, numbers),
     sizes.bars > 0 && traffic(view, sizes, now.state),
   );
 }
