@@ -8,6 +8,7 @@ import { moveText } from "../proof/proof.mjs";
 import { moveList, stepWords } from "./saying.mjs";
 
 const ROOMY = 620;
+const HEADS = 72; // pixels of a board over its rows
 
 // Where new transfers go, counted from 0: the step about to be taken; after a check that failed, the step to blame.
 export function whereabouts(ui, move) {
@@ -32,7 +33,9 @@ function redraw(views) {
   const wide = parts.stage.clientWidth >= ROOMY;
   parts.root.classList.toggle("bim-wide", wide);
   const room = parts.memory.body.clientWidth || 320;
-  const tall = wide ? Math.max(220, 48 + boardSizes(ui.s, room).row * ui.s.nranks) : 200;
+  const board = HEADS + boardSizes(ui.s, room).row * ui.s.nranks;
+  const tall = wide ? Math.max(220, board - 24) : 200;
+  parts.stage.parentNode.style.setProperty("--bim-first", `${board}px`); // the bar never lies on cells that can be pressed
   parts.time.node.hidden = !ui.s.steps.length;
   ui.topology = topologyView(ui.view, parts.topology.body.clientWidth || 280, tall);
   ui.time = timeView(ui.view, parts.time.body.clientWidth || 320, does.hold, does.seek);
