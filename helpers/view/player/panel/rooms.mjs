@@ -44,6 +44,6 @@ export function rooms(view, kind, wide) {
   const { places } = view;
   const [rows, lanes] = ROOMS[kind].slice(wide ? 0 : 2);
   const row = between(13, wide ? 52 : 34, rows / places);
-  const lane = between(11, wide ? 22 : 18, lanes / places);
+  const lane = between(11, !wide ? 18 : kind === "two" ? 40 : 22, lanes / places);
   return { row, lane, topology: topologyHeight(view, kind, wide, memoryHeight(places, row), timeHeight(places, lane)) };
 }
