@@ -11,6 +11,7 @@ PARTS = (
     "guess.predict",
     "guess.waiting",
     "guess.veil",
+    "guess.cover",
     "widgets",
     "sketches",
     "algorithms",

@@ -72,9 +72,13 @@ def counted(collective: str, algorithm: str, nranks: int) -> tuple[str, ...]:
     """("14 steps", "1.75 N"), and S where there are chunks to choose: counted on the schedule itself."""
     build = CATALOGUE[collective, algorithm]
     s = build(nranks)
-    moves = f"{max(s.sent() + s.received()) / pieces(s):.3f}".rstrip("0").rstrip(".")
     cut = (f"with S = {s.nchunks}",) if "S" in str(about(build).steps) else ()
-    return f"{len(s.steps)} step{'s' * (len(s.steps) != 1)}", f"{moves} N", *cut
+    return *sized(len(s.steps), max(s.sent() + s.received()) / pieces(s)), *cut
+
+
+def sized(steps: int, moves: float) -> tuple[str, str]:
+    """("14 steps", "1.75 N")."""
+    return f"{steps} step{'s' * (steps != 1)}", f"{f'{moves:.3f}'.rstrip('0').rstrip('.')} N"
 
 
 def tex(form: str) -> str:

@@ -33,7 +33,7 @@ class LabRole(SphinxRole):
         except (KeyError, OSError) as error:
             log.warning("lab: %s", error, location=self.get_location(), type="bim", subtype="key")
             return [nodes.literal("", self.text)], []
-        return [nodes.inline("", value, classes=["bim-lab"], kept=f"{stem}:{key}")], []
+        return [nodes.inline("", value, classes=["bim-lab"])], []
 
 
 class LabDirective(SphinxDirective):
@@ -48,7 +48,7 @@ class LabDirective(SphinxDirective):
             stored = outputs(self.env, stem)
             if name in (texts := kept(stored)):
                 return [nodes.literal_block("", texts[name], language="none")]
-            return [nodes.raw("", chart(stored, name), format="html", kept=f"{stem}:{name}")]
+            return [nodes.raw("", chart(stored, name), format="html")]
         except (KeyError, OSError) as error:
             log.warning("lab: %s", error, location=self.get_location(), type="bim", subtype="key")
             return []

@@ -34,7 +34,7 @@ STYLES_FOR = {
 # These stand before frame.js, which lets the page be seen: an answer that is open because it was guessed before moves nothing.
 SCRIPTS_FOR = {
     'class="sd-tab-set': ("design-tabs.js",),
-    'class="bim-predict"': ("guess/guesses.js", "guess/predict.js"),
+    'class="bim-predict"': ("guess/guesses.js", "guess/predict.js", "guess/waiting.js"),
     'class="bim-guessed"': ("guess/guesses.js", "guess/calibration.js"),
     'class="bim-sketch"': ("sketch/sketch.js",),
 }

@@ -1,16 +1,18 @@
 // Guesses, made before the answer shows: a number, an order or a curve. They stay in this browser and are sent nowhere (website/guess/predict.py).
 BytesInMotion.guesses = (() => {
   const KEPT = "bim-guesses";
-  const NUMBER = /^\s*(\d[\d.,]*(?:e[+-]?\d+)?|[.,]\d+)\s*(.*?)\s*$/i;
+  const NUMBER = /^\s*[~≈]?\s*(\d+\^\d+|\d[\d.,]*(?:e[+-]?\d+)?|[.,]\d+)\s*(.*?)\s*$/i;
   const COUNTS = "no one two three four five six seven eight nine ten eleven twelve".split(" ");
   const HALF = 0.5; // doublings are told to the half
   const NEAR = 1; // one doubling: as near as a guess needs to be
   const SPOKEN = { us: "µs", min: "minutes", minute: "minutes", h: "hours", byte: "bytes", second: "s", seconds: "s" };
   const here = {}; // guesses of this page, also where the browser keeps none
 
-  // "1,024" is a thousand and more, "9,6" is 9.6.
-  const plain = (digits) =>
-    Number(/^\d{1,3}(,\d{3})+(\.\d+)?$/.test(digits) ? digits.replaceAll(",", "") : digits.replace(",", "."));
+  // "1,024" is a thousand and more, "9,6" is 9.6, "2^10" a thousand and more again.
+  function plain(digits) {
+    if (digits.includes("^")) return Number(digits.split("^")[0]) ** Number(digits.split("^")[1]);
+    return Number(/^\d{1,3}(,\d{3})+(\.\d+)?$/.test(digits) ? digits.replaceAll(",", "") : digits.replace(",", "."));
+  }
 
   // "40", "4e1", "40 ms", "0.04 s" -> the number in `unit`; NaN where it is none, or in a unit of another kind.
   function parse(text, unit, units) {

@@ -1,9 +1,8 @@
-// The blocks of a page in which the reader guesses, and the solutions that wait for them.
+// The blocks of a page in which the reader guesses, and the words that they veil; waiting.js has what else waits for them.
 (() => {
   const { parse, spell, sentence, keep, all, entry } = BytesInMotion.guesses;
   const LOST = " This browser keeps nothing for this page, so the guess is gone when you leave it.";
   const AXES = { left: 64, top: 10, wide: 400, high: 190 }; // website/guess/plot.py draws them
-  const blocks = [...document.querySelectorAll(".bim-predict")];
 
   const tell = (block, said) => {
     block.querySelector(".bim-predict-gap").textContent = said;
@@ -48,14 +47,20 @@
         mine.setAttribute("points", inputs.map((input, i) => `${x(i)},${y(input)}`).join(" "));
         for (const input of inputs) input.setAttribute("aria-valuetext", spell(value(input), knows.unit, knows.units));
       }
-      // The hand draws over all columns that it passes; a single point follows the arrow keys.
-      function draw({ clientX, clientY, buttons }) {
+      // The hand draws over all columns that it passes, also those that a quick one skips; a single point follows the arrow keys.
+      let last = null;
+      function draw({ type, clientX, clientY, buttons }) {
         if (!buttons || inputs[0].disabled) return;
         const box = plot.querySelector("svg").getBoundingClientRect();
         const scale = plot.querySelector("svg").viewBox.baseVal.width / box.width;
         const column = Math.floor((((clientX - box.left) * scale - AXES.left) / AXES.wide) * inputs.length);
-        const input = inputs[Math.min(Math.max(column, 0), inputs.length - 1)];
-        input.value = 1 - ((clientY - box.top) * scale - AXES.top) / AXES.high;
+        const at = Math.min(Math.max(column, 0), inputs.length - 1);
+        const height = 1 - ((clientY - box.top) * scale - AXES.top) / AXES.high;
+        const from = type === "pointermove" && last ? last : { at, height };
+        const step = (height - from.height) / (at - from.at || 1);
+        for (let i = Math.min(from.at, at); i <= Math.max(from.at, at); i += 1)
+          inputs[i].value = i === at ? height : from.height + step * (i - from.at);
+        last = { at, height };
         write();
       }
       plot.addEventListener("pointerdown", draw);
@@ -75,13 +80,10 @@
   };
 
   // What the text goes on to say is veiled (website/guess/veil.py), for those who listen as for those who look.
-  const veiled = ({ id }, name = id.replace(/^guess-/, "")) =>
-    document.querySelectorAll(`.bim-veiled-${name}, [data-answers="${name}"]`);
+  const veiled = ({ id }) => document.querySelectorAll(`.${id.replace(/^guess-/, "bim-veiled-")}`);
 
   function veil(block) {
     for (const word of veiled(block)) {
-      word.inert = "answers" in word.dataset; // a chart
-      if (word.inert) continue;
       word.setAttribute("role", "img");
       word.setAttribute("aria-label", "guess first");
     }
@@ -89,9 +91,8 @@
 
   function close(block) {
     block.dataset.told = "";
+    block.dispatchEvent(new CustomEvent("bim-told", { bubbles: true }));
     for (const word of veiled(block)) {
-      word.inert = false;
-      delete word.dataset.answers;
       word.classList.remove("bim-veiled");
       word.removeAttribute("role");
       word.removeAttribute("aria-label");
@@ -106,7 +107,6 @@
     const answer = block.querySelector("details");
     answer.querySelector("summary").textContent = "The answer";
     answer.open = true;
-    block.dispatchEvent(new CustomEvent("bim-guessed", { bubbles: true }));
   }
 
   function enliven(block) {
@@ -144,39 +144,5 @@
       if (target.open) close(block);
     });
   }
-  blocks.forEach(enliven);
-
-  // A solution or a hint waits for the block before it in its section, what a lab's cell printed for those whose answers it tells.
-  function awaited(node, before) {
-    if (!node.dataset.gaps) return before && before.closest("section") === node.closest("section") ? [before] : [];
-    const gaps = JSON.parse(node.dataset.gaps);
-    return blocks.filter((block) => gaps.includes(JSON.parse(block.dataset.guess).gap));
-  }
-
-  const withheld = new Map();
-  let before = null;
-  for (const node of document.querySelectorAll(".bim-predict, details.sd-sum-dropdown, details.bim-waits")) {
-    if (node.matches(".bim-predict")) before = node;
-    else withheld.set(node, awaited(node, before));
-  }
-  const open = (awaiting) => awaiting.find((block) => !("told" in block.dataset));
-
-  for (const [node, awaiting] of withheld) {
-    const summary = node.querySelector("summary");
-    summary.addEventListener("click", (event) => {
-      const block = open(awaiting);
-      if (node.open || !block) return;
-      event.preventDefault();
-      tell(block, `Guess first, or show it without guessing: then “${summary.textContent.trim()}” opens.`);
-      block.querySelector("input").focus();
-    });
-  }
-
-  // What was printed shows as soon as nothing in it is left to guess.
-  function unfold() {
-    for (const [node, awaiting] of withheld)
-      if (node.dataset.gaps && awaiting.length && !open(awaiting)) node.open = true;
-  }
-  document.addEventListener("bim-guessed", unfold);
-  unfold();
+  document.querySelectorAll(".bim-predict").forEach(enliven);
 })();

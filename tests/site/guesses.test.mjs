@@ -35,6 +35,8 @@ test("a number is read with its unit, in another of the kind, with thousands and
     "40 MS": 40,
     "0,5": 0.5,
     "1,024.5": 1024.5,
+    "2^10 ms": 1024,
+    "~40": 40,
   };
   for (const [text, want] of Object.entries(read)) assert.ok(Math.abs(parse(text, "ms", TIME) - want) < 1e-9, text);
   assert.equal(parse("1,024", "bytes", BYTES), 1024);

