@@ -43,7 +43,8 @@
       for (const { target, isIntersecting } of entries) {
         if (!isIntersecting) continue;
         watcher.unobserve(target);
-        if (!still.matches) play(figures.find(({ el }) => el.contains(target)));
+        const figure = figures.find(({ el }) => el.contains(target));
+        if (!still.matches && !("held" in figure.el.dataset)) play(figure); // never out of the reader's hand
       }
     },
     { threshold: SEEN },
