@@ -1,6 +1,6 @@
 // The memory view as a board: a cell per rank and chunk, to press or to drag from, and the step's transfers as arrows.
 import { GUTTER, cell } from "../../shared/drawing/cell.mjs";
-import { cellLook } from "../../shared/drawing/memory.mjs";
+import { cellLook, touched } from "../../shared/drawing/memory.mjs";
 import { h, svg } from "../../shared/page/dom.mjs";
 import { times } from "../../shared/page/numbers.mjs";
 import { badge, rankClass, canvas } from "../../shared/page/shapes.mjs";
@@ -16,11 +16,8 @@ export function boardColumns({ schedule: s, columns }) {
 
 export function boardSizes(s, width) {
   const pitch = Math.max(28, Math.min(s.nchunks > 2 ? 76 : 112, (width - GUTTER) / s.nchunks));
-  return {
-    pitch,
-    row: width < SLIM && s.nranks > 6 ? 30 : s.nranks <= 4 ? 52 : s.nranks <= 6 ? 40 : 36,
-    lane: pitch > 44 ? 16 : 8,
-  };
+  const low = width < SLIM ? 30 : 36;
+  return { pitch, row: s.nranks <= 4 ? 52 : s.nranks <= 6 ? 40 : low, lane: pitch > 44 ? 16 : 8 };
 }
 
 const head = (text, span = 1, scope = "col") => h("th", { scope, colspan: span > 1 && span }, text);
@@ -88,17 +85,13 @@ function build(grid, view, width) {
 function show(grid, view, { state, step, picked, fault, judged }) {
   const columns = boardColumns(view);
   const s = view.schedule;
-  const touched = new Map(
-    step
-      .flatMap((t) => [[`${t.src},${t.chunk}`, "bim-sends"]])
-      .concat(step.map((t) => [`${t.dst},${t.chunk}`, "bim-gets"])),
-  );
+  const marks = touched(step);
   grid.buttons.forEach((row, rank) =>
     row.forEach((button, chunk) => {
       const at = `${rank},${chunk}`;
       const isFault = fault !== null && at === `${fault}`;
       const look = cellLook({ ...view, last: isFault || judged ? state : -1 }, state, rank, columns[chunk]);
-      const kind = [touched.get(at), look.idle && "bim-idle"].filter(Boolean).join(" ");
+      const kind = [marks.get(at), look.idle && "bim-idle"].filter(Boolean).join(" ");
       const isPicked = picked !== null && at === `${picked}`;
       const can = picked !== null && rank !== picked[0] && chunk === picked[1];
       const key = JSON.stringify([look.slots, kind, isPicked, can, isFault]);

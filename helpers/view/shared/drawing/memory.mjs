@@ -46,7 +46,7 @@ export function valuesIn(view, state, rank, column) {
 }
 
 // The step's own cells: those it reads, and over them those it writes.
-function touched(step = []) {
+export function touched(step = []) {
   const marks = new Map(step.map(({ src, chunk }) => [`${src},${chunk}`, "bim-sends"]));
   for (const { dst, chunk } of step) marks.set(`${dst},${chunk}`, "bim-gets");
   return marks;
