@@ -21,6 +21,8 @@ BytesInMotion.charts = (() => {
     const show = dark ? recolour : structuredClone; // plotly writes into what it is given
     const template = structuredClone(dark ? theme.dark : theme.light);
     template.layout.margin.t = 12; // the title stands above, as text that wraps
+    // what an axis shows is said as small as its ticks, and apart from them
+    for (const axis of ["xaxis", "yaxis"]) template.layout[axis].title = { font: { size: 13 }, standoff: 10 };
     return { data: show(data), layout: { ...show(layout), template, autosize: true } };
   }
 
@@ -120,6 +122,8 @@ BytesInMotion.charts = (() => {
 
   const TICK = 54; // px that the name of a tick needs
   const TOP = 12;
+  const NARROW = 200; // px of a plot in which a sentence has no room,
+  const WORDY = 64; // and of its rows there
 
   // Names of ticks stay level: where they are too many for the width, every second or third is left.
   function levelled({ tickvals, ticktext, ...axis }, width) {
@@ -133,6 +137,16 @@ BytesInMotion.charts = (() => {
   function withoutWords(trace, given, isEnd) {
     const isOurs = BytesInMotion.points.isSided(given) || (isEnd && given.text?.includes(given.name));
     return isOurs ? { ...trace, mode: trace.mode.replace("+text", "") } : trace;
+  }
+
+  // Where the plot is narrow, words beside a line across it go under the line, in short rows: above it runs the curve.
+  function narrowed(notes, plot, font) {
+    if (!notes || plot > NARROW) return notes;
+    const short = (text) =>
+      BytesInMotion.ends.broken(text.replaceAll("<br>", " "), WORDY, BytesInMotion.ends.widthIn(font)).join("<br>");
+    return notes.map((note) =>
+      note.xref === "paper" ? { ...note, text: short(note.text), yanchor: "top" } : note,
+    );
   }
 
   // What plotly is given: room for names at the right, what the reader took away, no words that we draw.
@@ -155,6 +169,7 @@ BytesInMotion.charts = (() => {
       ...(isPaper ? PAPER : { width, autosize: false }),
       height,
       xaxis: levelled(layout.xaxis ?? {}, plot),
+      annotations: narrowed(layout.annotations, plot, layout.template.layout.font.family),
     };
     return { data: shown, layout: whole, rows };
   }

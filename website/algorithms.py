@@ -85,9 +85,7 @@ def tex(form: str) -> str:
     """A closed form as TeX: ⌈log2 P⌉ with its brackets and its index, the names of functions upright."""
     text = re.sub(r"\^⌊([^⌋]*)⌋", r"^{⌊\1⌋}", form)
     text = re.sub(r"\b(ones|folded|early)\b", r"\\operatorname{\1}", text)
-    text = re.sub(
-        r"((?:min|(?<![a-z}]))\([^()]{1,9}\))", r"{\1}", text
-    )  # a line breaks before or after what is short, not inside it
+    text = re.sub(r"(?<![a-z}])(\([^()]{1,5}\))(?![/(])", r"{\1}", text)  # no line breaks inside (P-1)
     return SIGNS.sub(lambda found: TEX[found[0]], text)
 
 

@@ -73,7 +73,10 @@ class RidgesDirective(AcceleratorsDirective):
         gpus = [ACCELERATORS[n] for n in self.names(self.options.get("only", "").split(), tuple(ACCELERATORS))]
         rows = [[gpu_head(gpu), [cited(gpu.hbm)], *(ridge_cell(gpu, dtype) for dtype in dtypes)] for gpu in gpus]
         heads = [[text("Accelerator")], [text("Bandwidth, both ways")], *([text(dtype)] for dtype in dtypes)]
-        said = "FLOP (for int8: operations) per byte of memory: dense peak ÷ bandwidth. A dash: no source that was read gives the peak."
+        counted = "FLOP (for int8: operations)" if "int8" in dtypes else "FLOP"
+        said = (
+            f"{counted} per byte of memory: dense peak ÷ bandwidth. A dash: no source that was read gives such a peak."
+        )
         return [table("bim-ridges", heads, rows), note(said)]
 
 

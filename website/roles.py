@@ -15,15 +15,22 @@ log = logging.getLogger(__name__)
 
 
 class FactRole(SphinxRole):
-    """{fact}`H100.nvlink`: the value with unit and direction, its source one hover or click away."""
+    """{fact}`H100.nvlink`: the value with unit and direction, its source one hover or click away.
+
+    {fact}`A100.sms amount`: without "per GPU", where the sentence says so.
+    """
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        key, _, form = self.text.strip().partition(" ")
         try:
-            fact = facts.lookup(self.text.strip())
-        except KeyError as error:
+            fact = facts.lookup(key)
+            if form not in ("", "amount"):
+                raise KeyError(f"a fact is told whole, or its `amount`, not its {form!r}")
+            text = fact.amount if form else fact.text
+        except (KeyError, facts.FactError) as error:
             return unknown(self, str(error.args[0]))
         note = f"{fact.kind}: {fact.source_title}"
-        return [nodes.reference("", str(fact), refuri=fact.source_url, reftitle=note, classes=["bim-fact"])], []
+        return [nodes.reference("", text, refuri=fact.source_url, reftitle=note, classes=["bim-fact"])], []
 
 
 class RecordedRole(SphinxRole):

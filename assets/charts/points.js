@@ -35,13 +35,23 @@ BytesInMotion.points = (() => {
     return 40 * words + 30 * outside + 10 * onMarks + 20 * dots.filter((dot) => within(box, dot)).length;
   }
 
+  // Where the hairline from a point to its words meets them.
+  const nearest = ({ x, y }, box) => ({
+    x: Math.min(Math.max(x, box.x), box.x + box.w),
+    y: Math.min(Math.max(y, box.y + 2), box.y + box.h - 2),
+  });
+
+  // No hairline runs through other words.
+  const through = (point, box, taken) =>
+    20 * dotsOf([[point, nearest(point, box)]]).filter((dot) => taken.some((words) => within(words, dot))).length;
+
   // The cheapest places when words are placed in this order, one after the other. -> { boxes, price }
   function inTurn(points, order, fixed) {
     const [boxes, taken] = [[], [...fixed.taken]];
     let price = 0;
     for (const i of order) {
       const tries = FAR.flatMap((far) => [points[i].wanted, ...SIDES].map((side) => boxAt(points[i], side, far)));
-      const prices = tries.map((box, k) => cost(box, { ...fixed, taken }) + k);
+      const prices = tries.map((box, k) => cost(box, { ...fixed, taken }) + through(points[i], box, taken) + k);
       const least = Math.min(...prices);
       boxes[i] = tries[prices.indexOf(least)];
       taken.push(boxes[i]);
@@ -122,26 +132,27 @@ BytesInMotion.points = (() => {
 
   // From a point to words that had to move away from it.
   function leader({ x, y }, box) {
-    const [across, up] = [
-      Math.min(Math.max(x, box.x), box.x + box.w),
-      Math.min(Math.max(y, box.y + 2), box.y + box.h - 2),
-    ];
-    if (Math.hypot(across - x, up - y) < FAR[1] - 2) return "";
+    const end = nearest({ x, y }, box);
+    if (Math.hypot(end.x - x, end.y - y) < FAR[1] - 2) return "";
     const made = document.createElementNS(SVG, "path");
-    made.setAttribute("d", `M${x} ${y}L${across} ${up}`);
+    made.setAttribute("d", `M${x} ${y}L${end.x} ${end.y}`);
     return made;
   }
 
-  // Words of the chart itself, beside a line across it.
-  function notes(box) {
-    const svg = box.querySelector(".main-svg");
-    const whole = svg.getBoundingClientRect();
+  // Boxes of what the chart itself has: words beside a line across it, and such lines.
+  function parts(box, selector) {
+    const whole = box.querySelector(".main-svg").getBoundingClientRect();
     const scale = whole.width / box._fullLayout.width || 1;
-    return [...box.querySelectorAll(".annotation")].map((note) => {
-      const { left, top, width, height } = note.getBoundingClientRect();
+    return [...box.querySelectorAll(selector)].map((part) => {
+      const { left, top, width, height } = part.getBoundingClientRect();
       return { x: (left - whole.left) / scale, y: (top - whole.top) / scale, w: width / scale, h: height / scale };
     });
   }
+
+  const across = ({ x, y, w, h }) => [
+    { x, y },
+    { x: x + w, y: y + h },
+  ];
 
   // Draws the words anew. traces: as the author gave them; indexes: of those with words; taken: boxes of other words.
   function place(box, traces, indexes, taken) {
@@ -154,7 +165,8 @@ BytesInMotion.points = (() => {
     );
     const lines = traces.flatMap(({ mode = "" }, i) => (mode.includes("lines") ? [drawn(box, i)] : []));
     const area = { x: l, y: t - ROW, w: w + box._fullLayout._size.r, h: h + ROW }; // a word may stand in the margins
-    const boxes = settled(points, area, [...taken, ...notes(box)], dotsOf(lines));
+    lines.push(...parts(box, ".shapelayer path").map(across));
+    const boxes = settled(points, area, [...taken, ...parts(box, ".annotation")], dotsOf(lines));
     const group = document.createElementNS(SVG, "g");
     group.setAttribute("class", "bim-points");
     group.append(

@@ -38,11 +38,14 @@ def _first(answer: Callable[[int], tuple[int, int]], nbytes: int) -> None:
     made, got = replay(program(f"a = {nbytes}")), answer(nbytes)
     want = made.peak_allocated, made.peak_reserved
     if not (isinstance(got, (tuple, list)) and len(got) == 2):
-        raise NotYetError(f"For {nbytes:,} bytes: expected two numbers of bytes, block and segment, got {got!r}.")
+        raise NotYetError(
+            f"For {nbytes:,} byte{'s' * (nbytes != 1)}: expected two numbers of bytes, block and segment, got {got!r}."
+        )
     for name, mine, right in zip(("the block", "the segment"), got, want, strict=True):
         if mine != right:
             raise NotYetError(
-                f"For {nbytes:,} bytes {name} has {right:,} bytes, you said {mine!r}. Hint: {_hint(nbytes, name, right)}"
+                f"For {nbytes:,} byte{'s' * (nbytes != 1)} {name} has {right:,} bytes, you said {mine!r}."
+                f" Hint: {_hint(nbytes, name, right)}"
             )
 
 

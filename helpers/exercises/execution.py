@@ -61,7 +61,7 @@ def padding(answer: Callable[[int], int]) -> Answer:
 
 
 def _padding(answer: Callable[[int], int], width: int) -> None:
-    where = f"For rows of {width} words"
+    where = f"For rows of {width} word{'s' * (width != 1)}"
     got = _whole(where, answer(width), "a number of words")
     if got < 0:
         raise NotYetError(f"{where}: a padding is 0 or more, got {got}.")

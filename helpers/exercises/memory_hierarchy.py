@@ -88,7 +88,7 @@ def tile(answer: Callable[[float, float, int], int]) -> Answer:
 
 
 def _tile(answer: Callable, flops: float, rate: float, nbytes: int) -> None:
-    where = f"For {flops / 1e12:.4g} TFLOP/s, {rate / 1e9:.5g} GB/s and {nbytes} bytes an element"
+    where = f"For {flops / 1e12:.4g} TFLOP/s, {rate / 1e9:.5g} GB/s and {nbytes} byte{'s' * (nbytes != 1)} an element"
     side = answer(flops, rate, nbytes)
     if isinstance(side, bool) or not isinstance(side, int) or side < 1:
         raise NotYetError(f"{where}: expected a whole number of rows, 1 or more, got {side!r}.")

@@ -98,8 +98,13 @@ def _cache(answer: Callable[[object, int, int], int], model: object, batch: int,
     want, got = kv_cache(model, batch, seq).nbytes, answer(model, batch, seq)
     if got != want:
         raise NotYetError(
-            f"{model.name}, batch {batch}, {seq:,} tokens: {nbytes_text(want)}, you said {got!r}. Hint: {_hint(model, seq)}"
+            f"{model.name}, batch {batch}, {seq:,} token{'s' * (seq != 1)}: {want:,} bytes ({nbytes_text(want)}), you said {_said(got)}."
+            f" Hint: {_hint(model, seq)}"
         )
+
+
+def _said(got: object) -> str:
+    return f"{got:,}" if isinstance(got, int | float) else repr(got)
 
 
 def _hint(model: object, seq: int) -> str:
@@ -118,4 +123,4 @@ def forgot(answer: Mapping[str, str]) -> Answer:
 def _forgot(answer: Mapping[str, str], symptom: str) -> None:
     got = answer.get(symptom)
     if got != FORGOTTEN[symptom]:
-        raise NotYetError(f"Not {got!r} explains {symptom!r}. Hint: write the right term below it, and divide.")
+        raise NotYetError(f"{got!r} does not explain {symptom!r}. Hint: write the right term below it, and divide.")

@@ -68,7 +68,7 @@ def kept(answer: Callable[[int, int, float], float]) -> Answer:
 
 def _kept(answer: Callable, rows: int, width: int, dropout: float) -> None:
     want = _watched_layer(rows, width, dropout)
-    where = f"For {rows} rows of width {width} with dropout {dropout:g}"
+    where = f"For {rows} row{'s' * (rows != 1)} of width {width} with dropout {dropout:g}"
     got = _number(where, answer(rows, width, dropout))
     if got != want:
         raise NotYetError(

@@ -134,6 +134,14 @@ class Fact:
         return " ".join(part for part in parts if part)
 
     @property
+    def amount(self) -> str:
+        """ "64 warps" of "64 warps per SM", for a sentence that says of what; FactError for a bandwidth, which always says it."""
+        if self.unit in BANDWIDTHS:
+            raise FactError(f"{self.key} is a bandwidth, {self}: it does not go without its scope")
+        scope = self.per or self.scope
+        return self.text.removesuffix(f" per {scope}")
+
+    @property
     def source_title(self) -> str:
         return self.source.title
 

@@ -48,10 +48,11 @@ def test_a_name_leads_to_its_schedule(site, open_page):
 @pytest.mark.parametrize(
     ("form", "written"),
     [
-        ("2(P-1)/P", "2{(P-1)}/P"),
+        ("2(P-1)/P", "2(P-1)/P"),
         ("2⌈log2 P⌉", r"2\lceil \log_2  P\rceil "),
-        ("min(1,(P+1)/2)", r"\min (1,{(P+1)}/2)"),
+        ("min(1,(P+1)/2)", r"\min (1,(P+1)/2)"),
         ("2-2/2^⌊log2 P⌋", r"2-2/2^{\lfloor \log_2  P\rfloor }"),
+        ("2(G-1)+2(P/G-1)", "2{(G-1)}+2{(P/G-1)}"),
         ("ones(P)/P", r"\operatorname{ones}(P)/P"),
     ],
 )

@@ -103,7 +103,8 @@ card: {able: [fail], read: soon, hardware: none}
 
 # Faults
 
-{fact}`H100.nvlinc` {recorded}`sample-run:rows.7.busbw` {recorded}`no-run:x` {lab}`kitchen:nothing` $\frac{1}$ [gone](gone.md)
+{fact}`H100.nvlinc` {fact}`H100.nvlink amount`
+{recorded}`sample-run:rows.7.busbw` {recorded}`no-run:x` {lab}`kitchen:nothing` $\frac{1}$ [gone](gone.md)
 
 ```{player} all_reduce by-magic
 ```
@@ -125,6 +126,7 @@ SAID = (
     "front matter needs a `description`",
     "card: read is 'soon', expected minutes as a number",
     "no fact 'H100.nvlinc'; close: H100.nvlink",
+    "H100.nvlink is a bandwidth, 450 GB/s one way per GPU: it does not go without its scope",
     "no '7' of 'rows.7.busbw'",
     "no recorded run 'no-run'; there are: sample-run",
     "nothing",

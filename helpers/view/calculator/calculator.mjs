@@ -44,7 +44,7 @@ function besideRun(spec, run, top, forms, onChange) {
     run &&
     (run.phase === "step"
       ? "in the optimizer's step"
-      : `in ${run.phase}${run.module ? `, ${run.module}` : ", around the blocks"}`);
+      : `in ${run.phase}${run.module ? `, ${run.module}` : ", outside the blocks"}`);
   const near = !run && nearest(spec, forms);
   const apart = run && Math.abs(top.nbytes / run.peak - 1);
   const said = run

@@ -10,7 +10,7 @@ import { controlsOf, fill, keysOf } from "./panel/choices.mjs";
 import { dress, momentRows, NOUNS, sentence } from "./panel/telling.mjs";
 import { around, isWhole, placed } from "./draw/window.mjs";
 import { prepared, wholeOf } from "./scope.mjs";
-import { amount, sizeOf } from "./trace/amounts.mjs";
+import { amount, sizeOf, thousands } from "./trace/amounts.mjs";
 import { byLayer } from "./trace/parts.mjs";
 import { CLASSES, composition } from "./trace/store.mjs";
 
@@ -117,7 +117,7 @@ function paintAll(widget) {
   parts.ranks.hidden = all.length < 2;
   parts.bars.setAttribute(
     "aria-label",
-    `Bytes by layer, stacked by class, after event ${at + 1}; the same as a table under The numbers`,
+    `Bytes by layer, stacked by class, after event ${thousands(`${at + 1}`)}; the same as a table under The numbers`,
   );
   bar.show(ui.axis, at, {
     playing: move.playing(),
@@ -157,7 +157,7 @@ export function numbersOf(widget) {
   if (ui.layered)
     found.push(
       table(
-        `By layer after event ${ui.at + 1}`,
+        `By layer after event ${thousands(`${ui.at + 1}`)}`,
         ["Layer", "What it holds"],
         [...byLayer(t, ui.at, ui.rows)].map(([name, bytes]) => [name || "outside", layerText(name, bytes, unit)]),
       ),

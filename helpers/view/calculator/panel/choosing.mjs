@@ -101,29 +101,35 @@ export function fits(forms, spec) {
   );
 }
 
+// A choice and the comma behind it stay in one line.
+const listed = (node) => h("span", { class: "bim-calc-choice" }, node, ",");
+
 function trained(forms, spec, set, named) {
   const all = splits(find(forms, spec.model)).filter(([t, sequence]) => !sequence || spec.seq % t === 0);
   const at = all.findIndex(([t, sequence]) => t === spec.tensor && sequence === spec.sequence);
+  const sharding = named("Sharding", "zero", Number);
+  const split = pick(
+    "Split of the blocks",
+    all.map((_, i) => i),
+    at,
+    (i) => set()({ tensor: all[i][0], sequence: all[i][1] }),
+    (i) => splitText(all[i]),
+  );
   return [
     " in ",
     named("Precision", "precision"),
     " with ",
-    named("Optimizer", "optimizer"),
-    ", ",
-    named("Attention", "attention"),
-    ", ",
-    named("Checkpointing", "checkpoint"),
-    ", ",
-    named("Sharding", "zero", Number),
-    spec.zero > 0 && [" among ", pick("Ranks that shard", RANKS, spec.data, set("data")), " ranks"],
-    ", ",
-    pick(
-      "Split of the blocks",
-      all.map((_, i) => i),
-      at,
-      (i) => set()({ tensor: all[i][0], sequence: all[i][1] }),
-      (i) => splitText(all[i]),
-    ),
+    listed(named("Optimizer", "optimizer")),
+    " ",
+    listed(named("Attention", "attention")),
+    " ",
+    listed(named("Checkpointing", "checkpoint")),
+    " ",
+    spec.zero > 0
+      ? [sharding, " among ", pick("Ranks that shard", RANKS, spec.data, set("data")), " ranks,"]
+      : listed(sharding),
+    " ",
+    listed(split),
   ];
 }
 
@@ -158,10 +164,10 @@ export function controls(forms, spec, onChange) {
           named("Bits of a weight", "width", Number),
           " bits, cache in ",
           named("Bits of the cache", "cache", Number),
-          " bits",
+          " bits,",
         ]
       : trained(forms, spec, set, named),
-    ", on a device like ",
+    " on a device like ",
     pick("Device", Object.keys(forms.devices), spec.device, set("device")),
   );
 }

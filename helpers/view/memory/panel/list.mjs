@@ -72,14 +72,14 @@ export function listing(t, at, { mode, filter, pages }, { unit, unclassed }) {
   const table = h(
     "table",
     { class: "bim-alive" },
-    h("caption", { class: "bim-sr" }, `Alive after event ${at + 1}`),
+    h("caption", { class: "bim-sr" }, `Alive after event ${thousands(`${at + 1}`)}`),
     h("thead", {}, row("th", head)),
     h("tbody", {}, rows.map(liveRow)),
     h("tfoot", {}, foot),
   );
   const rest = single ? Math.max(0, blocks.length - PAGE * pages) : 0;
   const told = filter
-    ? `${count(blocks.length, "block")} of ${thousands(`${all.length}`)} match.`
+    ? `${count(blocks.length, "block")} of ${thousands(`${all.length}`)} ${blocks.length === 1 ? "matches" : "match"}.`
     : `${count(all.length, "block")}, ${amount(t.total[at] ?? 0, unit)} ${unit}: exactly the height of the curve here.`;
   return { table, rest, told, single };
 }
