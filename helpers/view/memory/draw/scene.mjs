@@ -1,5 +1,5 @@
 // Around the areas: phases above, marks, layers and time below, the peak and the chosen moment.
-import { timeText, withUnit } from "../trace/amounts.mjs";
+import { thousands, timeText, withUnit } from "../trace/amounts.mjs";
 import { OOM } from "../trace/snapshot.mjs";
 import { shortName } from "../trace/parts.mjs";
 import { reservedOf } from "../trace/store.mjs";
@@ -113,7 +113,7 @@ function cursor(ctx, box, view, colours, y) {
 function times(ctx, box, view, colours) {
   const { axis } = view;
   const words = (share) =>
-    axis.mode === "seconds" ? timeText(Math.round(axis.value(share))) : `event ${Math.round(axis.value(share))}`;
+    axis.mode === "seconds" ? timeText(Math.round(axis.value(share))) : `event ${thousands(`${Math.round(axis.value(share))}`)}`;
   ctx.fillStyle = colours.muted;
   ctx.textBaseline = "bottom";
   ctx.textAlign = "left";
