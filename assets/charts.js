@@ -144,9 +144,7 @@ BytesInMotion.charts = (() => {
     if (!notes || plot > NARROW) return notes;
     const short = (text) =>
       BytesInMotion.ends.broken(text.replaceAll("<br>", " "), WORDY, BytesInMotion.ends.widthIn(font)).join("<br>");
-    return notes.map((note) =>
-      note.xref === "paper" ? { ...note, text: short(note.text), yanchor: "top" } : note,
-    );
+    return notes.map((note) => (note.xref === "paper" ? { ...note, text: short(note.text), yanchor: "top" } : note));
   }
 
   // What plotly is given: room for names at the right, what the reader took away, no words that we draw.

@@ -23,7 +23,9 @@
 
   // 0.1, 10, 1000; what is longer has no room beside the axis: 10⁵.
   const tick = (power) =>
-    Math.abs(power) < 4 ? String(Number((10 ** power).toPrecision(1))) : `10${[...String(power)].map((c) => RAISED[c]).join("")}`;
+    Math.abs(power) < 4
+      ? String(Number((10 ** power).toPrecision(1)))
+      : `10${[...String(power)].map((c) => RAISED[c]).join("")}`;
 
   const near = (guess) => Math.abs(off(guess)) <= NEAR;
   const middle = (sorted) => sorted[Math.floor(sorted.length / 2)];

@@ -36,7 +36,9 @@ BytesInMotion.guesses = (() => {
   function mine(value, unit, units, text) {
     const told = Object.keys(units).find((name) => text.endsWith(` ${name}`));
     const inIt = told && (value * units[unit]) / units[told];
-    return inIt >= 0.01 && inIt < 1e5 ? `${Number(inIt.toPrecision(inIt < 1000 ? 3 : 4))} ${told}` : spell(value, unit, units);
+    return inIt >= 0.01 && inIt < 1e5
+      ? `${Number(inIt.toPrecision(inIt < 1000 ? 3 : 4))} ${told}`
+      : spell(value, unit, units);
   }
 
   const doublings = (said, truth) => Math.log2(said / truth);

@@ -72,7 +72,10 @@ test("words keep off lines across the chart, and no hairline runs through other 
   const line = Array.from({ length: 60 }, (_, i) => ({ x: 5 * i, y: 88 }));
   const [word] = points.settled([{ x: 150, y: 100, w: 40, h: 13, wanted: [0, -1] }], area, [], line);
   assert.ok(word.y > 88 || word.y + word.h < 88, "not where it is wanted: there is the line");
-  const [name, wall] = [{ x: 100, y: 70, w: 100, h: 13 }, { x: 158, y: 93, w: 22, h: 4 }];
+  const [name, wall] = [
+    { x: 100, y: 70, w: 100, h: 13 },
+    { x: 158, y: 93, w: 22, h: 4 },
+  ];
   const narrow = { x: 128, y: 40, w: 172, h: 68 };
   const [moved] = points.settled([{ x: 150, y: 100, w: 40, h: 13, wanted: [0, -1] }], narrow, [name, wall]);
   assert.ok(moved.x > 180, "not over the name, though there is room: beside it");

@@ -113,7 +113,9 @@ function cursor(ctx, box, view, colours, y) {
 function times(ctx, box, view, colours) {
   const { axis } = view;
   const words = (share) =>
-    axis.mode === "seconds" ? timeText(Math.round(axis.value(share))) : `event ${thousands(`${Math.round(axis.value(share))}`)}`;
+    axis.mode === "seconds"
+      ? timeText(Math.round(axis.value(share)))
+      : `event ${thousands(`${Math.round(axis.value(share))}`)}`;
   ctx.fillStyle = colours.muted;
   ctx.textBaseline = "bottom";
   ctx.textAlign = "left";
