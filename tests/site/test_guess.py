@@ -273,6 +273,13 @@ def test_what_was_said_before_it_was_asked_is_veiled_in_its_own_section_alone():
     assert veils(page_of("Take 1 GiB.", [nodes.paragraph("", "So 1 GiB.")], "Later 1 GiB.")) == ["1 GiB"]
 
 
+def test_what_another_block_asks_can_be_read():
+    other = predict.raw("<div>")
+    other[asked.ASKED] = ("then", "2 GiB", "GiB", "")
+    asks = [other, nodes.paragraph("", "It was 1 GiB. What is it now?"), predict.raw(asked.CLOSING)]
+    assert veils(page_of("Before.", [*asks, nodes.paragraph("", "Not 1 GiB.")], "Later.")) == ["1 GiB"]
+
+
 @pytest.mark.parametrize(("hover", "waits"), [("1,024 MiB: all", ["sent"]), ("1,025 MiB: all", []), ("1,024: all", [])])
 def test_a_chart_of_its_section_that_says_an_answer_is_covered(hover, waits):
     spec = escape(json.dumps({"name": "sums", "data": [{"hovertext": [hover]}]}))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from website.guess.asked import CLOSING, Question, ancestors, near, order, questions
+from website.guess.asked import ASKED, CLOSING, DRAWN, Question, ancestors, near, order, questions
 from website.guess.spelling import Said, alone, said
 
 CITED = {"bim-lab", "bim-fact", "bim-recorded"}
@@ -30,15 +30,17 @@ def veil(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def around(doctree: nodes.document, block: nodes.raw) -> tuple[list[nodes.paragraph], ...]:
-    """The paragraphs before a block, those behind it in its section, and those behind that; its own question is none of them."""
+    """The paragraphs before a block, those behind it in its section, and those behind that. No question is among them: it has to be read."""
     before, own, later = found = ([], [], [])
-    into = before
+    into, asking = before, False
     for node in order(doctree, nodes.paragraph, nodes.raw):
+        if isinstance(node, nodes.raw):
+            asking = ASKED in node or DRAWN in node
         if node is block:
             into = None
         elif into is None and node.astext() == CLOSING:
             into = own
-        elif into is not None and isinstance(node, nodes.paragraph):
+        elif into is not None and isinstance(node, nodes.paragraph) and not asking:
             into = into if into is before else own if near(block, node) else later
             into.append(node)
     return found
