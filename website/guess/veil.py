@@ -30,7 +30,7 @@ def veil(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def around(doctree: nodes.document, block: nodes.raw) -> tuple[list[nodes.paragraph], ...]:
-    """The paragraphs before a block, those behind it in its section, and those behind that. No question is among them: it has to be read."""
+    """The paragraphs before a block, those behind it in its section, and those behind that. A question has to be read: it is in none."""
     before, own, later = found = ([], [], [])
     into, asking = before, False
     for node in order(doctree, nodes.paragraph, nodes.raw):
