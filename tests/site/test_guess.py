@@ -1,9 +1,11 @@
 """Guesses without a browser: where their answers come from, what the build refuses, what of a lab waits, and what scripts work out."""
 
 import json
+import pickle
 import re
 import subprocess
 from html import escape, unescape
+from itertools import takewhile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -187,6 +189,19 @@ def test_what_solves_an_exercise_or_tells_a_gap_waits_for_a_guess(folder, chapte
 
 def test_all_labs_are_there():
     assert len(CHAPTERS) == 15
+
+
+def test_nothing_is_told_before_it_is_asked(site):
+    """In words, by a cell, in the table of a chart or a widget; a number of one figure may be there by chance."""
+    told = []
+    for path in sorted((site.parent / ".doctrees").glob("[bn]*/*.doctree")):
+        document = pickle.loads(path.read_bytes())
+        for block, question in asked.questions(document):
+            every = asked.order(document, nodes.paragraph, nodes.literal_block, nodes.raw)
+            before = [node for node in takewhile(lambda node: node is not block, every) if asked.ASKED not in node]  # noqa: B023
+            texts = [re.sub("<[^>]*>", " ", unescape(node.astext())) for node in before]
+            told += [(path.stem, question.name, text) for text in texts if question.told(text)]
+    assert told == []
 
 
 def test_a_labs_page_folds_what_its_cells_printed_and_no_more(site):

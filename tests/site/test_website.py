@@ -121,6 +121,10 @@ card: {able: [fail], read: soon, hardware: none}
 :fact: torch.nccl.timeout.never
 How long?
 :::
+
+:::{dropdown} A solution
+So.
+:::
 """
 SAID = (
     "front matter needs a `description`",
@@ -136,6 +140,7 @@ SAID = (
     "primitive: values: expected a row of numbers for each of 4 ranks, got 2",
     "memory: no recorded trace 'llama-9'; there are: article-cpu",
     "predict when: no fact 'torch.nccl.timeout.never'",
+    "predict: a solution or a hint, and nothing to guess before it",
 )
 
 
