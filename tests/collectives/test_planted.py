@@ -68,7 +68,7 @@ def test_the_page_has_its_row(plant):
     page._row, page._chapter = partial(AlgorithmsDirective._row, page), partial(AlgorithmsDirective._chapter, page)
     (table,) = AlgorithmsDirective.run(page)
     rows = [row.astext().split("\n\n") for row in table.findall(lambda node: node.tagname == "row")]
-    cells = ["left-ring", "chapter to come", "P-1", "{(P-1)}/P", "7 steps", "0.875 N", about(CATALOGUE[KEY]).bottleneck]
+    cells = ["left-ring", "chapter to come", "P-1", "(P-1)/P", "7 steps", "0.875 N", about(CATALOGUE[KEY]).bottleneck]
     assert [*cells, "nobody but this test"] in rows
 
 

@@ -1,21 +1,15 @@
-"""What the browser tests look at: what a page did that it must not, whether its mounts live, what axe finds."""
+"""What the browser tests look at: what a page did that it must not, and whether its mounts live."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from playwright.sync_api import Page
 
 from helpers.view.widgets import PAGE, line
 
-AXE = Path(__file__).parents[1] / "vendor" / "axe-core" / "axe.min.js"
 KB = 1000
 LEFT = "net::ERR_ABORTED"  # what was still under way when the reader went on to the next page
 CHART = 800 * KB  # gzipped, before anybody touches the page; a widget's budget stands in its line of the table
-STANDARDS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
-MORE = ("region", "label-content-name-mismatch")
-OF_THEMES = ("color-contrast", "link-in-text-block")  # axe's rules that ask for colours
-OF_WIDTHS = ("target-size", "scrollable-region-focusable", "avoid-inline-spacing")  # and those that ask for room
 
 
 @dataclass
@@ -160,38 +154,3 @@ def assert_within_budget(page: Page, watch: Watch) -> None:
     sizes = watch.sizes()
     heaviest = sorted(sizes.items(), key=lambda item: -item[1])[:5]
     assert 20 * KB < sum(sizes.values()) <= budget, f"budget {budget}; {heaviest}"
-
-
-LOOK = """async (asked) => {
-    const repeated = (places, kind) => {
-        const seen = new Set();
-        return places.filter((place) => seen.size === seen.add(kind(place)).size);
-    };
-    const within = (place) => (place === document.body ? "" : `${place.localName}.${place.className}<${within(place.parentElement)}`);
-    const alike = document.querySelectorAll("main pre span, main .katex span, a[href]");
-    for (const part of repeated([...alike].filter((part) => part.checkVisibility()), within)) part.dataset.seen = "";
-    const once = (id, selector) => ({ id, selector: `${selector}:not([data-seen])` });
-    axe.configure({ rules: [once("color-contrast", ""), once("link-in-text-block", "a[href]")] });
-    const exclude = repeated([...document.querySelectorAll(".bim-mount")], (mount) => mount.dataset.kind);
-    const where = exclude.length ? { include: [document.documentElement], exclude } : document;
-    return (await axe.run(where, { ...asked, preload: false, resultTypes: ["violations"] })).violations;
-}"""
-
-
-def violations(page: Page, only: Sequence[str] = ()) -> list[str]:
-    """What axe finds against WCAG 2.0 to 2.2, A and AA, and its two rules for landmarks: rule, what is wrong, where.
-
-    only: these rules instead of all, OF_THEMES where nothing but colours has changed since the last look, OF_WIDTHS where the width has.
-    Of several widgets of a kind the first is looked into: each kind has such a test of its own, in more states than these.
-    Of links and of the letters of code and formulas, whose colours come from their class, the first of a class in a kind of box.
-    """
-    if not page.evaluate("'axe' in window"):
-        page.evaluate(AXE.read_text(encoding="utf-8"))  # evaluated, not added as a script: the page forbids that
-    asked = (
-        {"runOnly": list(only)} if only else {"runOnly": STANDARDS, "rules": {rule: {"enabled": True} for rule in MORE}}
-    )
-    # preload would ask for style sheets again, which a page from a folder may not; what passes is a third of the work to tell
-    found = page.evaluate(LOOK, asked)
-    return [
-        f"{rule['id']}: {node['failureSummary']} at {node['html'][:160]}" for rule in found for node in rule["nodes"]
-    ]

@@ -5,6 +5,7 @@ layout shift, which Firefox does not tell, are test_pages' business.
 """
 
 import pytest
+from axe import OF_THEMES, OF_WIDTHS, violations
 from books import ROOT, pages_of_toc
 from landing import (
     assert_copied_links_land,
@@ -14,13 +15,10 @@ from landing import (
     last_places,
 )
 from pages import (
-    OF_THEMES,
-    OF_WIDTHS,
     assert_contents_tell_what_is_read,
     assert_players_fit_a_screen,
     assert_what_is_cut_has_an_edge,
     read_through,
-    violations,
 )
 from presses import guess_everything, light_marks, press_everything
 from test_pages import DRAWN

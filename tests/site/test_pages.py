@@ -7,6 +7,7 @@ Each opening follows a link, the wide one to the last widget, the narrow one to 
 """
 
 import pytest
+from axe import OF_THEMES, OF_WIDTHS, violations
 from books import ROOT, SAMPLE, pages_of_toc
 from landing import (
     assert_copied_links_land,
@@ -18,15 +19,12 @@ from landing import (
 )
 from lanes import some
 from pages import (
-    OF_THEMES,
-    OF_WIDTHS,
     assert_contents_tell_what_is_read,
     assert_players_fit_a_screen,
     assert_what_is_cut_has_an_edge,
     assert_within_budget,
     assert_words_of_charts_apart,
     read_through,
-    violations,
 )
 from presses import guess_everything, light_marks, press_everything, press_the_first_key
 
