@@ -117,7 +117,7 @@ def test_what_a_rank_raised_says_more_than_its_death_and_a_late_death_is_no_succ
     with pytest.raises(RankError, match="ranks 0-3 raised ValueError: boom"):
         four.run(labs.raises_and_dies)
     with pytest.raises(RankError):
-        four.run(time.sleep, 0.2)  # the ranks end by themselves meanwhile
+        four.run(time.sleep, 2)  # the ranks end by themselves meanwhile
     with pytest.raises(RankError, match=r"^rank 3 exited with code 7 after it had finished"):
         four.run(labs.finishes_and_dies)
     assert four.run(labs.healthy) == [16.0] * 4
