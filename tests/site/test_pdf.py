@@ -23,7 +23,8 @@ TOLD = """() => {
         return width > 0 && x + width / 2 > edge.left && x + width / 2 < edge.right;
     };
     const seen = { visibilityProperty: true, opacityProperty: true };
-    const leaf = (one) => one.checkVisibility(seen) && !one.children.length && !one.closest(".bim-sr, option, pre");
+    const ends = (one) => !one.children.length || one.matches(".bim-key > *"); // a line's sign stands before its name
+    const leaf = (one) => one.checkVisibility(seen) && ends(one) && !one.closest(".bim-sr, option, pre");
     const mounts = [...document.querySelectorAll(".bim-mount, .bim-drawn")].map((mount) => ({
         kind: mount.dataset.kind ?? "",
         high: mount.getBoundingClientRect().height,
