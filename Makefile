@@ -43,7 +43,7 @@ check: python ## style, types, and the tests near what you have changed; under a
 
 test: python ## every test that a change needs: style, notebooks, library, ranks, site, browser; a quarter of an hour
 	@$(INSTALL) --for test
-	@$(RUN) -m tools.browser
+	@$(RUN) -m tools.browser --firefox
 	@$(RUN) -m tools.suite test --shard "$(SHARD)"
 
 test-all: python ## every test there is, also the whole matrices and the other Pythons; about an hour

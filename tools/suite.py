@@ -28,7 +28,7 @@ STYLE = (("ruff", "check", "."), ("ruff", "format", "--check", "."), ("mypy",), 
 NBVAL = ("--nbval", "--nbval-current-env", "--nbval-cell-timeout=120")
 NO_TESTS = 5  # pytest's exit status when nothing was left to run
 SLOWEST = "--durations=10"
-WHERE = {"test": "make test-all", "gpu": "make gpu-check", "Firefox": "make test-all as root on Debian, or install it"}
+WHERE = {"test": "make test-all", "gpu": "make gpu-check", "Firefox": "make test as root on Debian, or install it"}
 SHOWN = ("passed", "failed", "error", "skipped", "xfailed", "xpassed")
 
 
