@@ -62,6 +62,11 @@ def test_a_ring_moves_a_chunk_for_every_rank_and_channel_in_a_loop():
     assert LEAST_SLICE == 32 * KIB
 
 
+def test_a_chunk_has_room_for_the_last_byte_of_an_odd_message():
+    odd = cut("Ring", "Simple", 1001, H200, NOW)
+    assert (odd.channels, odd.chunk) == (1, 126) and 8 * odd.chunk >= 1001
+
+
 def test_nvls_takes_shorter_chunks_for_shorter_messages():
     """16 blocks and 8 heads: 128 KiB from 1 GiB on, 64 from 64 MiB, 32 from 8 MiB, 16 below."""
     found = [cut("NVLS", "Simple", 2**exponent, H200, NOW) for exponent in (21, 22, 23, 25, 26, 29, 30)]

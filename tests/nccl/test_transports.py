@@ -31,6 +31,7 @@ def test_where_two_gpus_sit_decides(name, pair, transport_name, hop, writer):
 def test_two_gpus_of_an_amd_host_need_no_link():
     two = replace(MACHINES["4xPCIe"], gpus=2, cpu="AMD")
     assert transport(two, 0, 1).name == "P2P" and transport(replace(two, cpu="Intel"), 0, 1).name == "SHM"
+    assert transport(replace(two, gpus=4), 0, 1).name == "SHM", "four of them do"
 
 
 def test_without_gpudirect_the_bytes_pass_host_memory_twice():
