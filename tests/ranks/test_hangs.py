@@ -163,6 +163,37 @@ def test_a_report_says_who_keeps_whom_waiting():
         )
 
 
+class Store(dict):
+    """As much of a store as ranks that tell each other need."""
+
+    set = dict.__setitem__
+
+    def check(self, keys: list[str]) -> bool:
+        return all(key in self for key in keys)
+
+
+def watcher(monkeypatch, rank: int, *places: str) -> watching.Watcher:
+    """One that nobody has started; with each look its rank has come to the next place."""
+    one, ahead = object.__new__(watching.Watcher), iter([*places, *places[-1:] * 1000])
+    one.rank, one.nranks, one._store = rank, 2, Store()
+    monkeypatch.setattr(one, "position", lambda: Position("stuck", next(ahead), journal=positions.NOTHING))
+    return one
+
+
+def test_who_is_on_the_way_when_another_raises_tells_where_he_has_come_to(monkeypatch):
+    late = watcher(monkeypatch, 0, "waiting in #1", "waiting in #1", "waiting in #2")
+    mine = late.position()
+    late._store.set("rank/0", mine.dump())
+    monkeypatch.setattr(watching, "ANSWER", 0.2)
+    late._stand_by(mine)
+    assert Position.load(late._store["rank/0"].encode()).text == "waiting in #2"
+
+    raised, reporter = Position("raised", "raised ValueError: boom"), watcher(monkeypatch, 1, "")
+    reporter._store = Store({"rank/0": late._store["rank/0"].encode()})
+    assert [position.text for position in reporter._settled([mine, raised])] == ["waiting in #2", raised.text]
+    assert reporter._settled([mine, mine]) == [mine, mine], "where nobody has raised or left, all have waited long"
+
+
 @pytest.mark.parametrize("timeout", [0, -1, "10", None, True, float("nan")])
 def test_a_timeout_is_a_number_of_seconds(timeout):
     with pytest.raises(ValueError, match="timeout is a number of seconds above 0, got"):

@@ -43,6 +43,7 @@ from .positions import ENDED, GONE, Position, compose, of_dead, without_ended
 
 TICK = 0.05  # seconds between a rank's looks at its notes and at the alarm; the store serves 1000 looks a second
 ANSWER = 2.0  # seconds that a rank has to answer an alarm
+SETTLE = 0.25  # and to come to where it stays: when another raises, it may be about to leave the call that they were both in
 EXIT_CODE = 1
 _watcher: Watcher | None = None
 
@@ -171,8 +172,17 @@ class Watcher:
                 self._write(compose(self._gathered(), why))
                 self._store.set("reported", "")
             else:
-                self._wait_for(["reported"], 2 * ANSWER)
+                self._stand_by(mine)
             self._end()
+
+    def _stand_by(self, mine: Position) -> None:
+        """Until the report is written; who is still on the way tells where he has come to."""
+        end = time.monotonic() + 2 * ANSWER
+        while not self._store.check(["reported"]) and time.monotonic() < end:
+            if mine.kind == "stuck" and (now := self.position()).text != mine.text:
+                self._store.set(f"rank/{self.rank}", now.dump())
+                mine = now
+            time.sleep(TICK / 5)
 
     def _gathered(self) -> list[Position | None]:
         """Every rank's position, in rank order; None for those that did not answer in time."""
@@ -185,17 +195,21 @@ class Watcher:
                     found[rank] = dead if first or dead != GONE else ENDED
             first = False
             time.sleep(TICK / 5)
-        return without_ended(found)
+        return without_ended(self._settled(found))
+
+    def _settled(self, found: list[Position | None]) -> list[Position | None]:
+        """The same, a moment later."""
+        if not any(position and position.kind in ("raised", "finished") for position in found):
+            return found
+        time.sleep(SETTLE)
+        stuck = [rank for rank, position in enumerate(found) if position and position.kind == "stuck"]
+        later = {rank: Position.load(self._store.get(f"rank/{rank}")) for rank in stuck if rank != self.rank}
+        return [later.get(rank, position) for rank, position in enumerate(found)]
 
     def _dead(self, rank: int) -> Position | None:
         """How its process has ended: known only on this machine."""
         machine, pid = self._store.get(f"process/{rank}").decode().rsplit(maxsplit=1)
         return of_dead(int(pid)) if machine == _machine() else None
-
-    def _wait_for(self, keys: list[str], seconds: float) -> None:
-        end = time.monotonic() + seconds
-        while not self._store.check(keys) and time.monotonic() < end:
-            time.sleep(TICK / 5)
 
     def _alone(self, mine: Position) -> None:
         """The store does not answer: whoever kept it, rank 0 or the launcher, is gone."""
