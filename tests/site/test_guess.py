@@ -295,13 +295,36 @@ def test_what_another_block_asks_can_be_read():
     assert veils(page_of("Before.", [*asks, nodes.paragraph("", "Not 1 GiB.")], "Later.")) == ["1 GiB"]
 
 
+def chart_that_says(hover: str) -> str:
+    spec = escape(json.dumps({"name": "sums", "data": [{"hovertext": [hover]}]}))
+    return f'<div class="bim-mount" data-kind="chart" data-spec="{spec}"></div>'
+
+
 @pytest.mark.parametrize(("hover", "waits"), [("1,024 MiB: all", ["sent"]), ("1,025 MiB: all", []), ("1,024: all", [])])
 def test_a_chart_of_its_section_that_says_an_answer_is_covered(hover, waits):
-    spec = escape(json.dumps({"name": "sums", "data": [{"hovertext": [hover]}]}))
-    chart = predict.raw(f'<div class="bim-mount" data-kind="chart" data-spec="{spec}"></div>')
-    document = page_of("Before.", [chart], "Later.")
+    document = page_of("Before.", [predict.raw(chart_that_says(hover))], "Later.")
     cover.cover(None, document)
     assert covers("".join(node.astext() for node in document.findall(nodes.raw))) == waits
+
+
+@pytest.mark.parametrize(("named", "waits"), [(["memory"], ["sent"]), (["sums"], ["sent"]), ([], [])])
+def test_what_a_block_names_is_covered(named, waits):
+    mounts = {"memory": '<div class="bim-mount" data-kind="memory" data-spec="{}"></div>', "sums": chart_that_says("1")}
+    document = page_of(
+        "Before.", [predict.raw(html) for kind, html in mounts.items() if kind in named or not named], ""
+    )
+    next(node for node in document.findall(nodes.raw) if asked.ASKED in node)[asked.COVERS] = named
+    cover.cover(None, document)
+    assert covers("".join(node.astext() for node in document.findall(nodes.raw))) == waits
+
+
+def test_a_block_covers_nothing_that_is_not_there(monkeypatch):
+    document = page_of("Before.", [], "Later.")
+    next(node for node in document.findall(nodes.raw) if asked.ASKED in node)[asked.COVERS] = ["memory"]
+    said = []
+    monkeypatch.setattr(cover.log, "warning", lambda text, *values, **_: said.append(text % values))
+    cover.cover(None, document)
+    assert said == ["predict sent: behind it is no memory to cover"]
 
 
 def covers(html: str) -> list[str]:

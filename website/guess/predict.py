@@ -9,7 +9,8 @@ What is said with the answer, if anything; mostly the page's own next paragraph 
 :::
 
 `:kind: order` takes `:range: 1 µs to 10 s`, `:kind: curve` a `:chart:` and a `:line:` in place of a source (website/guess/answers.py,
-website/guess/curves.py). Without JavaScript and on paper the answer is open. assets/guess/predict.js holds the guess against it.
+website/guess/curves.py). `:covers: sums memory` names what shows the answer without saying it (website/guess/cover.py).
+Without JavaScript and on paper the answer is open. assets/guess/predict.js holds the guess against it.
 """
 
 import json
@@ -28,7 +29,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from website.guess import answers, curves
-from website.guess.asked import ASKED, CLOSING, DRAWN, raw
+from website.guess.asked import ASKED, CLOSING, COVERS, DRAWN, raw
 from website.guess.plot import plot
 
 log = logging.getLogger(__name__)
@@ -54,7 +55,7 @@ class PredictDirective(SphinxDirective):
     has_content = True
     option_spec: ClassVar[dict[str, Any]] = {
         "kind": lambda value: directives.choice(value, KINDS),
-        **dict.fromkeys(("unit", "range", "chart", "line", *answers.SOURCES), directives.unchanged_required),
+        **dict.fromkeys(("unit", "range", "chart", "line", "covers", *answers.SOURCES), directives.unchanged_required),
     }
 
     def run(self) -> list[nodes.Node]:
@@ -67,6 +68,7 @@ class PredictDirective(SphinxDirective):
             log.warning("predict %s: %s", name, said, location=self.get_location(), type="bim", subtype="predict")
             return []
         first = raw(opening(name, asked))
+        first[COVERS] = self.options.get("covers", "").split()
         if asked.knows["kind"] == "curve":
             first[DRAWN] = (name, self.options["chart"].rpartition(":")[2])
         else:

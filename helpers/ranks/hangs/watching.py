@@ -43,7 +43,7 @@ from .positions import ENDED, GONE, Position, compose, of_dead, without_ended
 
 TICK = 0.05  # seconds between a rank's looks at its notes and at the alarm; the store serves 1000 looks a second
 ANSWER = 2.0  # seconds that a rank has to answer an alarm
-SETTLE = 0.25  # and to come to where it stays: when another raises, it may be about to leave the call that they were both in
+SETTLE = 0.25  # and to come to where it stays: when another raises, it may be about to leave a call
 EXIT_CODE = 1
 _watcher: Watcher | None = None
 
