@@ -24,13 +24,14 @@
     [lay, left] = [lies(), scrollY];
   }
 
-  // Moved by what grew above, it is put back; scrolled without that, as by the bar of the window, the reader has gone on.
+  // Moved by what grew above, or stopped short while there was no page below to scroll to, it is put right; scrolled without that, as by
+  // the bar of the window, the reader has gone on.
   function settle() {
     if (!place || gliding) return;
     const [grown, gone] = [lies() - lay, scrollY - left];
-    const cut = scrollY + innerHeight > root.scrollHeight - 2; // by a page that became shorter
+    const cut = gone < 0 && scrollY + innerHeight > root.scrollHeight - 2; // by a page that became shorter
     if (Math.abs(gone) > 1 && Math.abs(gone - grown) > 1 && !cut) place = null;
-    else if (Math.abs(grown) > 1) stand();
+    else stand();
   }
 
   function glided() {

@@ -69,7 +69,8 @@ def watch_landings(page) -> None:
 def assert_landed(page, where: str) -> None:
     """The link by which the page was opened has ended at its place, when everything there is alive."""
     watch_landings(page)
-    assert page.evaluate("landings.still(decodeURI(location.hash))") <= OFF, where
+    off = page.evaluate("landings.still(decodeURI(location.hash))")
+    assert off <= OFF, f"{where}: {off} pixels beside its place"
 
 
 def assert_all_land(page, links: list[str], where: str) -> None:

@@ -38,6 +38,25 @@ def test_what_grows_above_does_not_carry_the_reader_away(landed):
         assert landed.evaluate(OFF_NOW) <= OFF
 
 
+LENGTHEN = """(px) => {
+    const last = document.querySelector("main").appendChild(document.createElement("div"));
+    last.style.height = `${px}px`;
+    return scrollY;
+}"""
+
+
+def test_a_last_section_rises_to_its_place_when_the_page_grows_under_it(address, open_page):
+    page, _ = open_page(address("site"), "book/ring.html#sources", reduced_motion="reduce")
+    assert_landed(page, "#sources")
+    short = page.evaluate(LENGTHEN, 2000)
+    assert page.evaluate(OFF_NOW) <= OFF
+    assert page.evaluate("scrollY") > short + 100, "it had stopped at the page's end"
+    page.evaluate("scrollBy({ top: 300, behavior: 'instant' })")
+    page.evaluate(OFF_NOW)
+    page.evaluate(LENGTHEN, 100)
+    assert page.evaluate(OFF_NOW) > 200, "who went on is let go"
+
+
 @pytest.mark.parametrize("deed", ["wheel", "key", "bar"])
 def test_a_reader_who_goes_on_is_let_go(landed, deed):
     if deed == "wheel":
