@@ -1,4 +1,4 @@
-"""What a message occupies on its way: the ports of its two ends, and the wires that it shares with others.
+"""What a message occupies on its way: the ports of its two ends, and the wires that it shares with others; under which protocols.
 
 The pricing rules (`price`, `dataflow`) and the loads of `profiles` are all told from here. Chapters: latency-bandwidth, hierarchy.
 """
@@ -29,7 +29,8 @@ class Network(Protocol):
     """Anything that knows the link between two ranks; a `helpers.facts.Link` is the simplest: the same link everywhere.
 
     It may also know ports(src, dst), where an end has more than one port each way, and wires(src, dst), the
-    (name, seconds per byte) of everything between the ports that other messages use too: see `topology`.
+    (name, seconds per byte) of everything between the ports that other messages use too: see `topology`. And the seconds of a
+    `call`, beside its messages; itself under each of its `protocols`; the `switch` that adds, and its line(nranks).
     """
 
     def link(self, src: int, dst: int, /) -> AlphaBeta: ...
@@ -59,6 +60,29 @@ class Tariff:
         wires = getattr(self.network, "wires", None)
         shared = tuple((name, nbytes * beta) for name, beta in wires(src, dst)) if wires else ()
         return Charge(ports, shared, link.alpha, nbytes * link.beta)
+
+
+def call(network: object) -> float:
+    """Seconds that a collective costs, whatever it sends."""
+    seconds: float = getattr(network, "call", 0.0)
+    return seconds
+
+
+def under(network: Network, protocol: str | None = None) -> tuple[Network, ...]:
+    """The network under each protocol that it knows, or under one; by itself where it knows none. ValueError on another."""
+    known: tuple[Network, ...] = getattr(network, "protocols", ()) or (network,)
+    names = [named(one) for one in known]
+    if protocol is None or not any(names):
+        return known
+    if protocol not in names:
+        raise ValueError(f"protocol must be one of {', '.join(names)}, got {protocol!r}")
+    return (known[names.index(protocol)],)
+
+
+def named(network: object) -> str:
+    """The protocol of a network that is one protocol's."""
+    name: str = getattr(network, "protocol", "")
+    return name
 
 
 def ends(src: int, dst: int, nranks: int) -> tuple[Hashable, Hashable]:

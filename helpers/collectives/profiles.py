@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import groupby
 from typing import NamedTuple
 
-from .ports import AlphaBeta, Flow, ends, flows, pieces
+from .ports import Flow, Network, call, ends, flows, pieces, under
 from .schedule import Schedule, _whole
 
 
@@ -66,11 +66,17 @@ def merged(found: Iterable[LoadLike]) -> Profile:
     )
 
 
-def price_loads(profile: Profile, nbytes: float, link: AlphaBeta) -> float:
-    """Seconds, step-locked, on equal links: what `price` charges for the schedule itself.
+def price_loads(profile: Profile, nbytes: float, link: Network) -> float:
+    """Seconds, step-locked, on equal links, by the cheapest protocol: what `price` charges for the schedule itself.
 
     The busiest port has the most bytes and the most messages in every entry of the catalogue, so no other can take longer.
+    What goes through a switch that the link knows is priced by `price` alone.
     """
-    return sum(
-        steps * (messages * link.alpha + float(share) * nbytes * link.beta) for steps, messages, share in profile
+    return min(_loads_by(profile, nbytes, line) for line in under(link)) if profile else 0.0
+
+
+def _loads_by(profile: Profile, nbytes: float, line: Network) -> float:
+    alpha, beta = line.link(0, 1).alpha, line.link(0, 1).beta
+    return call(line) + sum(
+        steps * (messages * alpha + float(share) * nbytes * beta) for steps, messages, share in profile
     )

@@ -6,10 +6,10 @@ Each answers link(src, dst), as a `Link` does, and tells the pricing rules what 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from .ports import AlphaBeta
+from .ports import AlphaBeta, call, named
 from .schedule import _whole
 
 
@@ -35,6 +35,22 @@ class Nodes:
         _whole("nics", self._nics, 1)
         if not self.oversubscription >= 1:
             raise ValueError(f"oversubscription must be 1 or more, got {self.oversubscription!r}")
+
+    @property
+    def call(self) -> float:
+        """Seconds of a collective, paid once: what the dearer of the two links asks for it."""
+        return max(call(self.inside), call(self.across))
+
+    @property
+    def protocol(self) -> str:
+        """That of both links, where they are one protocol's."""
+        return named(self.across)
+
+    @property
+    def protocols(self) -> tuple[Nodes, ...]:
+        """Itself under each protocol that both links know: a collective has one, inside a node and between nodes."""
+        inside, across = ({named(one): one for one in protocols(link)} for link in (self.inside, self.across))
+        return tuple(replace(self, inside=inside[name], across=across[name]) for name in inside if name in across)
 
     def link(self, src: int, dst: int) -> AlphaBeta:
         return self.inside if src // self.gpus == dst // self.gpus else self.across
@@ -68,8 +84,29 @@ class Neighbours:
 
     cable: AlphaBeta
 
+    @property
+    def call(self) -> float:
+        """Seconds of a collective, paid once."""
+        return call(self.cable)
+
+    @property
+    def protocol(self) -> str:
+        """The cable's, where it is one protocol's."""
+        return named(self.cable)
+
+    @property
+    def protocols(self) -> tuple[Neighbours, ...]:
+        """Itself under each protocol of the cable."""
+        return tuple(replace(self, cable=one) for one in protocols(self.cable))
+
     def link(self, src: int, dst: int) -> AlphaBeta:
         return self.cable
 
     def ports(self, src: int, dst: int) -> tuple[Hashable, Hashable]:
         return ("send", src, dst), ("recv", dst, src)
+
+
+def protocols(link: AlphaBeta) -> tuple[AlphaBeta, ...]:
+    """A link under each protocol that it knows."""
+    known: tuple[AlphaBeta, ...] = getattr(link, "protocols", ())
+    return known

@@ -152,7 +152,8 @@ def test_infiniband_port_in_bits_is_its_gpu_figure_in_bytes(slug):
         ("H100.hbm.capacity", "80 GB per GPU"),
         ("H100.pcie.generation", "generation 5"),
         ("nvlink-4.link", "25 GB/s one way per link"),
-        ("nvlink-4.alpha", "4.05 µs per message"),
+        ("nvlink-4.call", "5.38 µs per call"),
+        ("nvlink-4.step.simple", "4.76 µs per step"),
         ("pcie-5.x16", "63.02 GB/s one way per x16 slot"),
         ("infiniband-ndr.port", "400 Gb/s one way per port"),
         ("nvswitch-3.chip.both", "3200 GB/s both ways per chip"),
@@ -178,11 +179,11 @@ def test_an_unknown_key_names_close_ones():
         lookup("zzz")
 
 
-def test_links_are_the_six_networks_and_point_at_themselves():
-    assert list(LINKS) == ["nvlink-3", "nvlink-4", "pcie-4", "pcie-5", "infiniband-hdr", "infiniband-ndr"]
+def test_links_are_the_networks_and_point_at_themselves():
+    assert list(LINKS) == ["nvlink-3", "nvlink-4", "nvlink-5", "pcie-4", "pcie-5", "infiniband-hdr", "infiniband-ndr"]
     for slug, link in LINKS.items():
         assert link.slug == slug and link.note and link.link(0, 3) is link
-        assert (link.alpha, link.bandwidth) == tuple(fact.quantity for fact in link.sources)
+        assert link.bandwidth == link.sources[0].quantity and set(link.sources) <= set(FACTS.values())
         assert link.beta * link.bandwidth.value == pytest.approx(1)
         assert link.seconds(0) == link.alpha and link.seconds(10**9) > 10**9 * link.beta
     rates = [
@@ -192,8 +193,24 @@ def test_links_are_the_six_networks_and_point_at_themselves():
     assert all(slow < fast for slow, fast in pairwise(rates))
 
 
+def test_protocols_trade_latency_for_bandwidth():
+    """LL starts at once and wastes half of the wire, LL128 stands between, Simple has all of it; over PCIe there is no LL128."""
+    for link in LINKS.values():
+        lines = link.protocols
+        names = ["LL", "Simple"] if link.slug.startswith("pcie") else ["LL", "LL128", "Simple"]
+        assert [one.protocol for one in lines] == names
+        assert all(a.alpha < b.alpha and a.bandwidth < b.bandwidth for a, b in pairwise(lines))
+        assert lines[0].call == min(one.call for one in lines)
+        assert 0.35 < lines[0].bandwidth.value / link.bandwidth.value <= 0.5
+
+
+def test_a_link_without_protocols_is_a_line_under_each():
+    line = Link(1e-6, Bandwidth(1e9, "one way"))
+    assert line.by("LL") is line and line.call == 0
+
+
 def test_a_fitted_bandwidth_stays_below_the_line_rate():
-    for slug in ("nvlink-3", "nvlink-4"):
+    for slug in ("nvlink-3", "nvlink-4", "nvlink-5"):
         assert (
             0.5 * lookup(f"{slug}.gpu").quantity.value
             < LINKS[slug].bandwidth.value
@@ -217,9 +234,11 @@ def test_a_link_takes_an_alpha_in_seconds_only(alpha):
 
 
 def test_a_network_of_unknown_facts_or_without_a_note_is_refused():
-    entry = {"name": "N", "alpha": "pcie.alpha", "bandwidth": "pcie-5.gpu", "note": "why"}
+    line = {"call": "nccl.call.ll", "alpha": "nccl.pcie.ll"}
+    entry = {"name": "N", "protocols": {"LL": line}, "bandwidth": "pcie-5.gpu", "note": "why"}
     assert build_links({"n": entry}, FACTS)["n"].name == "N"
-    for wrong in ({"alpha": "pcie.alpa"}, {"bandwidth": None}, {"note": ""}):
+    typo, lack = ({"LL": line | {"alpha": key}} for key in ("nccl.pcie.l", None))
+    for wrong in ({"protocols": typo}, {"protocols": lack}, {"protocols": {}}, {"bandwidth": None}, {"note": ""}):
         with pytest.raises(FactError, match="n: a network"):
             build_links({"n": entry | wrong}, FACTS)
     with pytest.raises(UnitError, match="one way per GPU"):

@@ -25,6 +25,7 @@ function play({ trace, nbytes, link }) {
     seconds: cost.seconds,
     steps: cost.steps.map((step) => step.seconds),
     busbw: cost.busbw,
+    protocol: cost.protocol,
     sent: [...cost.sent[s.steps.length]],
     received: [...cost.received[s.steps.length]],
     links: load.links.map(({ src, dst, bytes }) => [src, dst, bytes]),

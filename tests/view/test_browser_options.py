@@ -69,9 +69,9 @@ def test_nodes_are_boxes_with_a_nic_for_every_rank(open_player):
     assert page.locator(".bim-node").count() == 2
     assert page.locator(".bim-nic").count() == 8
     nodes = Nodes(4, LINKS["nvlink-4"], LINKS["infiniband-ndr"])
-    assert f"of {seconds_text(price(CATALOGUE['all_reduce', 'hierarchical'](8, 4), 2**26, nodes).seconds)}, by" in (
-        page.locator(".bim-readout").inner_text()
-    )
+    cost = price(CATALOGUE["all_reduce", "hierarchical"](8, 4), 2**26, nodes)
+    readout = page.locator(".bim-readout").inner_text()
+    assert f"of {seconds_text(cost.seconds)} with {cost.protocol}, by" in readout
     choose(page, "NICs per node", "1 NIC")  # offered unasked: the author's nodes
     assert page.locator(".bim-nic").count() == 2
     harness.unfold(page)

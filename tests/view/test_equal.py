@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from offer import catalogued
 
-from helpers.collectives import PROMISES, Nodes, Schedule, Transfer, price, simulate
-from helpers.collectives.ports import Tariff, chunk_nbytes, flows
+from helpers.collectives import PROMISES, Nodes, Price, Schedule, Transfer, price, simulate
+from helpers.collectives.ports import Tariff, chunk_nbytes, flows, under
 from helpers.facts import LINKS, Link
 from helpers.units import Bandwidth, bandwidth_text, nbytes_text, seconds_text
 from helpers.view.player.spec import stops
-from helpers.view.shared.schedules.traces import as_data
+from helpers.view.shared.schedules.traces import as_data, as_spec
 
 RANDOM_CASES = 800
 
@@ -66,7 +66,7 @@ def as_the_player_takes_it(network: Link | Nodes) -> dict:
     if isinstance(network, Nodes):
         across = as_the_player_takes_it(network.across)
         return as_the_player_takes_it(network.inside) | {"gpus": network.gpus, "nics": network.nics, "across": across}
-    return {"alpha": network.alpha, "bandwidth": network.bandwidth.value}
+    return as_spec(network)
 
 
 @pytest.fixture(scope="module")
@@ -131,11 +131,18 @@ def test_the_same_slots_are_wrong(cases, played):
     assert 500 < broken < len(cases) - 200  # both kinds were tried
 
 
+def seconds_of_steps(cost: Price) -> list[float]:
+    """As the player counts them: what a call costs is of its first step."""
+    first, *rest = [step.seconds for step in cost.steps] or [0.0]
+    return [cost.call + first, *rest] if cost.steps else []
+
+
 def test_every_price_is_the_same(cases, played):
     for (s, nbytes, link), got in zip(cases, played["cases"], strict=True):
         want = price(s, nbytes, link)
         assert got["seconds"] == pytest.approx(want.seconds, rel=1e-12, abs=0)
-        assert got["steps"] == pytest.approx([step.seconds for step in want.steps], rel=1e-12, abs=0)
+        assert got["steps"] == pytest.approx(seconds_of_steps(want), rel=1e-12, abs=0)
+        assert got.get("protocol", "") == want.protocol
         busbw = math.inf if got["busbw"] is None else got["busbw"]  # JSON has no infinity
         assert busbw == pytest.approx(want.busbw, rel=1e-12, abs=0)
 
@@ -170,8 +177,10 @@ def test_every_link_and_nic_carried_the_same(cases, played):
 
 def busy_by_hand(s: Schedule, nbytes: float, network: Link | Nodes, rank: int) -> float:
     """Seconds that a rank sends or receives: a sweep over what its two ports do, message after message, without shared NICs."""
-    tariff, start, total = Tariff(s.nranks, chunk_nbytes(s, nbytes), network), 0.0, 0.0
-    costs = price(s, nbytes, network).steps
+    cost = price(s, nbytes, network)
+    (line,) = under(network, cost.protocol or None)
+    tariff, start, total = Tariff(s.nranks, chunk_nbytes(s, nbytes), line), 0.0, 0.0
+    costs = cost.steps
     for step, cost in zip(flows(s), costs, strict=True):
         free, spans = Counter(), []
         for (src, dst), n in step:
@@ -191,8 +200,13 @@ def busy_by_hand(s: Schedule, nbytes: float, network: Link | Nodes, rank: int) -
 def test_idle_time_is_what_is_left_of_the_time(cases, played):
     tried = 0
     for (s, nbytes, network), got in list(zip(cases, played["cases"], strict=True))[::6]:
-        whole = price(s, nbytes, network).seconds
-        if not whole or getattr(network, "nics", None) is not None:
+        cost = price(s, nbytes, network)
+        whole = cost.seconds - cost.call
+        if (
+            not whole
+            or getattr(network, "nics", None) is not None
+            or (s.nswitches and getattr(network, "switch", None))
+        ):
             continue
         want = [1 - busy_by_hand(s, nbytes, network, rank) / whole for rank in range(s.nranks)]
         assert got["idle"] == pytest.approx(want, abs=1e-9), str(s)
@@ -205,7 +219,7 @@ def test_shared_nics_never_end_a_message_after_its_step(cases, played):
     shared = 0
     for (_, _, network), got in zip(cases, played["cases"], strict=True):
         if isinstance(network, Nodes):
-            for end, seconds in zip(got["ends"], got["steps"], strict=True):
+            for end, seconds in zip(got["ends"], got["steps"], strict=True):  # the first with its call
                 assert end == pytest.approx(seconds, rel=1e-9)
                 shared += 1
     assert shared > 1000
@@ -216,7 +230,7 @@ def test_one_clock_stops_where_either_ends_a_step(cases, played):
     tried = 0
     for i, got in enumerate(played["pairs"]):
         pair = [price(*cases[i]), price(*cases[i + 1])]
-        seconds = [step.seconds for cost in pair for step in cost.steps]
+        seconds = [one for cost in pair for one in seconds_of_steps(cost)]
         if not seconds or min(seconds) < 1e-9 * sum(seconds):
             continue  # steps that take no time have no stop of their own
         tried += 1
@@ -224,7 +238,7 @@ def test_one_clock_stops_where_either_ends_a_step(cases, played):
         steps = [len(cost.steps) for cost in pair]
         assert got["first"] == [0, 0] and got["last"] == steps
         for k, done in enumerate(got["done"]):
-            ends = [list(accumulate(step.seconds for step in cost.steps)) for cost in pair]
+            ends = [list(accumulate(seconds_of_steps(cost))) for cost in pair]
             want = [sum(end <= got["stops"][k] * (1 + 1e-9) for end in own) for own in ends]
             assert done == want
     assert tried > 60

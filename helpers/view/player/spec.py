@@ -174,9 +174,14 @@ def prices(spec: PlayerSpec) -> list[Price]:
 
 def stops(costs: list[Price]) -> list[float]:
     """Where the clock stops, in seconds from 0: the end of every step of any of the schedules."""
-    ends = sorted(end for cost in costs for end in accumulate((step.seconds for step in cost.steps), initial=0.0))
+    ends = sorted([0.0, *(end for cost in costs for end in times(cost))])
     close = SAME * ends[-1]
     return [end for i, end in enumerate(ends) if not i or end - ends[i - 1] > close]
+
+
+def times(cost: Price) -> list[float]:
+    """When each step is over; the first begins with the call."""
+    return list(accumulate((step.seconds for step in cost.steps), initial=cost.call))[1:]
 
 
 def last_step(spec: PlayerSpec) -> int:

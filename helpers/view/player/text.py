@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
-
 from helpers.collectives import Price, Schedule
 from helpers.facts import LINKS
 from helpers.units import nbytes_text, seconds_text
-from helpers.view.player.spec import PlayerSpec, prices, schedules
+from helpers.view.player.spec import PlayerSpec, prices, schedules, times
 from helpers.view.shared.columns import column
 from helpers.view.shared.mount import fallback, mount
 from helpers.view.shared.schedules.named import Asked
@@ -16,7 +14,7 @@ NOTATION = "chunk:sender⇒receiver is added, chunk:sender→receiver overwrites
 
 
 def player_sentence(spec: PlayerSpec) -> str:
-    """all_reduce by ring on 4 ranks, 64 MiB, NVLink 4 (H100): 6 steps, 312 µs by the alpha-beta model."""
+    """all_reduce by ring on 4 ranks, 64 MiB, NVLink 4 (H100): 6 steps, 312 µs with LL128 by the alpha-beta model."""
     (s, *others), (cost, *costs) = schedules(spec), prices(spec)
     said = f"{s.collective} by {s.algorithm} {_where(spec, s)}: {_length(cost)} by the alpha-beta model"
     for other, its in zip(others, costs, strict=True):
@@ -50,7 +48,8 @@ def _pieces(asked: Asked) -> str:
 
 def _length(cost: Price) -> str:
     steps = "1 step" if len(cost.steps) == 1 else f"{len(cost.steps)} steps"
-    return f"{steps}, {seconds_text(cost.seconds)}"
+    by = f" with {cost.protocol}" if cost.protocol else ""
+    return f"{steps}, {seconds_text(cost.seconds)}{by}"
 
 
 def player_html(spec: PlayerSpec) -> str:
@@ -64,6 +63,6 @@ def player_html(spec: PlayerSpec) -> str:
 
 
 def _rows(s: Schedule, cost: Price, name: str) -> list[tuple[str, str, float]]:
-    until = accumulate(step.seconds for step in cost.steps)
+    until = times(cost)
     moves = [" ".join(map(str, step)) for step in s.steps]
     return [(f"{name}{n}", move, t) for n, (move, t) in enumerate(zip(moves, until, strict=True), 1)]

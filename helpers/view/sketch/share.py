@@ -16,10 +16,10 @@ FINE = 4  # points of the curve for each power of two
 
 
 def share(link: str) -> Sketch:
-    """The two parts of one message over a link, of all its time, as its size grows. ValueError naming the links there are."""
+    """The two parts of one message over a link with Simple, of all its time, as its size grows. ValueError naming the links there are."""
     if link not in LINKS:
         raise ValueError(f"unknown link {link!r}: expected one of {', '.join(LINKS)}")
-    one = LINKS[link]
+    one = LINKS[link].by("Simple")
     even = half(one)
     if not 2**FIRST < even < 2**LAST:
         raise ValueError(f"over {one.name} both parts are equal at {nbytes_text(even)}, outside of the picture")

@@ -16,12 +16,13 @@ const network = ({ link }) =>
   `of ${bandwidthText(link.bandwidth)}${link.across ? ` inside, ${bandwidthText(link.across.bandwidth)} across,` : ""} one way per GPU`;
 
 function figures([view], [position], seconds) {
-  const { last, real, line } = view;
+  const { last, real, line, cost } = view;
+  const by = cost.protocol ? ` with ${cost.protocol}` : "";
   const { step, state } = shown(position);
   const beside = real ? `; the run ${secondsText(timeAt(real, eased(position)))} of ${secondsText(real.seconds)}` : "";
   return [
     ["Step", `${step}`, `of ${last}`],
-    ["Time so far", secondsText(seconds), `of ${secondsText(line.seconds)}, by the model${beside}`],
+    ["Time so far", secondsText(seconds), `of ${secondsText(line.seconds)}${by}, by the model${beside}`],
     ["Sent by the busiest rank", busiest(view, state), `of ${busiest(view, last)}; ${least(view)}`],
     ["busbw of the whole", busbw(view), network(view)],
   ];

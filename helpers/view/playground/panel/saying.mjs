@@ -30,7 +30,7 @@ export function verdictWords(view, found, task) {
     const since = found.step && found.from !== found.step ? ` It went wrong in step ${found.from}.` : "";
     return { kept: false, lead: "Broken:", text: `${found.message}.${since}` };
   }
-  const seconds = `${secondsText(cost.seconds)} for ${nbytesText(nbytes)} over ${link.name}`;
+  const seconds = `${secondsText(cost.seconds)} for ${nbytesText(nbytes)} over ${link.name}, with ${cost.protocol},`;
   const goal = task ? ` ${standing(s, task).text}` : "";
   return {
     kept: true,
@@ -51,7 +51,7 @@ export function drawnFigures({ schedule: s, cost, link, nbytes }, task) {
     ["Steps", `${s.steps.length}`, steps],
     ["The busiest rank moves", shareText(share), `${most}${bytes(share)} of N = ${nbytesText(nbytes)}`],
     ["The least possible", shareText(floor), "no schedule does with less"],
-    ["Time", secondsText(cost.seconds), `by the model, over ${link.name}`],
+    ["Time", secondsText(cost.seconds), `by the model, over ${link.name} with ${cost.protocol}`],
   ].map(figure);
 }
 

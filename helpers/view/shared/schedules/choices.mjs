@@ -11,13 +11,14 @@ export function offered(entry, nranks) {
 
 const SLOTS = 8; // the most slices that are taken unasked: as many as NCCL's buffers have slots
 
-// The slices with which a switch is cheapest, at this size and on this network.
+// The slices with which a switch is cheapest, at this size and on this network; the most where they all cost the same.
 export function cheapest(entry, { nranks, nbytes, link }, links) {
-  const { alpha, bandwidth } = links.find(({ slug }) => slug === link) ?? links.find(({ slug }) => slug === "nvlink-4");
-  const prices = entry.pays[nranks].map(
-    ([latencies, buffers]) => latencies * alpha + buffers * nbytes * (1 / bandwidth),
-  );
+  const on = links.find(({ slug }) => slug === link) ?? links.find(({ slug }) => slug === "nvlink-4");
   const few = entry.slices[nranks].filter((n) => n <= SLOTS);
+  if (on.switch) return Math.max(...few);
+  const paid = ([latencies, buffers], { call = 0, alpha, bandwidth }) =>
+    call + latencies * alpha + buffers * nbytes * (1 / bandwidth);
+  const prices = entry.pays[nranks].map((pays) => Math.min(...(on.protocols ?? [on]).map((line) => paid(pays, line))));
   return few[prices.indexOf(Math.min(...prices.slice(0, few.length)))];
 }
 

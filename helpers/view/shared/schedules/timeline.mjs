@@ -32,7 +32,7 @@ export function modelled(cost, places) {
       return { step: step + 1, src, dst, alpha, send: during(sendAt), recv: during(recvAt) };
     }),
   );
-  return { seconds: cost.seconds, steps: cost.steps, bars, busy: busy(bars, places) };
+  return { seconds: cost.seconds, call: cost.call, steps: cost.steps, bars, busy: busy(bars, places) };
 }
 
 // run: { seconds, messages: [[step, src, dst, send start, send end, recv start, recv end]] in nanoseconds }. A step is over when the
@@ -68,10 +68,11 @@ export function recorded(run, cost, places) {
   return { seconds: Math.max(run.seconds, start), steps, bars, busy: busy(bars, places) };
 }
 
-// The share of the time so far that a rank neither sent nor received; 0 at the start.
-export function idle({ busy: all }, rank, seconds) {
+// The share of the time since the call that a rank neither sent nor received; 0 at the start.
+export function idle({ busy: all, call = 0 }, rank, seconds) {
   const used = all[rank].reduce((sum, [from, to]) => sum + Math.max(0, Math.min(to, seconds) - from), 0);
-  return seconds > 0 ? Math.max(0, 1 - used / seconds) : 0;
+  const left = seconds > call ? 1 - used / (seconds - call) : 0;
+  return left > 1e-9 ? left : 0; // a sum's rounding is no wait
 }
 
 export const percent = (share) => `${Math.round(100 * share)} %`;

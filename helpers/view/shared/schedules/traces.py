@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 import numpy as np
 
 from helpers.collectives import CATALOGUE, Schedule, promise
+from helpers.collectives.ports import under
 from helpers.facts import LINKS, Link
 
 NBYTES, LINK = 64 * 2**20, "nvlink-4"  # where nothing else is said
@@ -141,17 +142,24 @@ def offered(entry: dict, nranks: int) -> tuple[str, list[int]]:
 
 
 def usual(entry: dict, nranks: int, nbytes: int = NBYTES, link: Link = LINKS[LINK]) -> dict[str, int]:
-    """That option's value where nothing is said: 4 chunks; as many slices as are cheapest; nodes as the algorithm's own."""
+    """That option's value where nothing is said: 4 chunks; slices as `sliced` has them; nodes as the algorithm's own."""
     name, values = offered(entry, nranks)
     if name == "slices":
-        prices = {
-            n: a * link.alpha + b * nbytes * link.beta
-            for n, (a, b) in zip(values, entry["pays"][f"{nranks}"], strict=True)
-        }
-        return {name: min((n for n in values if n <= SLOTS), key=prices.get)}
+        return {name: sliced(values, entry["pays"][f"{nranks}"], nbytes, link)}
     if name == "gpus":
         return {name: max(g for g in values if g < max(nranks, 2) and g <= 8)}
     return {name: max(n for n in values if n <= 4)} if name else {}
+
+
+def sliced(values: list[int], pays: list[tuple[int, float]], nbytes: int, link: Link) -> int:
+    """As many slices as NCCL's buffers have slots, where the link's switch makes them all cost the same; else as many as are cheapest."""
+    few = [n for n in values if n <= SLOTS]
+    if link.switch:
+        return max(few)
+    paid = dict(zip(values, pays, strict=True))
+    return min(
+        few, key=lambda n: min(by.call + paid[n][0] * by.alpha + paid[n][1] * nbytes * by.beta for by in under(link))
+    )
 
 
 def traces(collective: str, algorithm: str) -> dict[str, dict]:
@@ -169,8 +177,18 @@ def traces(collective: str, algorithm: str) -> dict[str, dict]:
 
 
 def links() -> list[dict]:
-    """Every network of the course: {"slug", "name", "alpha": seconds, "bandwidth": bytes per second, one way per GPU}."""
-    return [
-        {"slug": slug, "name": link.name, "alpha": link.alpha, "bandwidth": link.bandwidth.value}
-        for slug, link in LINKS.items()
-    ]
+    """Every network of the course, as `as_spec` tells a link."""
+    return [{"slug": slug, "name": link.name, **as_spec(link)} for slug, link in LINKS.items()]
+
+
+def as_spec(link: Link) -> dict:
+    """A link for the page: seconds, and bytes per second one way per GPU; where it knows them, its protocols and its switch."""
+    told = {"alpha": link.alpha, "bandwidth": link.bandwidth.value}
+    if link.protocol:
+        told |= {"call": link.call, "protocol": link.protocol}
+    if link.protocols:
+        told["protocols"] = [as_spec(one) for one in link.protocols]
+    if link.switch:
+        rates = {"bandwidth": link.switch.bandwidth.value, "head": link.switch.head.value}
+        told["switch"] = {"call": link.switch.call, **rates}
+    return told
