@@ -91,8 +91,8 @@ def test_accepts_the_square_root():
 
 
 WRONG_CHUNKS = {
-    "the blank: one chunk": (lambda n, b, link: 1, "At 8 ranks, 64 MiB, NVLink 4 (H100): S = 1 takes"),
-    "eight, always": (lambda n, b, link: 8, "At 3 ranks, 1 KiB, NVLink 4 (H100): S = 8 takes"),
+    "the blank: one chunk": (lambda n, b, link: 1, "At 8 ranks, 64 MiB, NVLink 4 (H100), Simple: S = 1 takes"),
+    "eight, always": (lambda n, b, link: 8, "At 3 ranks, 1 KiB, NVLink 4 (H100), Simple: S = 8 takes"),
     "without the root": (
         lambda n, b, link: max(1, round(2 * b * link.beta / link.alpha)),
         "Hint: write the price as a function of S",
