@@ -115,7 +115,8 @@ def nearest(answer: Callable[[int, float, float, Mapping[str, Bandwidth]], str])
     flops: to make the tensor again; peak: FLOP/s; links: by name, Bandwidths that may count one way or both ways.
     """
     peak = ACCELERATORS["H100"].peak("bf16").quantity
-    one, both = ({name: _counted(LINKS[name].bandwidth, way) for name in LINKS} for way in ("one way", "both ways"))
+    names = [name for name in LINKS if name != "nvlink-5"]  # the peak is an H100's
+    one, both = ({name: _counted(LINKS[name].bandwidth, way) for name in names} for way in ("one way", "both ways"))
     mixed = {"nvlink-4": one["nvlink-4"], "pcie-5": both["pcie-5"], "infiniband-ndr": one["infiniband-ndr"]}
     twice = {"pcie-5": both["pcie-5"], "infiniband-ndr": _more(one["infiniband-ndr"])}
     cases = [

@@ -7,8 +7,8 @@ later start. Chapter: latency-bandwidth.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,8 +43,8 @@ def ll_line(gpus: Sequence[str]) -> Line:
 
 def switch_rates(gpu: str) -> list[float]:
     """What a GPU's port passes one way, in bytes per second, in each row of all_reduce that went by NVLS: 1 + 1/nranks buffers."""
-    rows = [row for row in public(NVLS_ROWS).rows if (row["gpu"], row["algorithm"]) == (gpu, "NVLS")]
-    return [_port(float(row["busbw"]), int(row["nranks"])) for row in rows]  # type: ignore[arg-type]
+    rows: Sequence[Mapping[str, Any]] = public(NVLS_ROWS).rows
+    return [_port(row["busbw"], row["nranks"]) for row in rows if (row["gpu"], row["algorithm"]) == (gpu, "NVLS")]
 
 
 def _port(busbw: float, nranks: int) -> float:
