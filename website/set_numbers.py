@@ -1,4 +1,4 @@
-"""How a number is set: its unit in its own line, a minus as long as a plus, a power of ten as a power.
+"""How a number is set: its unit in its own line, a per cent sign like any unit, a minus as long as a plus, a power of ten as a power.
 
 The words stay plain where they are looked up (search, the veil, what a guess is held against): this is done as a page is written.
 """
@@ -10,6 +10,7 @@ from sphinx.application import Sphinx
 
 AS_TYPED = nodes.literal | nodes.literal_block | nodes.raw | nodes.math | nodes.math_block
 UNIT = re.compile(r"(?<=\d) (?=(?:[KMGT]iB|[kMGT]?B|[numµ]s|s|[kMGT]?B/s|Gb/s|[GTP]FLOP/s|%)(?![\w/]))")
+PERCENT = re.compile(r"(?<=\d)%")
 MINUS = re.compile(r"(?<![\w.])-(?=\d)")
 POWER = re.compile(r"(?<=\d)e([+-]?)0*(\d+)\b")
 
@@ -24,7 +25,7 @@ def set_numbers(app: Sphinx, doctree: nodes.document, name: str) -> None:
 
 def pieces(text: str, is_kept: bool) -> list[nodes.Node]:
     """The same number, set; nothing where it stays as it is."""
-    said = UNIT.sub("\xa0", text)
+    said = PERCENT.sub("\xa0%", UNIT.sub("\xa0", text))
     if not is_kept:
         return [nodes.Text(said)] if said != text else []
     plain, *powers = POWER.split(MINUS.sub("−", said).replace(" = ", "\xa0=\xa0"))

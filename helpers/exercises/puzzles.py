@@ -72,7 +72,7 @@ all_gather_any = Puzzle(
     "No partner needed",
     "all_gather",
     "The same for every P. With 3 or 6 ranks there is not always a partner with the other bit.",
-    "You need not get it back from whom you send to. Send to rank r-d, receive from rank r+d, and count chunks from"
+    "You need not get it back from whom you send to. Send to rank r − d, receive from rank r + d, and count chunks from"
     " your own on.",
     LOG,
     (P - 1) / P,
@@ -143,7 +143,7 @@ all_reduce_switch = Puzzle(
     "all_reduce",
     "Place P is a switch: it starts empty, adds whatever many ranks send it, and can send to all of them at once. "
     "In S chunks, one to a message, can you move less than any ring?",
-    "All ranks send chunk k up in step k. Links carry both ways at once, so the sum of chunk k-1 can come down meanwhile.",
+    "All ranks send chunk k up in step k. Links carry both ways at once, so the sum of chunk k − 1 can come down meanwhile.",
     S + 1,
     1,
     "ring",

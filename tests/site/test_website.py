@@ -181,6 +181,7 @@ def test_a_number_keeps_its_unit_and_what_a_lab_kept_its_minus_and_its_power():
     assert (
         told("In 1.76 ms a NIC sent 64 MiB, 3 % of it.", False) == "In 1.76\xa0ms a NIC sent 64\xa0MiB, 3\xa0% of it."
     )
+    assert told("5% of it", False) == "5\xa0% of it"
     assert told("8 B200 and 4 sources, rank 0-1-2", False) == ""
     assert told("[-1, 2, 0-1]", True) == "[−1, 2, 0-1]"
     assert told("2.4e-03", True) == "2.4·10<superscript>−3</superscript>"
