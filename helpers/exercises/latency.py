@@ -13,14 +13,16 @@ from .answer import Answer, NotYetError, judge
 
 CLOSE = 0.06  # of the measured time: how near a line must come
 SECOND = "torch-4xh100-all_reduce"
+LINES = [
+    LINKS[slug].by("Simple") for slug in ("nvlink-4", "infiniband-ndr")
+]  # one protocol: the formulas are the whole truth
 ALGORITHMS = ("ring", "binomial", "double-tree", "recursive-doubling", "halving-doubling")
 
 
 # how many pieces ---------------------------------------------------------------------------------------------------------
 def best_pieces(answer: Callable[[int, int, Link], int]) -> Answer:
-    """answer(nranks, nbytes, link): the number of pieces with which the pipelined ring broadcast is fastest."""
-    links = [LINKS[slug] for slug in ("nvlink-4", "infiniband-ndr")]
-    cases = [(n, size, link) for n in (2, 3, 4, 8, 64) for size in (4, 100 * KIB, 3 * MIB, 700 * MIB) for link in links]
+    """answer(nranks, nbytes, link): the number of pieces with which the pipelined ring broadcast is fastest; link is one protocol's."""
+    cases = [(n, size, link) for n in (2, 3, 4, 8, 64) for size in (4, 100 * KIB, 3 * MIB, 700 * MIB) for link in LINES]
     return judge(
         cases, lambda case: _best_pieces(answer, *case), f"The fastest number of pieces in all {len(cases)} cases."
     )
@@ -104,9 +106,8 @@ def _split(answer: Callable[[Sequence[int], Sequence[float]], tuple[float, float
 
 # which one ---------------------------------------------------------------------------------------------------------------
 def quickest(answer: Callable[[int, int, Link], str]) -> Answer:
-    """answer(nranks, nbytes, link): the cheapest of ALGORITHMS for that all_reduce, by the model."""
-    links = [LINKS[slug] for slug in ("nvlink-4", "infiniband-ndr")]
-    cases = [(n, 8**k, link) for n in (2, 6, 8, 100, 512, 3000) for k in range(1, 12) for link in links]
+    """answer(nranks, nbytes, link): the cheapest of ALGORITHMS for that all_reduce, by the model; link is one protocol's."""
+    cases = [(n, 8**k, link) for n in (2, 6, 8, 100, 512, 3000) for k in range(1, 12) for link in LINES]
     return judge(cases, lambda case: _quickest(answer, *case), f"The cheapest of the five in all {len(cases)} cases.")
 
 

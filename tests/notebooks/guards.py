@@ -13,6 +13,7 @@ from itertools import pairwise
 import nbformat
 
 BYTES = 110_000
+LARGER = {"latency-bandwidth": 145_000}  # four figures, each stored twice
 CELL_LINES = 20
 IMPORT_LINES = 6
 WIDTH = 88  # columns that a page shows at 1280 px
@@ -37,7 +38,7 @@ def faults(text: str, stem: str) -> list[str]:
     except (ValueError, nbformat.ValidationError) as error:
         return [f"not a valid notebook: {str(error).splitlines()[0]}"]
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    found = [*_whole(text, notebook), *_opening(notebook, cells, stem), *_counts(cells)]
+    found = [*_whole(text, notebook, LARGER.get(stem, BYTES)), *_opening(notebook, cells, stem), *_counts(cells)]
     for number, cell in enumerate(cells, 1):
         found += [f"code cell {number}: {fault}" for fault in (*_source(cell), *_outputs(cell), *_tags(cell))]
     return found
@@ -49,8 +50,8 @@ def tags(text: str) -> dict[str, int]:
     return dict(sorted(Counter(tag for cell in cells for tag in cell["metadata"].get("tags", [])).items()))
 
 
-def _whole(text: str, notebook) -> list[str]:
-    found = [f"{len(text.encode())} bytes, more than {BYTES}"] if len(text.encode()) > BYTES else []
+def _whole(text: str, notebook, most: int) -> list[str]:
+    found = [f"{len(text.encode())} bytes, more than {most}"] if len(text.encode()) > most else []
     patterns = {**PRIVATE, "the name of this machine": rf"\b{re.escape(socket.gethostname())}\b"}
     if getpass.getuser() != "root":  # every collective has a root
         patterns["the name of a user"] = rf"\b{re.escape(getpass.getuser())}\b"
