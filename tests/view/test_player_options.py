@@ -92,7 +92,9 @@ def test_nvls_is_pipelined_unless_told_otherwise():
     assert player("all_reduce nvls", nranks=8, nbytes="1 KiB").spec["slices"] == 8, "they all cost the same"
     assert player("all_reduce nvls", nranks=8, nbytes="1 KiB", link="pcie-4").spec["slices"] == 1
     assert player("all_reduce nvls", nranks=8, nbytes="2 MiB", link="pcie-4").spec["slices"] == 6
-    assert player("all_reduce ring", nranks=8, nbytes="1 KiB", versus="nvls", link="pcie-4").spec["rival"]["slices"] == 1
+    assert (
+        player("all_reduce ring", nranks=8, nbytes="1 KiB", versus="nvls", link="pcie-4").spec["rival"]["slices"] == 1
+    )
     assert player("all_reduce nvls", nranks=8, slices=1).spec["slices"] == 1
     cut = [prices(player_spec(resolve("all_reduce nvls", 8, slices=n), link="pcie-4"))[0].seconds for n in (1, 8)]
     assert cut[1] < 0.9 * cut[0]
