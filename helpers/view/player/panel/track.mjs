@@ -7,7 +7,8 @@ import { shown } from "../../shared/page/motion.mjs";
 import { loadText } from "../../shared/schedules/load.mjs";
 import { rooms } from "./rooms.mjs";
 
-export const MODEL = "hollow: alpha, once a message · tinted: its bytes · thin: receiving · blank: waiting, first for the call";
+export const MODEL =
+  "hollow: alpha, once a message · tinted: its bytes · thin: receiving · blank: waiting, first for the call";
 export const RUN =
   "solid: sending · thin: receiving · blank: waiting · ▾: late, a step that took over a quarter longer than the model's";
 

@@ -108,7 +108,8 @@ function cheapest(s, size, link) {
 
 // link: { alpha: seconds, bandwidth: bytes per second, one way per GPU }, where it knows them { protocols: lines, switch }, and for
 // nodes { gpus, across: a link, nics: per node }; factor: busbw = algbw * factor.
-// -> { steps: [{ start, seconds, messages }], seconds, call: of these, before the first message, protocol, algbw, busbw, sent, received: bytes [step][rank], least: bytes }
+// -> { steps: [{ start, seconds, messages }], seconds, call: of these, before the first message, protocol, algbw, busbw,
+//      sent, received: bytes [step][rank], least: bytes }
 export function price(s, nbytes, link, factor) {
   const places = s.nranks + s.nswitches;
   const [sent, received] = [[new Float64Array(places)], [new Float64Array(places)]];
