@@ -20,24 +20,27 @@ def leftovers(session: str) -> list[str]:
         return []
     import psutil
 
-    ours = [process for process in _started_in(session) if process.pid != os.getpid() and not _kept(process)]
+    ours = [process for process in started_in(session) if process.pid != os.getpid() and not _kept(process)]
     _, alive = psutil.wait_procs(ours, timeout=GRACE)
     return [f"{process.pid}: {' '.join(process.cmdline())[:120]}" for process in alive]
 
 
-def _started_in(session: str) -> list:
-    """A process that is just becoming another program shows no environment, and is asked again when it has become it."""
+def started_in(session: str) -> list:
+    """The processes of a session, whoever started them.
+
+    One that is just becoming another program shows no environment, and is asked again when it has become it.
+    """
     import psutil
 
-    told = {process: _environment(process) for process in psutil.process_iter()}
-    if blank := [process for process, environment in told.items() if environment == {}]:
+    told = {process: environment(process) for process in psutil.process_iter()}
+    if blank := [process for process, its in told.items() if its == {}]:
         time.sleep(BECOMING)
-        told |= {process: _environment(process) for process in blank}
-    return [process for process, environment in told.items() if environment and environment.get(SESSION) == session]
+        told |= {process: environment(process) for process in blank}
+    return [process for process, its in told.items() if its and its.get(SESSION) == session]
 
 
-def _environment(process) -> dict[str, str] | None:
-    """None for one that is gone or another user's."""
+def environment(process) -> dict[str, str] | None:
+    """Of a process; None for one that is gone or another user's."""
     import psutil
 
     try:

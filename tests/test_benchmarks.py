@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-import psutil
+import leftovers
 import pytest
 from lanes import some
 
@@ -27,7 +27,6 @@ from benchmarks.notebook import MARK, CellFailed
 from helpers.collectives import CATALOGUE
 from helpers.ranks import Timing
 
-SESSION = "BYTES_IN_MOTION_TEST_SESSION"  # conftest.py sets it
 HANGING = Launcher("hangs", "", "", "import time; time.sleep(600)", "", "pass", "pass")
 RAISING = Launcher("raises", "", "", "1 / 0", "", "pass", "pass")
 ADMITTING = Launcher("admits", "", "", "print('❌ Error on Rank 3')", "", "pass", "pass")
@@ -138,14 +137,8 @@ def test_a_scenario_that_is_told_otherwise_is_named():
 
 def marked() -> list[int]:
     """Processes below a kernel that a benchmark of this test session has started."""
-    found = []
-    for process in psutil.process_iter():
-        try:
-            env = process.environ()
-        except (psutil.Error, OSError):
-            continue
-        found += [process.pid] if MARK in env and env.get(SESSION) == os.environ[SESSION] else []
-    return found
+    ours = leftovers.started_in(os.environ[leftovers.SESSION])
+    return [process.pid for process in ours if MARK in (leftovers.environment(process) or {})]
 
 
 def test_launchers_take_turns_and_a_row_that_failed_is_not_tried_again(monkeypatch, capsys):

@@ -57,10 +57,10 @@ def test_a_process_that_becomes_another_program_has_its_environment_again(monkey
         asked.append(process.pid)
         return {} if asked.count(process.pid) == 1 else told(process)
 
-    asked, told = [], leftovers._environment
-    monkeypatch.setattr(leftovers, "_environment", once_blank)
+    asked, told = [], leftovers.environment
+    monkeypatch.setattr(leftovers, "environment", once_blank)
     with subprocess.Popen(["sleep", "61"]) as child:
-        found = [process.pid for process in leftovers._started_in(os.environ[leftovers.SESSION])]
+        found = [process.pid for process in leftovers.started_in(os.environ[leftovers.SESSION])]
         child.kill()
     assert child.pid in found
 

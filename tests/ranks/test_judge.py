@@ -93,7 +93,9 @@ def test_what_is_said_until_the_last_moment_is_told(two, monkeypatch, tmp_path):
 
     def asked(pending):
         sign.touch()
-        assert select.select([pending[0].output.fd], [], [], 10)[0]
+        ready = select.poll()  # a number of 1024 or more is none for select.select
+        ready.register(pending[0].output.fd, select.POLLIN)
+        assert ready.poll(10_000)
         return ask(pending)
 
     monkeypatch.setattr(judge, "ask_stacks", asked)

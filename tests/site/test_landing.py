@@ -14,7 +14,8 @@ GROW = """(px) => {
 }"""
 
 UNDER_WAY = """() => new Promise((done) => {
-    addEventListener("scroll", () => {
+    // Behind the page's own listener, so that the way has begun; at the first scroll a busy machine may have it behind itself.
+    addEventListener("hashchange", () => {
         const left = document.documentElement.scrollHeight - innerHeight - scrollY;
         GROW;
         done(left);
