@@ -24,15 +24,22 @@ _server: subprocess.Popen | None = None
 
 
 def run(
-    *argv: str, nranks: int = 0, nnodes: int = 1, timeout: float = 120, loaded: tuple[str, ...] = (), **env: str
+    *argv: str,
+    nranks: int = 0,
+    nnodes: int = 1,
+    timeout: float = 120,
+    loaded: tuple[str, ...] = (),
+    looks: float = 0.1,
+    **env: str,
 ) -> subprocess.CompletedProcess[str]:
     """`python argv`, or with nranks `torchrun argv` with so many ranks. loaded: imported before. env: further environment.
 
+    looks: seconds between two looks at the ranks, torchrun's by default; so long the others live on after one has failed.
     nnodes: as if the ranks were on so many nodes, with equally many on each; all of them are on this machine.
     """
     with tempfile.TemporaryDirectory() as folder:
         out, err = Path(folder, "out"), Path(folder, "err")
-        job = {"argv": argv, "out": str(out), "err": str(err), "limit": timeout, "loaded": loaded}
+        job = {"argv": argv, "out": str(out), "err": str(err), "limit": timeout, "loaded": loaded, "looks": looks}
         job["ranks"] = [env | told for told in _ranks(nranks, nnodes)]
         code = ask(job, timeout)
         return subprocess.CompletedProcess(argv, code, out.read_text(), err.read_text())

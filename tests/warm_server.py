@@ -17,7 +17,6 @@ import numpy  # noqa: F401
 import torch
 import torch.distributed
 
-LOOKS = 0.1  # seconds between two looks of torchrun at its ranks: so long the others live on after one has failed
 GRACE = 5.0  # seconds in which a rank that was told to end has ended
 kernels: set[int] = set()  # that have been started, and not yet been seen to have ended
 
@@ -125,17 +124,17 @@ def run(job: dict) -> int | list[int]:
     if "RANK" not in job["ranks"][0]:
         return os.waitstatus_to_exitcode(os.waitpid(fork(rank, job, job["ranks"][0]), 0)[1])
     keeper = fork(keep_store, job["ranks"][0]["MASTER_PORT"])
-    codes = wait({fork(rank, job, env) for env in job["ranks"]})
+    codes = wait({fork(rank, job, env) for env in job["ranks"]}, job["looks"])
     os.kill(keeper, signal.SIGKILL)
     os.waitpid(keeper, 0)
     return int(any(codes))
 
 
-def wait(running: set[int]) -> list[int]:
+def wait(running: set[int], looks: float) -> list[int]:
     """The exit status of every rank, once all have ended."""
     codes, told = [], None
     while running:
-        time.sleep(LOOKS if told is None else LOOKS / 10)
+        time.sleep(looks if told is None else 0.01)
         for pid in list(running):
             ended, status = os.waitpid(pid, os.WNOHANG)
             if ended:

@@ -52,7 +52,8 @@ def hung(fault: str, timeout: str = "2", real: int = 0) -> torchruns.Ended:
     program = ("-m", "helpers.ranks.hangs", "--timeout", timeout, SCRIPT, fault)
     if real:  # by itself torchrun ends the others a tenth of a second after a death, which a busy machine may need to tell why
         return torchruns.run("--monitor-interval", "2", *program, nproc=real)[0]
-    return torchruns.warm_run(*program, nproc=4, loaded=DDP if fault == "ddp" else ())
+    looks = 1.0 if fault == "kill" else 0.1  # for the same reason
+    return torchruns.warm_run(*program, nproc=4, loaded=DDP if fault == "ddp" else (), looks=looks)
 
 
 @pytest.mark.parametrize("fault", BY_TORCHRUN)

@@ -29,9 +29,12 @@ class Ended(NamedTuple):
     err: str
 
 
-def warm_run(*arguments: str, nproc: int, nnodes: int = 1, loaded: tuple[str, ...] = (), **env: str) -> Ended:
-    """The ranks that `torchrun --nnodes nnodes --nproc-per-node nproc arguments` would start."""
-    done = warm.run(*arguments, nranks=nproc * nnodes, nnodes=nnodes, loaded=loaded, OMP_NUM_THREADS="1", **env)
+def warm_run(
+    *arguments: str, nproc: int, nnodes: int = 1, loaded: tuple[str, ...] = (), looks: float = 0.1, **env: str
+) -> Ended:
+    """The ranks that `torchrun --nnodes nnodes --nproc-per-node nproc --monitor-interval looks arguments` would start."""
+    ranks = {"nranks": nproc * nnodes, "nnodes": nnodes, "loaded": loaded, "looks": looks}
+    done = warm.run(*arguments, **ranks, OMP_NUM_THREADS="1", **env)
     return Ended(done.returncode, done.stdout, done.stderr)
 
 
