@@ -19,11 +19,26 @@ from docutils.utils import new_document
 
 from helpers.collectives import CATALOGUE, Nodes, contributions, price
 from helpers.facts import LINKS
+from helpers.units import seconds_text
 from helpers.view.shared.schedules.named import resolve
 from helpers.view.shared.tokens import THEMES, colour
-from helpers.view.sketch import KINDS, Sketch, closing, follow, halves, marks_of, opening, share, sketch, spread
+from helpers.view.sketch import (
+    KINDS,
+    Sketch,
+    closing,
+    follow,
+    halves,
+    marks_of,
+    opening,
+    overlap,
+    share,
+    sketch,
+    spread,
+)
 from helpers.view.sketch.busiest import LEFT, RIGHT, busiest, most, port_times
 from helpers.view.sketch.halves import exchanges
+from helpers.view.sketch.overlap import LEFT as LEFT_OF_OVERLAP
+from helpers.view.sketch.overlap import RIGHT as RIGHT_OF_OVERLAP
 from helpers.view.sketch.share import across, alpha_share, half
 from website.sketches import MARKS, meant, missing, worn
 
@@ -33,6 +48,7 @@ EXAMPLES = {
     "follow all_reduce ring": {"nranks": 4},
     "busiest all_reduce binary-tree": {"nranks": 7, "nchunks": 1},
     "halves all_reduce halving-doubling": {"nranks": 8, "rank": 5},
+    "overlap broadcast ring": {"nranks": 8, "nchunks": 8},
     "share nvlink-4": {},
     "spread broadcast binomial": {"nranks": 8},
 }
@@ -140,6 +156,34 @@ def test_who_has_a_copy_doubles_and_who_sends_a_sum_halves():
     ):
         with pytest.raises(ValueError, match=said):
             spread(what, nranks, chunk)
+
+
+@pytest.mark.parametrize(("nranks", "nchunks"), [(8, 8), (5, 3)])
+def test_pieces_overlap_and_end_when_the_price_says(nranks, nchunks):
+    """Solid bars: a message each, as long in all on each row above and below; the last of each panel ends at its fence."""
+    drawn, link = overlap("broadcast ring", nranks, nchunks, 2**26, "nvlink-4"), LINKS["nvlink-4"].by("Simple")
+    costs = [price(resolve("broadcast ring", nranks=nranks, nchunks=pieces), 2**26, link) for pieces in (1, nchunks)]
+    assert [text.text for text in parts(drawn, "bim-size")] == [
+        f"in 1 piece: {seconds_text(costs[0].seconds)}",
+        f"in {nchunks} pieces: {seconds_text(costs[1].seconds)}",
+    ]
+    fences = [float(re.match(r"M([\d.]+) ", line.get("d"))[1]) for line in parts(drawn, "bim-fence")]
+    width = RIGHT_OF_OVERLAP - LEFT_OF_OVERLAP
+    assert fences[0] == pytest.approx(RIGHT_OF_OVERLAP, abs=0.01)
+    assert (fences[1] - LEFT_OF_OVERLAP) / width == pytest.approx(costs[1].seconds / costs[0].seconds, abs=1e-4)
+    for rank in range(1, nranks):
+        bars = parts(drawn, "bim-full", f"bim-is-rank-{rank}")
+        whole, *cut = [float(bar.get("width")) + 1 for bar in bars]
+        assert len(cut) == nchunks and sum(cut) == pytest.approx(whole, abs=0.1), "the wire carries the same bytes"
+    ends = [
+        float(bar.get("x")) + float(bar.get("width")) + 1
+        for bar in parts(drawn, "bim-full", f"bim-is-rank-{nranks - 1}")
+    ]
+    assert [ends[0], ends[-1]] == pytest.approx(fences, abs=0.05)
+    with pytest.raises(ValueError, match="room for 8 ranks"):
+        overlap("broadcast ring", 9)
+    with pytest.raises(ValueError, match=r"ring takes .* in 1 piece"):
+        overlap("broadcast ring", 2, 4)
 
 
 @pytest.mark.parametrize("slug", ["nvlink-4", "infiniband-ndr", "pcie-5"])

@@ -3,6 +3,7 @@
 from helpers.view.sketch.busiest import busiest
 from helpers.view.sketch.follow import follow
 from helpers.view.sketch.halves import halves
+from helpers.view.sketch.overlap import overlap
 from helpers.view.sketch.page import KINDS, OPTIONS, closing, marks_of, opening, sketch
 from helpers.view.sketch.share import share
 from helpers.view.sketch.spread import spread
@@ -19,6 +20,7 @@ __all__ = [
     "halves",
     "marks_of",
     "opening",
+    "overlap",
     "share",
     "sketch",
     "spread",

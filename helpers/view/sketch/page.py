@@ -11,6 +11,7 @@ from helpers.view.shared.options import positive, text, whole
 from helpers.view.sketch.busiest import busiest
 from helpers.view.sketch.follow import follow
 from helpers.view.sketch.halves import halves
+from helpers.view.sketch.overlap import overlap
 from helpers.view.sketch.share import share
 from helpers.view.sketch.spread import spread
 from helpers.view.sketch.svg import WIDTH, Sketch, element
@@ -19,6 +20,7 @@ KINDS: dict[str, Callable[..., Sketch]] = {
     "follow": follow,
     "busiest": busiest,
     "halves": halves,
+    "overlap": overlap,
     "share": share,
     "spread": spread,
 }
