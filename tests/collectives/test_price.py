@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from helpers.collectives import CATALOGUE, Schedule, ScheduleError, Transfer, crossover, price
+from helpers.facts import LINKS
 
 SIZES = [0, 1, 4096, 64 * 2**20, 10**9 + 7]
 A, B = 1e-5, 1e-11
@@ -45,6 +46,32 @@ def test_busbw_of_a_large_ring_is_the_link(link):
     """That is what busbw is for: a perfect ring shows the one-way rate of the wire, at any P."""
     for n in (2, 4, 16, 64):
         assert price(CATALOGUE["all_reduce", "ring"](nranks=n), 10**15, link).busbw == pytest.approx(1 / B, rel=1e-4)
+
+
+@pytest.mark.parametrize("nbytes", [64, 2**20, 2**30])
+def test_a_price_goes_by_the_protocol_that_it_is_told_and_else_by_the_cheapest(nbytes):
+    """Each is its own line, call once and alpha and beta for each of a ring's 14 steps."""
+    s, typed = CATALOGUE["all_reduce", "ring"](nranks=8), LINKS["nvlink-4"]
+    told = {one.protocol: price(s, nbytes, typed, protocol=one.protocol) for one in typed.protocols}
+    for one in typed.protocols:
+        assert told[one.protocol].seconds == pytest.approx(one.call + 14 * (one.alpha + nbytes / 8 * one.beta))
+        assert (told[one.protocol].call, told[one.protocol].protocol) == (one.call, one.protocol)
+    assert price(s, nbytes, typed) == min(told.values(), key=lambda cost: cost.seconds)
+    with pytest.raises(ValueError, match=r"protocol must be one of LL, LL128, Simple, got 'll'"):
+        price(s, nbytes, typed, protocol="ll")
+
+
+def test_a_switch_knows_one_protocol_and_no_other():
+    s, typed = CATALOGUE["all_reduce", "nvls"](nranks=8), LINKS["nvlink-4"]
+    assert price(s, 2**20, typed, protocol="Simple") == price(s, 2**20, typed)
+    with pytest.raises(ValueError, match=r"protocol must be one of Simple, got 'LL'"):
+        price(s, 2**20, typed, protocol="LL")
+
+
+def test_a_single_rank_calls_nobody():
+    """It has nothing to send, so nothing is launched, whatever a call costs."""
+    cost = price(CATALOGUE["all_reduce", "ring"](nranks=1), 2**20, LINKS["nvlink-4"])
+    assert (cost.seconds, cost.call, cost.steps) == (0.0, 0.0, ())
 
 
 def test_chunks_between_two_ranks_are_one_message(link):

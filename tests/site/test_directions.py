@@ -8,7 +8,9 @@ from bs4 import BeautifulSoup
 
 RATE = re.compile(r"\d[\d.,\u202f\u00a0 ]*(?:[kKMGT]i?B|[MGT]b)/s")
 # One way or both; algbw and busbw count one; what is only read has one direction. "In what direction" is said of a mistake.
-SAID = re.compile(r"\b(?:one way|either way|each way|both ways|algbw|busbw|(?<!much-)reads?|in what direction)\b", re.IGNORECASE)
+SAID = re.compile(
+    r"\b(?:one way|either way|each way|both ways|algbw|busbw|(?<!much-)reads?|in what direction)\b", re.IGNORECASE
+)
 NOT_PROSE = "pre, script, style, svg, table, .bim-mount, .bim-drawn, .cell_output, .cell_input, .katex"
 SENTENCE = re.compile(r"(?<=[.!?;:]) (?=[A-Z0-9(])")
 
