@@ -23,7 +23,7 @@ SHARED = {
     "its shared memory's bandwidth": ("memory-hierarchy:shared", "execution-model:a100_shared"),
     "that of one SM": ("memory-hierarchy:per_sm", "execution-model:a100_shared_sm"),
     "its registers' bandwidth": ("memory-hierarchy:registers", "execution-model:a100_registers"),
-    "Llama-2-7B in 16 bits": ("memory-hierarchy:weights", "roofline:weights", "too-big:seven_grads"),
+    "Llama-2-7B in 16 bits": ("memory-hierarchy:weights", "roofline:weights", "too-big:seven_grads", "units:grads_gib"),
     "its activations, one sequence": ("too-big:seven_kept", "too-big:ours_kept"),
     "Adam's numbers for it": ("too-big:seven_states", "too-big:optimizer_freed"),
     "its peak, AdamW as a loop": ("too-big:seven", "too-big:seven_peak"),

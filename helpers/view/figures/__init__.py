@@ -6,6 +6,7 @@ from helpers.view.figures.ladder import Climb, RungMark, climbs, rungs
 from helpers.view.figures.lanes import Span, lanes
 from helpers.view.figures.nodes import two_nodes
 from helpers.view.figures.peaks import peaks
+from helpers.view.figures.rates import Rates, rates_against_size
 from helpers.view.figures.roofline import Spot, roofline
 from helpers.view.figures.show import show
 from helpers.view.figures.stages import stages
@@ -17,6 +18,7 @@ __all__ = [
     "Cost",
     "Curve",
     "Growth",
+    "Rates",
     "RungMark",
     "Span",
     "Spot",
@@ -26,6 +28,7 @@ __all__ = [
     "over_ranks",
     "peaks",
     "plane",
+    "rates_against_size",
     "roofline",
     "rungs",
     "show",
