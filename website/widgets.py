@@ -40,9 +40,10 @@ class WidgetDirective(SphinxDirective):
 
     def html(self) -> str:
         """The mount of the argument, the options and the text. ValueError on what cannot be shown."""
+        argument = " ".join(self.arguments)
         if "lab" in self.options:
-            return shown(outputs(self.env, PurePosixPath(self.env.docname).name), self.widget.name, self.arguments[0])
-        return self.widget.page.html(self.arguments[0], dict(self.options), "\n".join(self.content))
+            return shown(outputs(self.env, PurePosixPath(self.env.docname).name), self.widget.name, argument)
+        return self.widget.page.html(argument, dict(self.options), "\n".join(self.content))
 
     def run(self) -> list[nodes.Node]:
         try:
@@ -53,8 +54,10 @@ class WidgetDirective(SphinxDirective):
 
 
 def directive(widget: Widget) -> type[WidgetDirective]:
-    """The directive of a line of the table."""
-    body = {"widget": widget, "option_spec": {**widget.page.OPTIONS, "lab": directives.flag}}
+    """The directive of a line of the table: where the example needs no argument, it may go without."""
+    options = {**widget.page.OPTIONS, "lab": directives.flag}
+    needed = int(bool(widget.example[0]))
+    body = {"widget": widget, "option_spec": options, "required_arguments": needed, "optional_arguments": 1 - needed}
     return type(f"{widget.name.title()}Directive", (WidgetDirective,), body)
 
 

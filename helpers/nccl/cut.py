@@ -43,7 +43,7 @@ def cut(algorithm: str, protocol: str, nbytes: int, fabric: Fabric, release: Rel
     most = kind.chunk if algorithm == "Ring" else kind.slot_data
     chunk = max(1, min(most, -(-nbytes // (blocks * pieces))))
     loop = blocks * pieces * most
-    return Cut(blocks, chunk, _slice(protocol, chunk), loop, max(1, -(-nbytes // loop)))
+    return Cut(blocks, chunk, slice_nbytes(protocol, chunk), loop, max(1, -(-nbytes // loop)))
 
 
 def block_count(algorithm: str, protocol: str, nbytes: int, fabric: Fabric, release: Release) -> int:
@@ -53,7 +53,7 @@ def block_count(algorithm: str, protocol: str, nbytes: int, fabric: Fabric, rele
     return max(1, min(channels(fabric, release), nbytes // (kind.threads * threshold)))
 
 
-def _slice(protocol: str, chunk: int) -> int:
+def slice_nbytes(protocol: str, chunk: int) -> int:
     """Simple tells the receiver after half a chunk, but not after less than 32 KiB; the others tell with every line."""
     return chunk if protocol != "Simple" else min(chunk, max(chunk // 2, LEAST_SLICE))
 

@@ -1,6 +1,7 @@
 """What a reader sees: widgets and figures. Plain data in; never torch."""
 
 from helpers.view.calculator import Calculator, calculator
+from helpers.view.clock import Clock, clock
 from helpers.view.figures import (
     Climb,
     Cost,
@@ -40,6 +41,7 @@ from helpers.view.watch import Watch, watch
 __all__ = [
     "Calculator",
     "Climb",
+    "Clock",
     "Cost",
     "Curve",
     "Growth",
@@ -58,6 +60,7 @@ __all__ = [
     "Win",
     "calculator",
     "climbs",
+    "clock",
     "explore_occupancy",
     "explore_warp",
     "keep",

@@ -1,0 +1,172 @@
+// The widget `clock`: one message under NCCL's three protocols, drawn over one time. Ties state and drawing together.
+import { h } from "../shared/page/dom.mjs";
+import { onWidth, placeOf } from "../shared/page/lifecycle.mjs";
+import { furniture } from "./furniture.mjs";
+import { firstOf, known, lanesOf, moment, reading, readable, stops, verdict } from "./lanes.mjs";
+import { decode, fits } from "./link.mjs";
+import { lanesPicture, winnersStrip, winnersText } from "./picture.mjs";
+import { nbytesText, secondsText } from "../shared/page/numbers.mjs";
+
+const PLAY_MS = 6000; // for all of the clock
+const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+// What follows from the link and the size.
+function work(widget) {
+  widget.link = widget.known.find(({ slug }) => slug === widget.s.link);
+  widget.lanes = lanesOf(widget.link, widget.protocols, widget.s.nbytes);
+  widget.stops = stops(widget.lanes);
+  widget.end = widget.stops.at(-1);
+}
+
+function readout({ lanes, s }) {
+  const first = firstOf(lanes);
+  return lanes.map((lane) => {
+    const got = readable(lane, s.at);
+    const done = got === lane.nbytes ? "all there" : `of ${nbytesText(lane.nbytes)}`;
+    const rank = lane === first ? ", the first" : "";
+    return h(
+      "div",
+      {},
+      h("dt", {}, lane.name),
+      h("dd", {}, h("strong", {}, nbytesText(got)), h("span", {}, done, rank)),
+    );
+  });
+}
+
+// Only what moves with the clock.
+function tell(widget) {
+  const { parts, s, lanes, picture, end } = widget;
+  picture.show(s.at * 1e-9);
+  parts.sentence.textContent = reading(lanes, s.at);
+  parts.readout.replaceChildren(...readout(widget));
+  parts.time.show(s.at, end, secondsText(s.at * 1e-9), widget.playing);
+}
+
+function draw(widget) {
+  const { parts, lanes, link, s } = widget;
+  const width = parts.stage.clientWidth;
+  widget.picture = lanesPicture(lanes, width, (seconds) => widget.does.seek(moment(seconds)));
+  parts.stage.replaceChildren(widget.picture.node);
+  parts.link.value = s.link;
+  parts.size.show(s.nbytes, `${nbytesText(s.nbytes)}, ${firstOf(lanes).name} is first`);
+  parts.winners.replaceChildren(...winnersStrip(lanes, width - 16));
+  parts.where.textContent = winnersText(lanes);
+  parts.verdict.textContent = verdict(lanes, link);
+  parts.notice.replaceChildren();
+  parts.proof.refresh();
+  tell(widget);
+}
+
+// What a kernel and a screen reader are told, once it stands still.
+function landed(widget) {
+  const { parts, model, live } = widget;
+  clearTimeout(widget.timer);
+  widget.timer = setTimeout(() => {
+    parts.said.textContent = `${parts.verdict.textContent} ${parts.sentence.textContent}`;
+  }, 400);
+  if (!live) return;
+  model.set("spec", { ...widget.s });
+  model.save_changes();
+}
+
+function stop(widget) {
+  widget.playing = false;
+  cancelAnimationFrame(widget.frame);
+}
+
+function seek(widget, at) {
+  stop(widget);
+  widget.s = { ...widget.s, at: Math.min(widget.end, Math.max(0, at)) };
+  tell(widget);
+  landed(widget);
+}
+
+// Another size or link: the clock goes to the end of the lane that is first then.
+function take(widget, change) {
+  stop(widget);
+  widget.s = { ...widget.s, ...change };
+  work(widget);
+  widget.s.at = moment(firstOf(widget.lanes).end);
+  draw(widget);
+  landed(widget);
+}
+
+// The clock goes evenly; where less motion is asked for, from stop to stop.
+function play(widget) {
+  if (widget.s.at >= widget.end) widget.s = { ...widget.s, at: 0 };
+  let [now, before] = [widget.s.at, performance.now()];
+  widget.playing = true;
+  const frame = (time) => {
+    now = Math.min(widget.end, now + (Math.min(100, Math.max(0, time - before)) / PLAY_MS) * widget.end);
+    before = time;
+    widget.playing = now < widget.end;
+    widget.s = { ...widget.s, at: still() ? widget.stops.findLast((one) => one <= now) : Math.floor(now) };
+    tell(widget);
+    if (widget.playing) widget.frame = requestAnimationFrame(frame);
+    else landed(widget);
+  };
+  tell(widget);
+  widget.frame = requestAnimationFrame(frame);
+}
+
+function doesOf(widget) {
+  const to = (at) => seek(widget, at);
+  return {
+    take: (change) => take(widget, change),
+    seek: to,
+    forward: () => to(widget.stops.find((one) => one > widget.s.at) ?? widget.end),
+    back: () => to(widget.stops.findLast((one) => one < widget.s.at) ?? 0),
+    toggle: () => (widget.playing ? to(widget.s.at) : play(widget)),
+  };
+}
+
+function show(widget, spec) {
+  stop(widget);
+  widget.s = spec;
+  work(widget);
+  draw(widget);
+}
+
+function onHash(widget) {
+  const linked = widget.live ? null : decode(location.hash, widget.index);
+  if (!linked) return;
+  if (fits(widget.known, widget.protocols, linked)) show(widget, linked);
+  else widget.parts.notice.textContent = "This link asks for something that cannot be drawn.";
+}
+
+function onSpec(widget) {
+  const spec = widget.model.get("spec");
+  if (JSON.stringify(spec) !== JSON.stringify(widget.s)) show(widget, spec);
+}
+
+function render({ model, el }) {
+  const widget = {
+    model,
+    index: placeOf(el),
+    live: Boolean(model.get("live")),
+    s: model.get("spec"),
+    timer: 0,
+    frame: 0,
+  };
+  widget.protocols = model.get("protocols");
+  widget.known = known(model.get("links"), widget.protocols);
+  const [hash, spec] = [() => onHash(widget), () => onSpec(widget)];
+  widget.does = doesOf(widget);
+  work(widget);
+  widget.parts = furniture(widget);
+  el.append(widget.parts.root);
+  draw(widget);
+  const ended = onWidth(widget.parts.stage, () => draw(widget));
+  window.addEventListener("hashchange", hash);
+  model.on("change:spec", spec);
+  hash();
+  return () => {
+    stop(widget);
+    clearTimeout(widget.timer);
+    ended();
+    window.removeEventListener("hashchange", hash);
+    model.off("change:spec", spec);
+  };
+}
+
+export default { render };

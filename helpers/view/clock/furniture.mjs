@@ -1,0 +1,159 @@
+// What stands still: the sentence with its choices, the size with who is first where, room for the lanes, the clock's own bar, tools.
+import { icon } from "../shared/page/controls.mjs";
+import { h } from "../shared/page/dom.mjs";
+import { copy, share } from "../shared/page/link.mjs";
+import { nbytesText, PERCENT, SECONDS } from "../shared/page/numbers.mjs";
+import { table, twin } from "../shared/page/tables.mjs";
+import { GRAINS, told } from "./lanes.mjs";
+import { encode, python } from "./link.mjs";
+
+const NOTE =
+  "A model of one message on an idle link, all channels drawn as one. NCCL deals a message out over its channels, keeps eight slots of " +
+  "each in flight, and pays a fence for every slice; here one latency holds that.";
+const LEGEND = {
+  call: "call",
+  alpha: "latency",
+  bytes: "bytes on their way",
+  rank: "data; below, what GPU B can read",
+  flag: "flags",
+};
+
+function sizer(does) {
+  const shown = h("strong", {});
+  const range = h("input", {
+    type: "range",
+    min: GRAINS[0],
+    max: GRAINS[1],
+    step: 1,
+    "aria-label": "Size of the message",
+    input: () => does.take({ nbytes: 2 ** range.value }),
+  });
+  const show = (nbytes, words) => {
+    range.value = Math.log2(nbytes);
+    range.setAttribute("aria-valuetext", words);
+    shown.textContent = nbytesText(nbytes);
+  };
+  return { shown, range, show };
+}
+
+const button = (name, words, click, more = "") =>
+  h("button", { type: "button", class: `bim-button ${more}`, "aria-label": words, title: words, click }, icon(name));
+
+// The clock's bar: back, play, forward, and the time itself, whose arrow keys go from stop to stop.
+function timer(does) {
+  const play = button("play", "Play", does.toggle, "bim-play");
+  const range = h("input", {
+    type: "range",
+    class: "bim-range",
+    min: 0,
+    step: 1,
+    "aria-label": "Time",
+    input: () => does.seek(Number(range.value)),
+  });
+  const [back, forward] = [button("back", "Event before", does.back), button("forward", "Next event", does.forward)];
+  const node = h("div", { class: "bim-transport", role: "group", "aria-label": "Clock" }, back, play, forward, range);
+  const show = (at, end, text, playing) => {
+    range.max = end;
+    range.value = at;
+    range.setAttribute("aria-valuetext", text);
+    range.style.setProperty("--done", `${(100 * at) / end}%`);
+    const words = playing ? "Pause" : "Play";
+    if (play.title === words) return;
+    play.title = words;
+    play.setAttribute("aria-label", words);
+    play.replaceChildren(icon(words.toLowerCase()));
+  };
+  return { node, range, show };
+}
+
+// Arrows go from stop to stop and Space plays wherever focus is, but for what a control or a table needs itself.
+function listen(root, own, does) {
+  root.addEventListener("keydown", (event) => {
+    const { key, target } = event;
+    const taken = target !== own && (target.tagName === "INPUT" || target.closest("select, .bim-scroll, textarea"));
+    if (taken || event.ctrlKey || event.metaKey || event.altKey) return;
+    const act = {
+      ArrowRight: "forward",
+      ArrowLeft: "back",
+      ...(!target.closest("button, summary") && { " ": "toggle" }),
+    }[key];
+    if (!act) return;
+    event.preventDefault();
+    does[act]();
+  });
+}
+
+function numbers({ lanes, link, s }) {
+  const head = ["Protocol", ...["Call", "Latency", "Bytes", "All there at"].map((word) => [word, SECONDS])];
+  const rows = lanes.map((lane) => [
+    lane.name,
+    lane.call,
+    lane.alpha,
+    lane.transfer,
+    lane.end,
+    lane.line ? lane.data / lane.line : 1,
+    told(lane),
+  ]);
+  const caption = `${nbytesText(s.nbytes)} over ${link.name}`;
+  return table(caption, [...head, ["Data on the wire", PERCENT], "GPU B may read"], rows);
+}
+
+const legend = () =>
+  h(
+    "p",
+    { class: "bim-legend bim-r0" },
+    Object.entries(LEGEND).map(([kind, words]) => h("span", {}, h("i", { class: `bim-${kind}` }), words)),
+  );
+
+function tools(widget, notice) {
+  const tool = (words, click) => h("button", { type: "button", class: "bim-tool", click }, words);
+  const link = !widget.live && tool("Copy link", () => share(encode(widget.s, widget.index), notice));
+  const code = tool("Copy as Python", () => copy(python(widget.s), "Python", notice));
+  return h("div", { class: "bim-tools" }, link, code, notice);
+}
+
+const said = (kind, more = {}) => h("p", { class: kind, ...more });
+
+export function furniture(widget) {
+  const { does } = widget;
+  const [size, time] = [sizer(does), timer(does)];
+  const options = widget.known.map(({ slug, name }) => h("option", { value: slug }, name));
+  const link = h("select", { "aria-label": "Link", change: () => does.take({ link: link.value }) }, options);
+  const parts = {
+    size,
+    time,
+    link,
+    winners: h("div", { class: "bim-winners", "aria-hidden": "true" }),
+    where: said("bim-where"),
+    verdict: said("bim-verdict"),
+    stage: h("div", { class: "bim-view" }),
+    sentence: said("bim-sentence"),
+    readout: h("dl", { class: "bim-readout" }),
+    notice: said("bim-notice", { role: "status" }),
+    said: said("bim-sr", { "aria-live": "polite" }),
+    proof: twin("The lanes as numbers", () => numbers(widget)),
+  };
+  const ask = h("p", { class: "bim-controls" }, "One message of ", size.shown, " from GPU A to GPU B over ", link);
+  const slider = h("label", { class: "bim-slider" }, size.range);
+  const body = [
+    ask,
+    slider,
+    parts.winners,
+    parts.where,
+    parts.verdict,
+    legend(),
+    parts.stage,
+    time.node,
+    parts.sentence,
+  ];
+  const below = [
+    parts.readout,
+    h("p", { class: "bim-note" }, NOTE),
+    tools(widget, parts.notice),
+    parts.proof.node,
+    parts.said,
+  ];
+  const root = h("div", { class: "bim-clock bim-widget" }, h("div", { class: "bim-body" }, body, below));
+  listen(root, time.range, does);
+  return { ...parts, root };
+}

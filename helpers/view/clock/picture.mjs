@@ -1,0 +1,160 @@
+// Three lanes over one time: what a protocol's 128 bytes of the wire hold, the bar of its price, and below it what GPU B can read.
+import { h, set, svg } from "../shared/page/dom.mjs";
+import { nbytesText, secondsText, times } from "../shared/page/numbers.mjs";
+import { canvas, label, line, moved, rect } from "../shared/page/shapes.mjs";
+import { crossings, firstOf, GRAINS, pieceEnds, told } from "./lanes.mjs";
+
+const WIRE = 128; // bytes of the wire in a strip, a pixel each
+const TOP = 18;
+const LANE = 92;
+const AXIS = 24;
+const END = 70; // the column of the ends
+
+const shape = (width) =>
+  width >= 560 ? { wide: true, left: 156, high: LANE } : { wide: false, left: 0, high: LANE + 26 };
+
+// 128 bytes of the wire, to scale: an LL line is 4 bytes of data and 4 of flag, twice; an LL128 line ends in 8 bytes of flag.
+function strip({ line: size, data }, x, y) {
+  const [unit, own] = size === 16 ? [8, 4] : [size ?? WIRE, data ?? WIRE];
+  return times(WIRE / unit, (i) => [
+    rect("bim-rank", x + i * unit, y, own, 12),
+    rect("bim-flag", x + i * unit + own, y, unit - own, 12),
+  ]);
+}
+
+const share = ({ line: size, data }) => `${size ? (WIRE * data) / size : WIRE} of ${WIRE} B are data`;
+
+function heading(lane, y, { wide }) {
+  const [x, down] = wide ? [0, 24] : [60, 3];
+  const tell = wide
+    ? label("bim-label", 0, y + 52, share(lane))
+    : label("bim-label", x + WIRE + 8, y + 13, share(lane));
+  return [label("bim-name", 0, y + 13, lane.name), strip(lane, x, y + down), tell];
+}
+
+const inside = (text, x, room, y) => room > 8 * text.length && label("bim-label bim-middle", x + room / 2, y, text);
+
+function bar({ call, start, end }, x, y) {
+  const [a, b, c] = [x(call), x(start), x(end)];
+  return [
+    rect("bim-call", x(0), y, a - x(0), 18),
+    rect("bim-alpha", a, y, b - a, 18),
+    rect("bim-bytes", b, y, Math.max(1.5, c - b), 18),
+    inside("call", x(0), a - x(0), y + 13),
+    inside("latency", a, b - a, y + 13),
+    inside("bytes", b, c - b, y + 13),
+  ];
+}
+
+// Lines come one after the other, a ramp; slices are stairs. More stairs than pixels are a ramp, too.
+function got(lane, x, last, y, high) {
+  const { line: size, pieces, start, end } = lane;
+  const ends = size === null && pieces <= x(end) - x(start) ? pieceEnds(lane, pieces) : [];
+  const stairs = ends.map((t, i) => `H${x(t).toFixed(1)}V${(y + high - (high * (i + 1)) / pieces).toFixed(1)}`);
+  const ramp = `L${x(end).toFixed(1)} ${y}`;
+  const path = `M${x(start).toFixed(1)} ${y + high}${stairs.length ? stairs.join("") : ramp}H${x(last).toFixed(1)}V${y + high}z`;
+  return [svg("path", { class: "bim-rank", d: path }), line("bim-base", x(0), y + high, x(last), y + high)];
+}
+
+function row(lane, i, x, last, form) {
+  const y = TOP + i * form.high;
+  const top = y + form.high - LANE;
+  return [
+    heading(lane, y, form),
+    label("bim-label", form.left, top + 13, told(lane)),
+    bar(lane, x, top + 20),
+    got(lane, x, last, top + 42, 34),
+  ];
+}
+
+function ends(lanes, x, { high }) {
+  const first = firstOf(lanes);
+  return lanes.map((lane, i) => {
+    const [at, y] = [x(lane.end) + 6, TOP + (i + 1) * high - LANE];
+    return [
+      label("bim-tag", at, y + 34, secondsText(lane.end)),
+      lane === first && svg("text", { class: "bim-tag bim-first", x: at, y: y + 50 }, "first"),
+    ];
+  });
+}
+
+// 1, 2 or 5 times a power of ten, so that about so many fit.
+function ticks(last, many) {
+  const ten = 10 ** Math.floor(Math.log10(last / many));
+  const by = ten * [1, 2, 5, 10].find((one) => one * ten * many >= last);
+  return times(Math.floor(last / by + 1e-9) + 1, (i) => i * by);
+}
+
+const axis = (last, x, y, width) => [
+  line("bim-axis", x(0), y, x(last), y),
+  ticks(last, width > 560 ? 6 : 3).map((t) => [
+    line("bim-axis", x(t), y, x(t), y + 4),
+    label(`bim-label ${t ? "bim-middle" : ""}`, x(t), y + 17, secondsText(t)),
+  ]),
+];
+
+// onHold(seconds) while a pointer has the cursor. -> { node, show(seconds) }
+export function lanesPicture(lanes, width, onHold) {
+  const form = shape(width);
+  const last = Math.max(...lanes.map(({ end }) => end));
+  const room = width - form.left - END;
+  const x = (seconds) => form.left + (seconds / last) * room;
+  const bottom = TOP + form.high * lanes.length;
+  const veil = rect("bim-veil", form.left, TOP - 4, 0, bottom - TOP);
+  const cursor = svg(
+    "g",
+    { class: "bim-cursor" },
+    line("", 0, 8, 0, bottom + 2),
+    svg("path", { d: "M-6 0h12v5l-6 7l-6 -7z" }),
+  );
+  const node = canvas(
+    "bim-time bim-r0",
+    width,
+    bottom + AXIS,
+    "Each protocol's call, latency and bytes over time, and what GPU B can read; drag to move the clock",
+    lanes.map((lane, i) => row(lane, i, x, last, form)),
+    veil,
+    ends(lanes, x, form),
+    axis(last, x, bottom, width),
+    cursor,
+  );
+  hold(node, (px) => onHold(Math.min(1, Math.max(0, (px - form.left) / room)) * last));
+  const show = (seconds) => {
+    moved(cursor, x(seconds), 0);
+    set(veil, { x: x(seconds), width: Math.max(0, form.left + room + 1 - x(seconds)) });
+  };
+  return { node, show };
+}
+
+function hold(node, at) {
+  let held = false;
+  const drag = (event) => {
+    if (event.type === "pointerdown" && !event.button) {
+      node.setPointerCapture(event.pointerId);
+      held = true;
+    }
+    if (held) at(event.clientX - node.getBoundingClientRect().left);
+    if (event.type === "pointerup" || event.type === "pointercancel") held = false;
+  };
+  set(node, { pointerdown: drag, pointermove: drag, pointerup: drag, pointercancel: drag });
+}
+
+// Under the slider of sizes: who is first where, from one end of the slider to the other.
+export function winnersStrip(lanes, width) {
+  const [from, to] = GRAINS;
+  const edges = [from, ...crossings(lanes).map((n) => Math.min(to, Math.max(from, Math.log2(n)))), to];
+  const now = firstOf(lanes);
+  return lanes.map((lane, i) => {
+    const part = (edges[i + 1] - edges[i]) / (to - from);
+    const text = part * width > 8 * lane.name.length + 8 ? lane.name : "";
+    const node = h("span", { class: lane === now && "bim-here" }, text);
+    node.style.width = `${100 * part}%`;
+    return node;
+  });
+}
+
+export function winnersText(lanes) {
+  const [one, two] = crossings(lanes).map(nbytesText);
+  const [ll, ll128, simple] = lanes.map(({ name }) => name);
+  return `${ll} is first up to ${one}, ${ll128} up to ${two}, ${simple} above.`;
+}
