@@ -13,6 +13,7 @@ from playwright.sync_api import expect
 from helpers.collectives import CATALOGUE
 from helpers.view.calculator.forms import forms
 from helpers.view.calculator.widget import calculator_spec
+from helpers.view.clock.widget import clock_spec, protocols
 from helpers.view.memory.spec import memory_spec
 from helpers.view.occupancy.widget import gpus, occupancy_spec
 from helpers.view.player.widget import player_spec
@@ -40,6 +41,7 @@ TRAITS = {
     "segments": lambda: {"spec": segments_spec("a = 6 MiB; b = 3 MiB; del a; c = 30 MiB; del b")},
     "occupancy": lambda: {"gpus": gpus(), "spec": occupancy_spec("A100", 256, 64, 16 * 1024)},
     "warp": lambda: {"spec": warp_spec("memory")},
+    "clock": lambda: {"links": links(), "protocols": protocols(), "spec": clock_spec()},
     "calculator": lambda: {"forms": forms(), "spec": calculator_spec("Llama-2-7B", seq=4096)},
 }
 

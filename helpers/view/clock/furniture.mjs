@@ -8,13 +8,13 @@ import { GRAINS, told } from "./lanes.mjs";
 import { encode, python } from "./link.mjs";
 
 const NOTE =
-  "A model of one message on an idle link, all channels drawn as one. NCCL deals a message out over its channels, keeps eight slots of " +
-  "each in flight, and pays a fence for every slice; here one latency holds that.";
+  "A model of one message on an idle link, all channels drawn as one. NCCL deals a message out over its channels, each a ring of slots, " +
+  "and pays a fence for every slice; here one latency holds that.";
 const LEGEND = {
   call: "call",
   alpha: "latency",
   bytes: "bytes on their way",
-  rank: "data; below, what GPU B can read",
+  rank: "data, on the wire and as GPU B can read it",
   flag: "flags",
 };
 
@@ -95,7 +95,7 @@ function numbers({ lanes, link, s }) {
     told(lane),
   ]);
   const caption = `${nbytesText(s.nbytes)} over ${link.name}`;
-  return table(caption, [...head, ["Data on the wire", PERCENT], "GPU B may read"], rows);
+  return table(caption, [...head, ["Data on the wire", PERCENT], "Readable"], rows);
 }
 
 const legend = () =>
@@ -133,7 +133,7 @@ export function furniture(widget) {
     said: said("bim-sr", { "aria-live": "polite" }),
     proof: twin("The lanes as numbers", () => numbers(widget)),
   };
-  const ask = h("p", { class: "bim-controls" }, "One message of ", size.shown, " from GPU A to GPU B over ", link);
+  const ask = h("p", { class: "bim-controls" }, size.shown, " from GPU A to GPU B ", h("span", {}, "over ", link));
   const slider = h("label", { class: "bim-slider" }, size.range);
   const body = [
     ask,

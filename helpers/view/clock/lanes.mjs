@@ -55,7 +55,8 @@ export function verdict(lanes, link) {
   const [early, longer] = [second.start - first.start, first.transfer - second.transfer];
   const [by, take] = [secondsText(Math.abs(early)), secondsText(Math.abs(longer))];
   const begun = `Its bytes begin ${by} ${early >= 0 ? "before" : "after"} those of ${second.name}`;
-  const kept = longer > 0 ? `only ${take} longer` : `${take} less`;
+  const more = longer < 1e-9 ? "less than 1 ns" : `only ${take}`;
+  const kept = longer > 0 ? `${more} longer` : `${take} less`;
   const why = early < 0 ? `${begun}, but take ${take} less` : `${begun} and take ${kept}`;
   const size = nbytesText(first.nbytes);
   return `${size} over ${link.name}: ${first.name} is first, after ${secondsText(first.end)}. ${why}.`;
@@ -76,11 +77,11 @@ export function reading(lanes, at) {
   return `Of ${nbytesText(lanes[0].nbytes)}, GPU B can read at ${secondsText(at * 1e-9)}: ${parts.join(", ")}.`;
 }
 
-// In what pieces it comes, and how the receiver hears of one.
+// In what pieces it comes, and by what the receiver knows that one is there.
 export function told({ line, piece, pieces }) {
-  const many = pieces.toLocaleString("en-US");
-  const words = count(pieces, line === null ? "slice" : "line").replace(/^\d+/, many);
-  return line === null
-    ? `${words} of ${nbytesText(piece)}: a counter tells, behind a fence`
-    : `${words} of ${line} B: flags in the line tell`;
+  const isSlice = line === null;
+  const words = count(pieces, isSlice ? "slice" : "line").replace(/^\d+/, pieces.toLocaleString("en-US"));
+  const each = pieces > 1 ? "each " : "";
+  const by = isSlice ? "counter and fence" : "flag";
+  return `${words} of ${isSlice ? nbytesText(piece) : `${line} B`}, ${each}told by ${by}`;
 }

@@ -22,14 +22,20 @@ function strip({ line: size, data }, x, y) {
   ]);
 }
 
-const share = ({ line: size, data }) => `${size ? (WIRE * data) / size : WIRE} of ${WIRE} B are data`;
+const share = ({ line: size, data }) => `data: ${size ? (WIRE * data) / size : WIRE} of ${WIRE} B`;
 
 function heading(lane, y, { wide }) {
-  const [x, down] = wide ? [0, 24] : [60, 3];
-  const tell = wide
-    ? label("bim-label", 0, y + 52, share(lane))
-    : label("bim-label", x + WIRE + 8, y + 13, share(lane));
-  return [label("bim-name", 0, y + 13, lane.name), strip(lane, x, y + down), tell];
+  if (!wide) {
+    const [strips, words] = [strip(lane, 54, y + 3), label("bim-label", 54 + WIRE + 8, y + 13, share(lane))];
+    return [label("bim-name", 0, y + 13, lane.name), strips, words];
+  }
+  const read = label("bim-label", 0, y + 72, "GPU B can read");
+  return [
+    label("bim-name", 0, y + 13, lane.name),
+    strip(lane, 0, y + 24),
+    label("bim-label", 0, y + 50, share(lane)),
+    read,
+  ];
 }
 
 const inside = (text, x, room, y) => room > 8 * text.length && label("bim-label bim-middle", x + room / 2, y, text);
@@ -40,10 +46,12 @@ function bar({ call, start, end }, x, y) {
     rect("bim-call", x(0), y, a - x(0), 18),
     rect("bim-alpha", a, y, b - a, 18),
     rect("bim-bytes", b, y, Math.max(1.5, c - b), 18),
-    inside("call", x(0), a - x(0), y + 13),
-    inside("latency", a, b - a, y + 13),
-    inside("bytes", b, c - b, y + 13),
   ];
+}
+
+function barWords({ call, start, end }, x, y) {
+  const [a, b, c] = [x(call), x(start), x(end)];
+  return [inside("call", x(0), a - x(0), y), inside("latency", a, b - a, y), inside("bytes", b, c - b, y)];
 }
 
 // Lines come one after the other, a ramp; slices are stairs. More stairs than pixels are a ramp, too.
@@ -56,26 +64,24 @@ function got(lane, x, last, y, high) {
   return [svg("path", { class: "bim-rank", d: path }), line("bim-base", x(0), y + high, x(last), y + high)];
 }
 
-function row(lane, i, x, last, form) {
-  const y = TOP + i * form.high;
-  const top = y + form.high - LANE;
-  return [
-    heading(lane, y, form),
-    label("bim-label", form.left, top + 13, told(lane)),
-    bar(lane, x, top + 20),
-    got(lane, x, last, top + 42, 34),
-  ];
-}
+const topOf = (i, { high }) => TOP + (i + 1) * high - LANE;
 
-function ends(lanes, x, { high }) {
-  const first = firstOf(lanes);
-  return lanes.map((lane, i) => {
-    const [at, y] = [x(lane.end) + 6, TOP + (i + 1) * high - LANE];
-    return [
-      label("bim-tag", at, y + 34, secondsText(lane.end)),
-      lane === first && svg("text", { class: "bim-tag bim-first", x: at, y: y + 50 }, "first"),
-    ];
-  });
+const drawn = (lane, i, x, last, form) => [
+  bar(lane, x, topOf(i, form) + 20),
+  got(lane, x, last, topOf(i, form) + 42, 34),
+];
+
+// What no veil covers.
+function words(lane, i, x, form, first) {
+  const [y, end] = [topOf(i, form), secondsText(lane.end)];
+  const last = label("bim-tag", x(lane.end) + 6, y + 34, lane === first ? `${end}, first` : end);
+  if (lane === first) last.classList.add("bim-first");
+  return [
+    heading(lane, TOP + i * form.high, form),
+    label("bim-label bim-told-by", form.left, y + 13, told(lane)),
+    barWords(lane, x, y + 33),
+    last,
+  ];
 }
 
 // 1, 2 or 5 times a power of ten, so that about so many fit.
@@ -96,7 +102,7 @@ const axis = (last, x, y, width) => [
 // onHold(seconds) while a pointer has the cursor. -> { node, show(seconds) }
 export function lanesPicture(lanes, width, onHold) {
   const form = shape(width);
-  const last = Math.max(...lanes.map(({ end }) => end));
+  const last = 1.04 * Math.max(...lanes.map(({ end }) => end)); // what has come stays readable
   const room = width - form.left - END;
   const x = (seconds) => form.left + (seconds / last) * room;
   const bottom = TOP + form.high * lanes.length;
@@ -112,11 +118,11 @@ export function lanesPicture(lanes, width, onHold) {
     width,
     bottom + AXIS,
     "Each protocol's call, latency and bytes over time, and what GPU B can read; drag to move the clock",
-    lanes.map((lane, i) => row(lane, i, x, last, form)),
+    lanes.map((lane, i) => drawn(lane, i, x, last, form)),
     veil,
-    ends(lanes, x, form),
     axis(last, x, bottom, width),
     cursor,
+    lanes.map((lane, i) => words(lane, i, x, form, firstOf(lanes))),
   );
   hold(node, (px) => onHold(Math.min(1, Math.max(0, (px - form.left) / room)) * last));
   const show = (seconds) => {

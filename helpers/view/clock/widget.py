@@ -71,7 +71,8 @@ def verdict(spec: ClockSpec) -> str:
     if early < 0:
         why = f"{begun}, but take {take} less"
     else:
-        why = f"{begun} and take {f'only {take} longer' if longer > 0 else f'{take} less'}"
+        more = "less than 1 ns" if longer < 1e-9 else f"only {take}"
+        why = f"{begun} and take {f'{more} longer' if longer > 0 else f'{take} less'}"
     name = KNOWN[spec.link].name
     return f"{nbytes_text(spec.nbytes)} over {name}: {first.protocol} is first, after {seconds_text(first.end)}. {why}."
 
@@ -100,12 +101,12 @@ def clock_sentence(spec: ClockSpec) -> str:
 
 
 def told(lane: Lane) -> str:
-    """In what pieces it comes, and how the receiver hears of one."""
+    """In what pieces it comes, and by what the receiver knows that one is there."""
     n, line = lane.pieces, lane.protocol.line
-    many = "s" * (n != 1)
+    many, each = "s" * (n != 1), "each " * (n != 1)
     if line is None:
-        return f"{n:,} slice{many} of {nbytes_text(lane.piece)}: a counter tells, behind a fence"
-    return f"{n:,} line{many} of {line} B: flags in the line tell"
+        return f"{n:,} slice{many} of {nbytes_text(lane.piece)}, {each}told by counter and fence"
+    return f"{n:,} line{many} of {line} B, {each}told by flag"
 
 
 def clock_html(spec: ClockSpec) -> str:
@@ -118,7 +119,7 @@ def clock_html(spec: ClockSpec) -> str:
         "All there at": [lane.end for lane in all_],
     }
     columns = [column(words, values, "s") for words, values in parts.items()]
-    head = ("Protocol", *(words for words, _ in columns), "Data on the wire", "GPU B may read")
+    head = ("Protocol", *(words for words, _ in columns), "Data on the wire", "Readable")
     shares = [f"{100 * lane.protocol.efficiency:g} %" for lane in all_]
     names, rest = [lane.protocol.name for lane in all_], map(told, all_)
     rows = zip(names, *(cells for _, cells in columns), shares, rest, strict=True)
