@@ -12,8 +12,11 @@ from helpers.collectives import Schedule, price
 from helpers.facts import LINKS
 from helpers.nccl.protocols import PROTOCOLS, SIMPLE
 from helpers.view import clock
+from helpers.view.clock import page
 from helpers.view.clock.lanes import KNOWN, crossings, lanes, moment, stops
 from helpers.view.clock.widget import SIZES, ClockSpec, clock_html, clock_sentence, clock_spec, told, verdict
+from helpers.view.widgets import line
+from website.widgets import directive
 
 KIB, MIB = 2**10, 2**20
 EVERY = [(slug, nbytes) for slug in KNOWN for nbytes in SIZES]
@@ -160,3 +163,9 @@ def test_the_clock_stops_in_order_and_ends_with_the_last_lane():
         found = stops(KNOWN[slug], nbytes)
         assert found[0] == 0 and all(a < b for a, b in pairwise(found)) and len(found) <= 16
         assert found[-1] == max(moment(lane.end) for lane in ClockSpec(slug, nbytes, 0).lanes)
+
+
+def test_the_directive_needs_no_argument_and_the_others_still_do():
+    assert (directive(line("clock")).required_arguments, directive(line("clock")).optional_arguments) == (0, 1)
+    assert directive(line("warp")).required_arguments == 1
+    assert page.html("", {"nbytes": "64 KiB", "link": "nvlink-4", "at": 6661}) == clock_html(clock_spec())

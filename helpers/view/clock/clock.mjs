@@ -22,8 +22,8 @@ function readout({ lanes, s }) {
   const first = firstOf(lanes);
   return lanes.map((lane) => {
     const got = readable(lane, s.at);
-    const done = got === lane.nbytes ? "all there" : `of ${nbytesText(lane.nbytes)}`;
-    const rank = lane === first ? ", the first" : "";
+    const done = got === lane.nbytes ? "all" : `of ${nbytesText(lane.nbytes)}`;
+    const rank = lane === first ? ", first" : "";
     return h(
       "div",
       {},
