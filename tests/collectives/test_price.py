@@ -139,3 +139,12 @@ def test_crossover_refuses_two_that_do_not_cross(link):
     flat = CATALOGUE["all_reduce", "flat"](nranks=4)
     with pytest.raises(ScheduleError, match="the first is cheaper"):
         crossover(CATALOGUE["all_reduce", "binomial"](nranks=4), flat, link)
+
+
+def test_a_crossover_compares_each_by_its_cheapest_protocol():
+    typed = LINKS["nvlink-4"]
+    short, long = (CATALOGUE["all_reduce", name](nranks=8) for name in ("binomial", "ring"))
+    size = crossover(short, long, typed)
+    costs = {n: [price(s, n, typed) for s in (short, long)] for n in (size - 1, size)}
+    assert costs[size][1].seconds <= costs[size][0].seconds and costs[size - 1][0].seconds < costs[size - 1][1].seconds
+    assert {cost.protocol for cost in costs[size]} != {"Simple"}, "with Simple alone they would cross elsewhere"
