@@ -2,6 +2,7 @@
 
 from helpers.view.figures.against_size import Curve, time_against_size
 from helpers.view.figures.choices import Cost, Growth, Win, over_ranks, plane, winners
+from helpers.view.figures.fabric import leaf_spine
 from helpers.view.figures.ladder import Climb, RungMark, climbs, rungs
 from helpers.view.figures.lanes import Span, lanes
 from helpers.view.figures.nodes import two_nodes
@@ -25,6 +26,7 @@ __all__ = [
     "Win",
     "climbs",
     "lanes",
+    "leaf_spine",
     "over_ranks",
     "peaks",
     "plane",
