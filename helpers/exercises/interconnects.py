@@ -86,8 +86,7 @@ def _inside(answer: Callable[[Traffic, Link, Link], str], traffic: Traffic, insi
         raise NotYetError(f"{traffic}: expected one of {', '.join(traffic)}, got {got!r}.")
     totals = {
         name: sum(
-            count * (inside if other == name else across).seconds(nbytes)
-            for other, (count, nbytes) in traffic.items()
+            count * (inside if other == name else across).seconds(nbytes) for other, (count, nbytes) in traffic.items()
         )
         for name in traffic
     }

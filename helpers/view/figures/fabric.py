@@ -126,7 +126,7 @@ def _row(places: list[tuple[float, float]], marker: dict, words: list[str], wher
 def _words(name: str, wires: Wires, top: float) -> go.Scatter:
     """The panel's headline; its table says the same."""
     own, up = busiest(wires, "gpu"), busiest(wires, "spine")
-    said = f"{nbytes_text(up)} on a wire to a spine" if up else "nothing climbs to a spine"
+    said = f"{nbytes_text(up)} on a spine's" if up else "nothing on a spine's"
     return go.Scatter(
         x=[-0.7],
         y=[top - 0.1],
