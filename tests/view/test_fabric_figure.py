@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.view.figures.fabric import busiest, leaf_spine, through
+from helpers.view.figures.network.fabric import busiest, leaf_spine, through
 from helpers.view.figures.show import chart
 from helpers.view.shared.tokens import colour
 

@@ -2,9 +2,10 @@
 
 from helpers.view.figures.against_size import Curve, time_against_size
 from helpers.view.figures.choices import Cost, Growth, Win, over_ranks, plane, winners
-from helpers.view.figures.fabric import leaf_spine
 from helpers.view.figures.ladder import Climb, RungMark, climbs, rungs
 from helpers.view.figures.lanes import Span, lanes
+from helpers.view.figures.network.fabric import leaf_spine
+from helpers.view.figures.network.routes import routes
 from helpers.view.figures.nodes import two_nodes
 from helpers.view.figures.peaks import peaks
 from helpers.view.figures.rates import Rates, rates_against_size
@@ -32,6 +33,7 @@ __all__ = [
     "plane",
     "rates_against_size",
     "roofline",
+    "routes",
     "rungs",
     "show",
     "stages",

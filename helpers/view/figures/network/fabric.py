@@ -15,7 +15,7 @@ Loads = Mapping[tuple[int, int], float]  # (src, dst): bytes, one way
 Place = tuple[str, int]  # ("gpu", rank), ("leaf", rail) or ("spine", number)
 Wires = Mapping[tuple[Place, Place], float]  # bytes, one way
 ROWS = {"spine": -1.9, "leaf": -3.3, "gpu": -5.0}
-TALL = 5.9  # of one panel
+NODE, TALL = -5.75, 6.5  # the names of the nodes below their GPUs, and one panel
 GPU, SWITCH = 24, 16  # sides of their squares in pixels
 WIDEST = 9  # pixels, for the largest load of all panels
 UNSEEN = {"visible": False, "fixedrange": True}
@@ -33,7 +33,7 @@ def leaf_spine(panels: Mapping[str, Loads], nodes: int, gpus: int, spines: int, 
     for i, (name, wires) in enumerate(carried.items()):
         top, shape = -i * TALL, (nodes, gpus, spines)
         figure.add_traces([*_lines(wires, shape, top, scale), *_marks(shape, top), _words(name, wires, top)])
-    figure.update_layout(height=64 + 230 * len(panels), margin={"l": 8, "r": 8, "t": 48, "b": 8})
+    figure.update_layout(height=64 + 253 * len(panels), margin={"l": 8, "r": 8, "t": 48, "b": 8})
     figure.update_xaxes(range=[-0.8, _width(nodes, gpus) + 0.8], **UNSEEN)
     figure.update_yaxes(range=[-len(panels) * TALL + 0.2, 0.1], **UNSEEN)
     most = ("a GPU's wire carries", 0, "B"), ("a wire to a spine carries", 1, "B")
@@ -107,6 +107,8 @@ def _marks(shape: tuple[int, int, int], top: float) -> Iterator[go.Scatter]:
     line = {"width": 3, "color": [rank_colour(rank) for rank in ranks]}
     marker = {"symbol": "square", "size": GPU, "color": colour("page"), "line": line}
     yield _row([_place(("gpu", rank), shape, top) for rank in ranks], marker, [str(r) for r in ranks], "middle center")
+    middles = [(node * (gpus + 1) + (gpus - 1) / 2, round(top + NODE, 2)) for node in range(nodes)]
+    yield _row(middles, {"size": 1, "opacity": 0}, [f"node {node}" for node in range(nodes)], "middle center")
 
 
 def _row(places: list[tuple[float, float]], marker: dict, words: list[str], where: str) -> go.Scatter:
