@@ -61,6 +61,11 @@ def test_a_price_goes_by_the_protocol_that_it_is_told_and_else_by_the_cheapest(n
         price(s, nbytes, typed, protocol="ll")
 
 
+def test_a_line_that_knows_no_protocol_is_the_same_under_each(link):
+    s = CATALOGUE["all_reduce", "ring"](nranks=4)
+    assert price(s, 4096, link, protocol="LL") == price(s, 4096, link) and price(s, 4096, link).protocol == ""
+
+
 def test_a_switch_knows_one_protocol_and_no_other():
     s, typed = CATALOGUE["all_reduce", "nvls"](nranks=8), LINKS["nvlink-4"]
     assert price(s, 2**20, typed, protocol="Simple") == price(s, 2**20, typed)
