@@ -4,6 +4,7 @@ from helpers.view.figures.against_size import Curve, time_against_size
 from helpers.view.figures.choices import Cost, Growth, Win, over_ranks, plane, winners
 from helpers.view.figures.ladder import Climb, RungMark, climbs, rungs
 from helpers.view.figures.lanes import Span, lanes
+from helpers.view.figures.nccl import Level, chains, passes, pipeline, zoom
 from helpers.view.figures.network.fabric import leaf_spine
 from helpers.view.figures.network.routes import routes
 from helpers.view.figures.nodes import two_nodes
@@ -20,16 +21,20 @@ __all__ = [
     "Cost",
     "Curve",
     "Growth",
+    "Level",
     "Rates",
     "RungMark",
     "Span",
     "Spot",
     "Win",
+    "chains",
     "climbs",
     "lanes",
     "leaf_spine",
     "over_ranks",
+    "passes",
     "peaks",
+    "pipeline",
     "plane",
     "rates_against_size",
     "roofline",
@@ -42,4 +47,5 @@ __all__ = [
     "two_trees",
     "waits_for",
     "winners",
+    "zoom",
 ]
