@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LISTEN = "0A"
 LOOPBACK = {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
 # The modules that read a pickle, and from where it comes: a pipe to our own child or parent, or the notebook itself.
-UNPICKLERS = {"reading.py", "call.py", "pack.py", "pending.py", "verdict.py", "wire.py", "life.py"}
+UNPICKLERS = {"plain_pickle.py", "call.py", "pack.py", "pending.py", "verdict.py", "wire.py", "life.py"}
 
 EXPOSED = {  # each spelled so that this file does not hold what it looks for
     "listens on every interface": r"--(?:\w+\.)*ip[= ]+['\"]?(?:0\.0\.0\.0|\*|::)",
@@ -110,7 +110,7 @@ def _folder() -> str:
 
 
 def test_only_these_modules_read_a_pickle():
-    """Each reads from a pipe to its own child or parent, none from a socket; reading.py reads snapshots, as data that names no class."""
+    """Each reads from a pipe to its own child or parent, none from a socket; plain_pickle.py reads files, as data that names no class."""
     readers = set()
     for path in (ROOT / "helpers").rglob("*.py"):
         names = {ast.unparse(node) for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Attribute)}

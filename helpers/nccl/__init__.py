@@ -6,6 +6,14 @@ from helpers.nccl.cut import Cut, cut
 from helpers.nccl.fabric import Fabric, Graph
 from helpers.nccl.fused import Fused, fused
 from helpers.nccl.launch import LAUNCHES, Launch, launch_of
+from helpers.nccl.output import (
+    DebugLog,
+    DebugLogError,
+    FlightRecord,
+    FlightRecorderError,
+    parse_debug_log,
+    parse_flight_recorder,
+)
 from helpers.nccl.platforms import NotPredicted, Platform
 from helpers.nccl.predict import Candidate, Choice, predict
 from helpers.nccl.protocols import PROTOCOLS, Protocol
@@ -20,8 +28,12 @@ __all__ = [
     "Candidate",
     "Choice",
     "Cut",
+    "DebugLog",
+    "DebugLogError",
     "Estimate",
     "Fabric",
+    "FlightRecord",
+    "FlightRecorderError",
     "Fused",
     "Graph",
     "Launch",
@@ -36,6 +48,8 @@ __all__ = [
     "double_tree",
     "fused",
     "launch_of",
+    "parse_debug_log",
+    "parse_flight_recorder",
     "predict",
     "release_of",
     "transport",

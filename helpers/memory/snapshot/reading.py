@@ -1,13 +1,11 @@
 """Reads a snapshot: a file of _dump_snapshot, or what torch returned. Chapter: allocator.
 
-Such files are pickles, and a pickle can run anything. These are read by an unpickler that knows dicts, lists, tuples, texts and numbers,
-and refuses everything else before it is made.
+Such files are pickles, and a pickle can run anything. These are read as data (helpers.plain_pickle): what names a class or a function is
+refused before it is made.
 """
 
 from __future__ import annotations
 
-import io
-import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,20 +13,11 @@ from pathlib import Path
 from helpers.memory.allocator.state import Segment
 from helpers.memory.snapshot.history import MARKS, History, Record, segment_of
 from helpers.memory.trace import Trace
+from helpers.plain_pickle import NotPlain, load_plain
 
 
 class SnapshotError(ValueError):
     """Not a memory snapshot, or a file that asks for more than data."""
-
-
-class _Plain(pickle.Unpickler):
-    """Data only: a pickle that names a class or a function is refused."""
-
-    def find_class(self, module: str, name: str) -> None:
-        raise SnapshotError(f"a memory snapshot holds data only; this file asks for {module}.{name}")
-
-    def persistent_load(self, pid: object) -> None:
-        raise SnapshotError(f"a memory snapshot holds data only; this file asks for an object outside of it: {pid!r}")
 
 
 @dataclass(frozen=True)
@@ -88,8 +77,7 @@ def read(source: str | Path | bytes | Record | Sequence[Record]) -> Snapshot:
 
 def _load(data: bytes) -> object:
     try:
-        return _Plain(io.BytesIO(data)).load()
-    except SnapshotError:
-        raise
-    except Exception as error:  # a broken pickle raises nearly anything
-        raise SnapshotError(f"not a pickle: {error!r}") from None
+        return load_plain(data)
+    except NotPlain as error:
+        said = str(error)
+        raise SnapshotError(said if said.startswith("not a pickle") else f"a memory snapshot {said}") from None

@@ -1,0 +1,145 @@
+"""Reads what NCCL writes with NCCL_DEBUG=INFO: version, rings, trees, connections, choices and settings. Chapters: inside-nccl, choosing.
+
+The shapes of the lines stand in debug_shapes.py, with the versions of NCCL's source that were read.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from helpers.nccl.output.debug_lines import DebugLogError, Reader
+from helpers.nccl.output.debug_rows import Chosen, CommRank, Connection, Damaged, Nvls, RingLine, Setting, TreeLine
+
+
+class Communicator(NamedTuple):
+    """What the log tells of one communicator. comm_id: None where this NCCL does not tell it; then it is told apart by its ranks.
+
+    members: the ranks whose lines are here, in order; a log of one node has only its own.
+    """
+
+    comm_id: str | None
+    nranks: int
+    members: tuple[CommRank, ...]
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        return tuple(member.rank for member in self.members)
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """In the order of the ranks."""
+        return tuple(dict.fromkeys(m.origin.host for m in self.members if m.origin.host is not None))
+
+
+@dataclass(frozen=True)
+class DebugLog:
+    """A whole log. damaged: lines of a known kind that do not hold together, of which nothing counts. unread: how many other lines.
+
+    versions: of NCCL, as each is first told. chunks: bytes of a point-to-point chunk, by line.
+    """
+
+    versions: tuple[str, ...]
+    members: tuple[CommRank, ...]
+    rings: tuple[RingLine, ...]
+    trees: tuple[TreeLine, ...]
+    connections: tuple[Connection, ...]
+    choices: tuple[Chosen, ...]
+    settings: tuple[Setting, ...]
+    nvls: tuple[Nvls, ...]
+    networks: tuple[str, ...]
+    plugins: tuple[str, ...]
+    chunks: Mapping[int, int]
+    damaged: tuple[Damaged, ...]
+    unread: int
+
+    @property
+    def version(self) -> str | None:
+        """The one version, None where the log does not tell it. DebugLogError where it tells several."""
+        if len(self.versions) > 1:
+            raise DebugLogError(f"the log is of several versions of NCCL: {', '.join(self.versions)}; take .versions")
+        return self.versions[0] if self.versions else None
+
+    @property
+    def took_effect(self) -> dict[str, tuple[str, ...]]:
+        """By name the values that NCCL has taken, each once: more than one where processes differ."""
+        return self._by_name(ignored=False)
+
+    @property
+    def ignored(self) -> dict[str, tuple[str, ...]]:
+        """By name why NCCL has not taken what was set, in its own words."""
+        return self._by_name(ignored=True)
+
+    def _by_name(self, ignored: bool) -> dict[str, tuple[str, ...]]:
+        found: dict[str, dict[str, None]] = {}
+        for setting in self.settings:
+            if bool(setting.ignored) == ignored:
+                found.setdefault(setting.name, {})[setting.ignored or setting.value] = None
+        return {name: tuple(values) for name, values in found.items()}
+
+    def transports(self) -> dict[str, int]:
+        """How many connection lines went by what: {"P2P/IPC": 24, "NET/IB with GDRDMA": 8}."""
+        return dict(Counter(map(transport_text, self.connections)))
+
+    def communicators(self) -> tuple[Communicator, ...]:
+        """Ranks that belong together: of one commId, else of one size, a new communicator where a rank comes again."""
+        groups: list[list[CommRank]] = []
+        for member in self.members:
+            fitting = (g for g in groups if _together(g[0], member) and member.rank not in {m.rank for m in g})
+            if (group := next(fitting, None)) is None:
+                groups.append([member])
+            else:
+                group.append(member)
+        ordered = (sorted(group, key=lambda m: m.rank) for group in groups)
+        return tuple(Communicator(g[0].comm_id, g[0].nranks, tuple(g)) for g in ordered)
+
+    def __str__(self) -> str:
+        ways = ", ".join(f"{count} {way}" for way, count in self.transports().items()) or "no connections"
+        said = f"NCCL {' and '.join(self.versions) or 'of an unknown version'}: {len(self.communicators())} communicators, {ways}"
+        return f"{said}; {len(self.damaged)} damaged lines" if self.damaged else said
+
+
+def transport_text(way: Connection) -> str:
+    """ "P2P/IPC", "SHM/direct/direct", "NET/IB with GDRDMA"."""
+    if way.network is not None:
+        return f"NET/{way.network} with{'' if way.gdrdma else 'out'} GDRDMA"
+    return f"{way.transport}/{way.how}"
+
+
+def parse_debug_log(text: str, strict: bool = False) -> DebugLog:
+    """What the log says; lines of other programs between NCCL's are passed over, lines of an unknown kind counted in `unread`.
+
+    Processes write into each other's lines, so a real log has torn ones: these stand in `damaged` with their number, and nothing of
+    them counts. strict: the first of them is a DebugLogError. DebugLogError too for a text without any line of NCCL.
+    """
+    reader = Reader()
+    for number, line in enumerate(text.split("\n"), start=1):
+        reader.read(number, line.rstrip("\r"))
+    reader.finish()
+    if not reader.seen:
+        raise DebugLogError(
+            f"no line of NCCL in these {text.count(chr(10)) + 1} lines: expected 'host:1:2 [0] NCCL INFO ...'"
+        )
+    if strict and reader.damaged:
+        raise DebugLogError(str(min(reader.damaged)))
+    return DebugLog(
+        tuple(dict.fromkeys(reader.versions)),
+        tuple(reader.comms.members),
+        tuple(reader.rings),
+        tuple(reader.trees),
+        tuple(reader.connections),
+        tuple(reader.choices),
+        tuple(reader.settings),
+        tuple(reader.nvls),
+        tuple(dict.fromkeys(reader.networks)),
+        tuple(dict.fromkeys(reader.plugins)),
+        reader.chunks,
+        tuple(sorted(reader.damaged)),
+        reader.unread,
+    )
+
+
+def _together(one: CommRank, other: CommRank) -> bool:
+    return (one.comm_id, one.nranks) == (other.comm_id, other.nranks)

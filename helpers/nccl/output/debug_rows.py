@@ -1,0 +1,121 @@
+"""What the lines of NCCL_DEBUG=INFO say, one type a kind of line; `line` counts from 1. Chapters: inside-nccl, choosing."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Origin(NamedTuple):
+    """Who wrote the line. None throughout where the text has only what follows "NCCL INFO"."""
+
+    host: str | None = None
+    pid: int | None = None
+    thread: int | None = None
+    device: int | None = None
+
+
+class CommRank(NamedTuple):
+    """One rank of one communicator. comm: its address in that process; comm_id: the same on all ranks, told from 2.17 on.
+
+    complete: "Init COMPLETE" was seen. nodes, local_ranks, local_rank: told from 2.19 on.
+    """
+
+    line: int
+    origin: Origin
+    comm: str
+    rank: int
+    nranks: int
+    comm_id: str | None = None
+    nodes: int | None = None
+    local_ranks: int | None = None
+    local_rank: int | None = None
+    complete: bool = False
+
+
+class RingLine(NamedTuple):
+    """The ring of a channel, from rank 0 on. whole: False where NCCL itself has cut the line, after 20 ranks."""
+
+    line: int
+    comm: str | None
+    channel: int
+    channels: int
+    ranks: tuple[int, ...]
+    whole: bool = True
+
+
+class TreeLine(NamedTuple):
+    """One rank's place in the tree of a channel. parent: None at the root."""
+
+    line: int
+    comm: str | None
+    channel: int
+    rank: int
+    children: tuple[int, ...]
+    parent: int | None
+
+
+class Connection(NamedTuple):
+    """A way from rank to rank in a channel. transport: "P2P", "SHM", "NET"; how: "IPC/read", "direct/direct", "".
+
+    Over a network: its name, the card (`nic`), which end has told it ("send", "receive"; NCCL tells each way at both ends), the
+    rank whose card is taken (PXN), None where it is the sender's own, and whether the card reads the GPU's memory itself (`gdrdma`).
+    """
+
+    line: int
+    comm: str | None
+    channel: int
+    src: int
+    dst: int
+    transport: str
+    how: str = ""
+    network: str | None = None
+    nic: int | None = None
+    end: str | None = None
+    proxy: int | None = None
+    gdrdma: bool | None = None
+
+
+class Chosen(NamedTuple):
+    """What NCCL took for one call, as rank 0 tells it (subsystem TUNING). collective: not told before 2.23.
+
+    channels: first and last, told from 2.24 on. microseconds: what the cost model expects, told from 2.20 to 2.23.
+    """
+
+    line: int
+    collective: str | None
+    nbytes: int
+    algorithm: str
+    protocol: str
+    channels: tuple[int, int] | None = None
+    microseconds: float | None = None
+
+
+class Setting(NamedTuple):
+    """A variable that NCCL has read. ignored: in NCCL's own words why it did not count, "" where it took effect."""
+
+    line: int
+    name: str
+    value: str
+    ignored: str = ""
+
+
+class Nvls(NamedTuple):
+    """NVLink SHARP: available on a device or not; with `comm`, that a communicator has made its buffers (bytes per rank and in all)."""
+
+    line: int
+    device: int | None
+    available: bool
+    comm: str | None = None
+    per_rank: int | None = None
+    total: int | None = None
+
+
+class Damaged(NamedTuple):
+    """A line of a known kind that does not hold together: nothing of it counts."""
+
+    line: int
+    text: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.why}: {self.text[:160]!r}"
