@@ -6,7 +6,7 @@ The shapes of the lines stand in debug_shapes.py, with the versions of NCCL's so
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -38,7 +38,7 @@ class Communicator(NamedTuple):
 class DebugLog:
     """A whole log. damaged: lines of a known kind that do not hold together, of which nothing counts. unread: how many other lines.
 
-    versions: of NCCL, as each is first told. chunks: bytes of a point-to-point chunk, by line.
+    versions: of NCCL, as each is first told. chunks: bytes of a point-to-point chunk, by line. warnings: its "WARN" lines, by line.
     """
 
     versions: tuple[str, ...]
@@ -52,6 +52,7 @@ class DebugLog:
     networks: tuple[str, ...]
     plugins: tuple[str, ...]
     chunks: Mapping[int, int]
+    warnings: Mapping[int, str]
     damaged: tuple[Damaged, ...]
     unread: int
 
@@ -64,20 +65,14 @@ class DebugLog:
 
     @property
     def took_effect(self) -> dict[str, tuple[str, ...]]:
-        """By name the values that NCCL has taken, each once: more than one where processes differ."""
-        return self._by_name(ignored=False)
+        """By name the values that NCCL has read and not refused, each once: more than one where processes differ."""
+        refused = {(setting.name, setting.value) for setting in self.settings if setting.ignored}
+        return _by_name([s for s in self.settings if not s.ignored and not {(s.name, s.value), (s.name, "")} & refused])
 
     @property
     def ignored(self) -> dict[str, tuple[str, ...]]:
         """By name why NCCL has not taken what was set, in its own words."""
-        return self._by_name(ignored=True)
-
-    def _by_name(self, ignored: bool) -> dict[str, tuple[str, ...]]:
-        found: dict[str, dict[str, None]] = {}
-        for setting in self.settings:
-            if bool(setting.ignored) == ignored:
-                found.setdefault(setting.name, {})[setting.ignored or setting.value] = None
-        return {name: tuple(values) for name, values in found.items()}
+        return _by_name([setting for setting in self.settings if setting.ignored])
 
     def transports(self) -> dict[str, int]:
         """How many connection lines went by what: {"P2P/IPC": 24, "NET/IB with GDRDMA": 8}."""
@@ -112,16 +107,16 @@ def parse_debug_log(text: str, strict: bool = False) -> DebugLog:
     """What the log says; lines of other programs between NCCL's are passed over, lines of an unknown kind counted in `unread`.
 
     Processes write into each other's lines, so a real log has torn ones: these stand in `damaged` with their number, and nothing of
-    them counts. strict: the first of them is a DebugLogError. DebugLogError too for a text without any line of NCCL.
+    them counts. A last line without its newline is one of them. strict: the first of them is a DebugLogError. DebugLogError too for
+    a text without any line of NCCL. A digit that was changed, or a line that was wrapped by hand, can not be told.
     """
     reader = Reader()
-    for number, line in enumerate(text.split("\n"), start=1):
-        reader.read(number, line.rstrip("\r"))
+    lines = text.split("\n")
+    for number, line in enumerate(lines, start=1):
+        reader.read(number, line.rstrip("\r"), ended=number < len(lines))
     reader.finish()
     if not reader.seen:
-        raise DebugLogError(
-            f"no line of NCCL in these {text.count(chr(10)) + 1} lines: expected 'host:1:2 [0] NCCL INFO ...'"
-        )
+        raise DebugLogError(f"no line of NCCL in these {len(lines)} lines: expected 'host:1:2 [0] NCCL INFO ...'")
     if strict and reader.damaged:
         raise DebugLogError(str(min(reader.damaged)))
     return DebugLog(
@@ -136,9 +131,17 @@ def parse_debug_log(text: str, strict: bool = False) -> DebugLog:
         tuple(dict.fromkeys(reader.networks)),
         tuple(dict.fromkeys(reader.plugins)),
         reader.chunks,
+        reader.warnings,
         tuple(sorted(reader.damaged)),
         reader.unread,
     )
+
+
+def _by_name(settings: Sequence[Setting]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, dict[str, None]] = {}
+    for setting in settings:
+        found.setdefault(setting.name, {})[setting.ignored or setting.value] = None
+    return {name: tuple(values) for name, values in found.items()}
 
 
 def _together(one: CommRank, other: CommRank) -> bool:

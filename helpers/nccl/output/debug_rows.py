@@ -33,7 +33,7 @@ class CommRank(NamedTuple):
 
 
 class RingLine(NamedTuple):
-    """The ring of a channel, from rank 0 on. whole: False where NCCL itself has cut the line, after 20 ranks."""
+    """The ring of a channel, from rank 0 on. whole: False where NCCL itself has cut the line, at 20 ranks or 127 characters."""
 
     line: int
     comm: str | None

@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-HEADER = re.compile(
-    r"(?:(?P<host>[^\s:]+):(?P<pid>\d+):(?P<thread>\d+) \[(?P<device>-?\d+)\] (?:\S+:\d+ (?:\(.*?\) )?)?)?NCCL (?P<level>INFO|WARN) ",
+LEVEL = re.compile(r"NCCL (?P<level>INFO|WARN) ")
+LONGEST_ORIGIN = 300  # characters before LEVEL that are looked at
+ORIGIN = re.compile(  # "host:pid:thread [device] ", and before WARN the place in NCCL's source
+    r"(?P<host>[^\s:]{1,120}):(?P<pid>\d{1,10}):(?P<thread>\d{1,10}) \[(?P<device>-?\d{1,4})\] (?:[^\s:]{1,80}:\d+ (?:\([^()]*\) )?)?$",
     re.ASCII,
 )
 VERSION = re.compile(r"NCCL version (\d+\.\d+\.\d+[\w.-]*)\+cuda(\d+\.\d+)", re.ASCII)

@@ -12,16 +12,21 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from helpers.nccl.output.flight_checks import (
+    FlightRecorderError,
+    a_dict,
+    a_list,
+    a_size,
+    a_whole,
+    shown,
+    some_ranks,
+    some_texts,
+)
 from helpers.plain_pickle import NotPlain, check_depth, load_plain
 
 LONGEST = 64 << 20  # bytes of one dump; 2,000 operations with their stacks are some 4 MiB
 STATES = ("scheduled", "started", "completed")
-_NAME = re.compile(r"(\w+):(\w+)(?: (\d+)(->|<-)(\d+))?")
-_RANKS = re.compile(r"\[(\d+(?:, ?\d+)*)\]")
-
-
-class FlightRecorderError(ValueError):
-    """Not a dump of the flight recorder, one that contradicts itself, or a file that asks for more than data."""
+_NAME = re.compile(r"(\w+):(\w+)(?: (\d{1,7})(->|<-)(\d{1,7}))?", re.ASCII)
 
 
 class Operation(NamedTuple):
@@ -100,14 +105,16 @@ def _loaded(source: bytes | bytearray | str) -> object:
 
 
 def _dump(data: Mapping[str, Any]) -> Dump:
-    groups = {name: _ranks(name, about) for name, about in _mapping(data["pg_config"], "pg_config").items()}
-    entries = _list(data.get("entries", ()), "entries")
-    operations = [_operation(_mapping(entry, f"entry {place}"), place) for place, entry in enumerate(entries)]
+    groups = {name: some_ranks(name, about) for name, about in a_dict(data["pg_config"], "pg_config").items()}
+    entries = a_list(data.get("entries", ()), "entries")
+    operations = [_operation(a_dict(entry, f"entry {place}"), place) for place, entry in enumerate(entries)]
     records = [operation.record for operation in operations]
     if any(later <= earlier for earlier, later in itertools.pairwise(records)):
         raise FlightRecorderError(f"record_id does not rise: {records[:8]}")
     _in_order(operations)
-    return Dump(str(data["version"]), tuple(operations), groups, records == list(range(len(records))))
+    return Dump(
+        some_texts([data["version"]], "version")[0], tuple(operations), groups, records == list(range(len(records)))
+    )
 
 
 def _in_order(operations: Sequence[Operation]) -> None:
@@ -124,17 +131,15 @@ def _in_order(operations: Sequence[Operation]) -> None:
 
 def _operation(entry: Mapping[str, Any], place: int) -> Operation:
     def whole(name: str) -> int:
-        return _whole(entry.get(name), f"entry {place}: {name}")
+        return a_whole(entry.get(name), f"entry {place}: {name}")
 
     name = entry.get("profiling_name")
     if not isinstance(name, str) or (found := _NAME.fullmatch(name)) is None:
-        raise FlightRecorderError(
-            f"entry {place}: profiling_name {str(name)[:60]!r}, expected such as 'nccl:all_reduce'"
-        )
+        raise FlightRecorderError(f"entry {place}: profiling_name {shown(name)}, expected such as 'nccl:all_reduce'")
     backend, op, _, arrow, other = found.groups()
     p2p = bool(entry.get("is_p2p", arrow is not None))
     number = whole("p2p_seq_id" if p2p else "collective_seq_id")
-    sizes, dtypes = _sizes(entry, place), _texts(entry.get("input_dtypes", ()), f"entry {place}: input_dtypes")
+    sizes, dtypes = _sizes(entry, place), some_texts(entry.get("input_dtypes", ()), f"entry {place}: input_dtypes")
     if len(sizes) != len(dtypes):
         raise FlightRecorderError(f"entry {place}: {len(sizes)} sizes of inputs and {len(dtypes)} types")
     return Operation(
@@ -157,67 +162,29 @@ def _state(entry: Mapping[str, Any], backend: str, place: int) -> str:
     """Gloo has no events to look at: there "retired" says that the operation is over."""
     state, ended = entry.get("state"), entry.get("time_discovered_completed_ns")
     if state not in STATES:
-        raise FlightRecorderError(f"entry {place}: state {str(state)[:40]!r}, expected one of {', '.join(STATES)}")
-    if bool(ended) != (state == "completed"):
-        raise FlightRecorderError(f"entry {place}: state {state!r}, and time_discovered_completed_ns {str(ended)[:40]}")
+        raise FlightRecorderError(f"entry {place}: state {shown(state)}, expected one of {', '.join(STATES)}")
+    if bool(ended) != (state == "completed") or not isinstance(ended, (int, type(None))):
+        raise FlightRecorderError(f"entry {place}: state {state!r}, and time_discovered_completed_ns {shown(ended)}")
     return "completed" if backend == "gloo" and entry.get("retired") is True else str(state)
 
 
 def _group(entry: Mapping[str, Any], place: int) -> str:
     names = entry.get("process_group")
     if not isinstance(names, (list, tuple)) or not names or not isinstance(names[0], str):
-        raise FlightRecorderError(
-            f"entry {place}: process_group {str(names)[:60]!r}, expected a name and a description"
-        )
+        raise FlightRecorderError(f"entry {place}: process_group {shown(names)}, expected a name and a description")
     return names[0]
 
 
 def _sizes(entry: Mapping[str, Any], place: int) -> tuple[tuple[int, ...], ...]:
     about = f"entry {place}: input_sizes"
-    rows = _list(entry.get("input_sizes", ()), about)
-    return tuple(tuple(_whole(length, about) for length in _list(row, about)) for row in rows)
+    rows = a_list(entry.get("input_sizes", ()), about)
+    return tuple(a_size(row, about) for row in rows)
 
 
 def _where(frames: object) -> str:
     """ "train.py line 12": the first frame outside of torch."""
     for frame in frames if isinstance(frames, (list, tuple)) else ():
-        file = str(frame.get("filename", "")) if isinstance(frame, Mapping) else ""
-        if file.endswith(".py") and "/torch/" not in file:
-            return f"{file.rpartition('/')[2]} line {frame.get('line')}"
+        file = frame.get("filename") if isinstance(frame, Mapping) else None
+        if isinstance(file, str) and file.endswith(".py") and "/torch/" not in file:
+            return f"{file.rpartition('/')[2][:80]} line {shown(frame.get('line'))}"
     return ""
-
-
-def _ranks(name: object, about: object) -> tuple[int, ...]:
-    text = about.get("ranks") if isinstance(about, Mapping) else None
-    found = _RANKS.fullmatch(text) if isinstance(text, str) else None
-    ranks = tuple(map(int, found[1].split(","))) if found else ()
-    if not ranks or len(set(ranks)) < len(ranks):
-        raise FlightRecorderError(
-            f"pg_config of {str(name)[:40]!r}: ranks {str(text)[:60]!r}, expected such as '[0, 1]'"
-        )
-    return tuple(sorted(ranks))
-
-
-def _whole(value: object, about: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 63:
-        raise FlightRecorderError(f"{about} is {type(value).__name__}, expected a whole number from 0 on")
-    return value
-
-
-def _texts(value: object, about: str) -> tuple[str, ...]:
-    texts = _list(value, about)
-    if not all(isinstance(text, str) for text in texts):
-        raise FlightRecorderError(f"{about}: expected texts")
-    return tuple(str(text) for text in texts)
-
-
-def _list(value: object, about: str) -> Sequence[Any]:
-    if not isinstance(value, (list, tuple)):
-        raise FlightRecorderError(f"{about} is {type(value).__name__}, expected a list")
-    return value
-
-
-def _mapping(value: object, about: str) -> Mapping[Any, Any]:
-    if not isinstance(value, Mapping):
-        raise FlightRecorderError(f"{about} is {type(value).__name__}, expected a dict")
-    return value

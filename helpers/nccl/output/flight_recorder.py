@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from helpers.nccl.output.flight_entries import Dump, FlightRecorderError, Operation, read_dump
+from helpers.nccl.output.flight_checks import MOST_RANKS, FlightRecorderError, shown
+from helpers.nccl.output.flight_entries import Dump, Operation, read_dump
 
 SAME_SIZE = (
     "all_reduce",
@@ -148,8 +149,8 @@ def parse_flight_recorder(dumps: Mapping[int, Any] | Sequence[Any]) -> FlightRec
     if isinstance(dumps, (bytes, bytearray, str)) or not isinstance(dumps, (Mapping, Sequence)):
         raise FlightRecorderError(f"expected {{rank: dump}} or a list of dumps, got {type(dumps).__name__}")
     by_rank = dict(dumps) if isinstance(dumps, Mapping) else dict(enumerate(dumps))
-    if not by_rank or not all(isinstance(rank, int) and rank >= 0 for rank in by_rank):
-        raise FlightRecorderError(f"expected dumps by rank, got {list(by_rank)[:8]}")
+    if not by_rank or not all(isinstance(rank, int) and 0 <= rank < MOST_RANKS for rank in by_rank):
+        raise FlightRecorderError(f"expected dumps by rank, got {', '.join(map(shown, list(by_rank)[:8])) or 'none'}")
     read = {rank: read_dump(source, rank) for rank, source in sorted(by_rank.items())}
     return FlightRecord(read, _groups(read))
 

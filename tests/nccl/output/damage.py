@@ -36,7 +36,7 @@ def _replace(text: str, chance: random.Random) -> str:
 
 def _insert(text: str, chance: random.Random) -> str:
     at = chance.randrange(len(text) + 1)
-    return text[:at] + chance.choice(LETTERS) * chance.choice((1, 1, 40)) + text[at:]
+    return text[:at] + chance.choice(LETTERS) * chance.choice((1, 1, 40, 5000)) + text[at:]
 
 
 def _tear(text: str, chance: random.Random) -> str:

@@ -1,5 +1,6 @@
-"""Real logs of four versions of NCCL, read and counted by hand; ten thousand damaged ones, of which no row says what its line does not."""
+"""Real logs of five versions of NCCL, read and counted by hand; ten thousand damaged ones, of which no row says what its line does not."""
 
+import random
 from pathlib import Path
 
 import pytest
@@ -18,11 +19,11 @@ def log(name, **options):
 
 def test_every_log_has_its_source_and_is_read():
     sources = (REAL / "SOURCES.md").read_text()
-    assert len(LOGS) == 7
+    assert len(LOGS) == 8
     for path in REAL.iterdir():
         assert path.name == "SOURCES.md" or f"`{path.name}`" in sources
     found = {parse_debug_log(path.read_text()).version for path in LOGS} - {None}
-    assert found == {"2.12.7", "2.26.2", "2.27.5", "2.28.9", "2.30.7"}
+    assert found == {"2.12.7", "2.26.2", "2.27.5", "2.28.9", "2.29.3", "2.30.7"}
 
 
 def test_two_nodes_over_efa():
@@ -73,12 +74,27 @@ def test_two_nodes_with_gpudirect_rdma():
     assert read.plugins == ("NET: AWS Libfabric (v6)",)
 
 
+def test_sixteen_rings_and_the_connections_that_carry_them():
+    read = log("2.29.3-rings", strict=True)
+    assert [(ring.channel, ring.channels, ring.whole) for ring in read.rings] == [(c, 16, True) for c in range(16)]
+    assert all(set(ring.ranks) == set(range(16)) for ring in read.rings)
+    ways = {ring.channel: {*zip(ring.ranks, (*ring.ranks[1:], ring.ranks[0]), strict=True)} for ring in read.rings}
+    assert len(read.connections) == 14
+    assert all((way.src, way.dst) in ways[way.channel] for way in read.connections)
+    assert {way.gdrdma for way in read.connections if way.network} == {True}
+    assert next(tree for tree in read.trees if (tree.rank, tree.channel) == (1, 1))[4:] == ((0, 9), None)
+    assert read.ignored == {} and read.took_effect == {"NCCL_CROSS_NIC": ("1",), "NCCL_NVLS_ENABLE": ("0",)}
+    (comm,) = read.communicators()
+    assert (comm.nranks, comm.ranks, [m.complete for m in comm.members]) == (16, (0, 1), [False, False])
+
+
 def test_what_was_chosen_before_and_after_a_setting():
     read = log("2.27.5-choices", strict=True)
     assert read.choices == (
         Chosen(3, "AllReduce", 4, "Tree", "LL", (0, 0)),
         Chosen(10, "AllReduce", 4, "Ring", "Simple", (0, 0)),
     )
+    assert list(read.warnings) == [11] and read.warnings[11].startswith("NET/IB: Got completion from peer")
 
 
 def test_lines_without_a_host():
@@ -154,13 +170,13 @@ START = f"{HEAD}comm 0xa rank 0 nranks 4 cudaDev 0 nvmlDev 0 busId 1 commId 0x1 
     ],
 )
 def test_a_line_that_does_not_hold_together_is_named(line):
-    read = parse_debug_log(START + HEAD + line)
+    read = parse_debug_log(START + HEAD + line + "\n")
     assert [damage.line for damage in read.damaged] == [2]
     assert not (
         read.rings or read.trees or read.connections or read.choices or read.settings or read.versions or read.chunks
     )
     with pytest.raises(DebugLogError, match="line 2: "):
-        parse_debug_log(START + HEAD + line, strict=True)
+        parse_debug_log(START + HEAD + line + "\n", strict=True)
 
 
 @pytest.mark.parametrize(
@@ -174,15 +190,15 @@ def test_foreign_text(text):
 def test_a_ring_that_nccl_itself_has_cut():
     shown = "".join(f" {rank:3d}" for rank in range(20))
     start = START.replace("nranks 4", "nranks 32")
-    (ring,) = parse_debug_log(f"{start}{HEAD}Channel 00/02 :{shown}").rings
+    (ring,) = parse_debug_log(f"{start}{HEAD}Channel 00/02 :{shown}\n").rings
     assert (len(ring.ranks), ring.whole) == (20, False)
-    (ring,) = parse_debug_log(f"{start}{HEAD}Channel 00/02 : 0 1 2 3 1...").rings
+    (ring,) = parse_debug_log(f"{start}{HEAD}Channel 00/02 : 0 1 2 3 1...\n").rings
     assert (ring.ranks, ring.whole) == ((0, 1, 2, 3), False)
-    assert not parse_debug_log(f"{START.replace('nranks 4', 'nranks 2048')}{HEAD}Channel 00/02 :{shown}").rings
+    assert not parse_debug_log(f"{START.replace('nranks 4', 'nranks 2048')}{HEAD}Channel 00/02 :{shown}\n").rings
 
 
 def test_several_versions_are_told():
-    read = parse_debug_log(f"{HEAD}NCCL version 2.27.5+cuda12.9\n{HEAD}NCCL version 2.28.9+cuda12.9")
+    read = parse_debug_log(f"{HEAD}NCCL version 2.27.5+cuda12.9\n{HEAD}NCCL version 2.28.9+cuda12.9\n")
     assert read.versions == ("2.27.5", "2.28.9")
     with pytest.raises(DebugLogError, match=r"several versions"):
         _ = read.version
@@ -214,6 +230,34 @@ def holds(read, text):
         assert c.channels is None or f"={{{c.channels[0]}..{c.channels[1]}}}" in lines[c.line - 1]
     for s in read.settings:
         assert s.name in lines[s.line - 1] and s.value in lines[s.line - 1]
+
+
+def facts(read):
+    """All that a log says, without where it stands."""
+    found = {("member", m.comm, m.rank, m.nranks) for m in read.members} | {("version", v) for v in read.versions}
+    found |= {row[2:] for rows in (read.rings, read.trees, read.connections) for row in rows}
+    found |= {("nvls", *n[2:], n.device if n.comm is None else None) for n in read.nvls}
+    return found | {row[1:] for rows in (read.choices, read.settings) for row in rows} | set(read.chunks.values())
+
+
+@pytest.mark.parametrize("path", LOGS, ids=lambda path: path.stem)
+def test_a_cut_log_says_nothing_that_the_whole_one_does_not(path):
+    text = path.read_text()
+    whole = facts(parse_debug_log(text))
+    start = text.index("NCCL INFO") + 10
+    for end in range(start, len(text), 7):
+        assert facts(parse_debug_log(text[:end])) <= whole
+
+
+@pytest.mark.parametrize("path", LOGS, ids=lambda path: path.stem)
+def test_a_line_written_into_another_adds_nothing(path):
+    lines, chance = path.read_text().split("\n"), random.Random(1)
+    whole = facts(parse_debug_log("\n".join(lines)))
+    for _ in range(1000):
+        one, other = chance.choice([line for line in lines if "NCCL INFO" in line]), chance.randrange(len(lines))
+        at = chance.randrange(len(lines[other]) + 1)
+        torn = [*lines[:other], lines[other][:at] + one, lines[other][at:], *lines[other + 1 :]]
+        assert facts(parse_debug_log("\n".join(torn))) <= whole
 
 
 def test_ten_thousand_damaged_logs():

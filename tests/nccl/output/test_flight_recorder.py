@@ -129,6 +129,10 @@ def test_a_send_and_a_receive():
         (dump(entry(0, 1, process_group="0")), "process_group"),
         (dump(ranks="[0, 0]"), "ranks '[0, 0]'"),
         (dump(ranks="[0, 1"), "ranks '[0, 1'"),
+        (dump(ranks="[0, 9999999]"), "ranks '[0, 9999999]'"),
+        (dump(entry(0, 1, profiling_name=10**5000)), "profiling_name of type int"),
+        (dump(entry(0, 1, size=[1] * 65)), "65 extents"),
+        (dump(entry(0, 1, op="send 0->" + "1" * 5000)), "profiling_name 'nccl:send 0->111"),
         (dump() | {"entries": 3}, "entries is int"),
         ({"segments": []}, "no dump of the flight recorder"),
         ([1], "no dump of the flight recorder"),
@@ -143,7 +147,7 @@ def test_a_broken_dump_is_named(broken, said):
     assert said in str(error.value) and "rank 0" in str(error.value)
 
 
-@pytest.mark.parametrize("dumps", [[], {}, b"", "text", {"0": {}}, {-1: {}}, 3])
+@pytest.mark.parametrize("dumps", [[], {}, b"", "text", {"0": {}}, {-1: {}}, {1 << 20: {}}, {10**5000: {}}, 3])
 def test_what_is_no_set_of_dumps(dumps):
     with pytest.raises(FlightRecorderError, match="expected"):
         parse_flight_recorder(dumps)
@@ -188,7 +192,25 @@ def test_too_deep_too_long_and_too_hungry():
     check_depth(circle)  # it ends
 
 
-JUNK = (None, -1, 1 << 80, 1.5, True, "", "x" * 50, [], [[]], {}, {"0": 1}, b"\xff", float("nan"))
+JUNK = (
+    None,
+    -1,
+    1 << 80,
+    1 << 20_000,
+    "9" * 5000,
+    [1 << 62] * 300,
+    "[0, 99999999]",
+    1.5,
+    True,
+    "",
+    "x" * 50,
+    [],
+    [[]],
+    {},
+    {"0": 1},
+    b"\xff",
+    float("nan"),
+)
 
 
 def mutated(one, chance):

@@ -18,7 +18,10 @@ def said(*dumps):
 
 def test_the_rank_that_has_left_a_collective_out():
     first, *rest = report(parse_flight_recorder(GLOO)).splitlines()
-    assert first == "the dumps say where the ranks were, not whether they went on: rank 3 has not reached all_reduce #5 of float32[4]"
+    assert (
+        first
+        == "the dumps say where the ranks were, not whether they went on: rank 3 has not reached all_reduce #5 of float32[4]"
+    )
     assert rest[0].startswith("ranks 0-2 waiting in all_reduce #5 of float32[4] at record_flight.py line ")
     assert rest[1:] == ["rank 3: running, after barrier #4"]
 
@@ -37,7 +40,8 @@ def test_a_rank_without_a_dump():
         ),
         (
             [dump(entry(0, 1, "started", op="_all_gather_base", size=(n,))) for n in (4, 4, 2)],
-            "sizes differ in all_gather_into_tensor #1: ranks 0, 1 have float32[4] (line not recorded), rank 2 float32[2] (line not recorded)",
+            "sizes differ in all_gather_into_tensor #1: ranks 0, 1 have float32[4] (line not recorded),"
+            " rank 2 float32[2] (line not recorded)",
         ),
     ],
 )
