@@ -79,6 +79,7 @@ class Chosen(NamedTuple):
     """What NCCL took for one call, as rank 0 tells it (subsystem TUNING). collective: not told before 2.23.
 
     channels: first and last, told from 2.24 on. microseconds: what the cost model expects, told from 2.20 to 2.23.
+    nbytes: as NCCL prints it, which of AllGather and ReduceScatter is one rank's share from 2.24 on; see `buffer`.
     """
 
     line: int
@@ -88,6 +89,14 @@ class Chosen(NamedTuple):
     protocol: str
     channels: tuple[int, int] | None = None
     microseconds: float | None = None
+
+    def buffer(self, nranks: int) -> int:
+        """Bytes of the larger of a rank's two buffers, the size that nccl-tests and `predict` go by, whatever version has told it.
+
+        Up to 2.23 NCCL prints the size that its cost model saw, which is this one; since then count times size of type (src/enqueue.cc).
+        """
+        share = self.channels is not None and self.collective in ("AllGather", "ReduceScatter")
+        return self.nbytes * nranks if share else self.nbytes
 
 
 class Setting(NamedTuple):

@@ -136,6 +136,7 @@ def test_every_shape_of_a_line():
         ("Broadcast", 65536, "Ring", "LL128", None, 41.5),
         (None, 805306368, "Ring", "Simple", None, 3970.683594),
     ]
+    assert [choice.buffer(4) for choice in read.choices] == [33554432, 4 * 1048576, 65536, 805306368]
 
 
 HEAD = "n:1:2 [0] NCCL INFO "

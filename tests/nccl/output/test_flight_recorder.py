@@ -74,6 +74,32 @@ def test_a_rank_without_a_dump_is_not_accused():
     assert parse_flight_recorder(GLOO[:3]).unmet()[0][4:] == ((), (3,))
 
 
+def test_a_dump_of_an_nccl_group():
+    record = parse_flight_recorder([(REAL / "nccl-dump-2.5.json").read_text()])
+    assert (record.dumps[0].version, record.groups, record.absent) == ("2.5", {"0": (0, 1)}, (1,))
+    (one,) = record.operations(0)
+    assert (one.backend, one.op, one.number, one.state, one.sizes, one.dtypes, one.where) == (
+        *("nccl", "all_reduce", 1, "completed", ((3, 4),), ("Float",)),
+        "test_c10d_nccl.py line 3647",
+    )
+
+
+def test_the_fault_that_torchs_own_tutorial_plants():
+    """Rank 0 does one all_reduce more, of another size, than rank 1: its tutorial says "missing ranks: {1}" of collective 5."""
+    mine = [
+        entry(0, 1),
+        entry(1, 2),
+        entry(2, 3, "started", size=(4, 5)),
+        entry(3, 4, "scheduled"),
+        entry(4, 5, "scheduled"),
+    ]
+    theirs = [entry(0, 1), entry(1, 2), entry(2, 3, "started"), entry(3, 4, "scheduled")]
+    record = parse_flight_recorder([dump(*mine, ranks="[0, 1]"), dump(*theirs, ranks="[0, 1]")])
+    assert [(u.number, u.missing) for u in record.unmet()] == [(5, (1,))]
+    (d,) = record.disagreements()
+    assert (d.number, d.calls) == (3, {("all_reduce", "Float[20]"): (0,), ("all_reduce", "Float[4]"): (1,)})
+
+
 def test_nccl_ranks_that_wait_and_one_that_is_behind():
     waits = dump(entry(0, 1), entry(1, 2, "started"), entry(2, 3, "scheduled"))
     record = parse_flight_recorder([waits, waits, dump(entry(0, 1))])
