@@ -93,11 +93,13 @@ class Reader(Rows):
             elif nranks is not None and isinstance(row, RingLine) and not _fits(row, nranks, row.line in self.dotted):
                 self.damaged.append(Damaged(row.line, str(row), f"not a ring of {nranks} ranks"))
             else:
-                kept.append(row._replace(comm=comm))
+                full = {"whole": len(row.ranks) == nranks} if isinstance(row, RingLine) and nranks is not None else {}
+                kept.append(row._replace(comm=comm, **full))
         return kept
 
 
 def _fits(ring: RingLine, nranks: int, dotted: bool) -> bool:
-    if ring.whole:
-        return len(ring.ranks) == nranks
-    return len(ring.ranks) < nranks and (dotted or nranks <= CUT_NUMBERS)
+    """Whole, or as short as NCCL itself makes it."""
+    if ring.whole or len(ring.ranks) >= nranks:
+        return len(ring.ranks) == nranks and not dotted
+    return dotted or nranks <= CUT_NUMBERS

@@ -193,6 +193,9 @@ def test_a_ring_that_nccl_itself_has_cut():
     start = START.replace("nranks 4", "nranks 32")
     (ring,) = parse_debug_log(f"{start}{HEAD}Channel 00/02 :{shown}\n").rings
     assert (len(ring.ranks), ring.whole) == (20, False)
+    late = f"{HEAD}comm 0xa rank 0 nranks 20 cudaDev 0 busId 1000 - Init COMPLETE\n"  # before 2.17 the size comes last
+    (ring,) = parse_debug_log(f"{HEAD}Channel 00/02 :{shown}\n{late}").rings
+    assert (len(ring.ranks), ring.whole, ring.comm) == (20, True, "0xa")
     (ring,) = parse_debug_log(f"{start}{HEAD}Channel 00/02 : 0 1 2 3 1...\n").rings
     assert (ring.ranks, ring.whole) == ((0, 1, 2, 3), False)
     assert not parse_debug_log(f"{START.replace('nranks 4', 'nranks 2048')}{HEAD}Channel 00/02 :{shown}\n").rings
