@@ -132,7 +132,9 @@ def test_the_solution_on_the_page_solves_the_exercise():
 
 def test_the_readme_prints_what_it_says(capsys):
     readme = (ROOT / "README.md").read_text()
-    assert len([line for line in readme.splitlines() if not line.startswith("| ")]) < 64, "chapters beside, a screen or two"
+    assert len([line for line in readme.splitlines() if not line.startswith("| ")]) < 64, (
+        "chapters beside, a screen or two"
+    )
     code, printed = (re.search(rf"```{kind}\n(.*?)```", readme, re.S)[1] for kind in ("python", "text"))
     exec(code, {})
     assert capsys.readouterr().out == printed

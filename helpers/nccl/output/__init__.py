@@ -1,13 +1,20 @@
-"""Readers of real output: what NCCL's log and torch's flight recorder say, as rows. Damaged text is told, never guessed at."""
+"""Readers of real output: nccl-tests, nvidia-smi, NCCL's log and torch's flight recorder. Damaged text is told, never guessed at."""
 
-from helpers.nccl.output.debug_lines import DebugLogError
-from helpers.nccl.output.debug_log import Communicator, DebugLog, parse_debug_log
-from helpers.nccl.output.debug_rows import Chosen, CommRank, Connection, Damaged, Nvls, RingLine, Setting, TreeLine
-from helpers.nccl.output.flight_checks import FlightRecorderError
-from helpers.nccl.output.flight_entries import Operation
-from helpers.nccl.output.flight_recorder import Disagreement, FlightRecord, Unmet, parse_flight_recorder
+from helpers.nccl.output.flights.flight_checks import FlightRecorderError
+from helpers.nccl.output.flights.flight_entries import Operation
+from helpers.nccl.output.flights.flight_recorder import Disagreement, FlightRecord, Unmet, parse_flight_recorder
+from helpers.nccl.output.logs.debug_lines import DebugLogError
+from helpers.nccl.output.logs.debug_log import Communicator, DebugLog, parse_debug_log
+from helpers.nccl.output.logs.debug_rows import Chosen, CommRank, Connection, Damaged, Nvls, RingLine, Setting, TreeLine
+from helpers.nccl.output.tables.errors import TableError, TopologyError
+from helpers.nccl.output.tables.header import NcclDevice, NcclSettings
+from helpers.nccl.output.tables.nccl_tests import nccl_tests_tables, parse_nccl_tests
+from helpers.nccl.output.tables.rings import BestRing
+from helpers.nccl.output.tables.tables import NcclRow, NcclTable, NcclTiming
+from helpers.nccl.output.tables.topo import Topology, TopologyEdge, parse_topo
 
 __all__ = [
+    "BestRing",
     "Chosen",
     "CommRank",
     "Communicator",
@@ -18,12 +25,24 @@ __all__ = [
     "Disagreement",
     "FlightRecord",
     "FlightRecorderError",
+    "NcclDevice",
+    "NcclRow",
+    "NcclSettings",
+    "NcclTable",
+    "NcclTiming",
     "Nvls",
     "Operation",
     "RingLine",
     "Setting",
+    "TableError",
+    "Topology",
+    "TopologyEdge",
+    "TopologyError",
     "TreeLine",
     "Unmet",
+    "nccl_tests_tables",
     "parse_debug_log",
     "parse_flight_recorder",
+    "parse_nccl_tests",
+    "parse_topo",
 ]

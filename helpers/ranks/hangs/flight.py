@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 
 from helpers.nccl.output import FlightRecord, Operation
-from helpers.nccl.output.flight_recorder import NCCL_NAMES, agreed
+from helpers.nccl.output.flights.flight_recorder import NCCL_NAMES, agreed
 from helpers.ranks.notes.envelopes import Peer, pack_group, pack_peers
 from helpers.ranks.notes.notes import Journal, Note, State
 

@@ -6,6 +6,7 @@ from helpers.view.figures.ladder import Climb, RungMark, climbs, rungs
 from helpers.view.figures.lanes import Span, lanes
 from helpers.view.figures.nccl import Level, chains, passes, pipeline, zoom
 from helpers.view.figures.network.fabric import leaf_spine
+from helpers.view.figures.network.joined import joined
 from helpers.view.figures.network.routes import routes
 from helpers.view.figures.nodes import two_nodes
 from helpers.view.figures.peaks import peaks
@@ -29,6 +30,7 @@ __all__ = [
     "Win",
     "chains",
     "climbs",
+    "joined",
     "lanes",
     "leaf_spine",
     "over_ranks",

@@ -1,1 +1,1 @@
-"""What lies between GPUs: the places of one way, and the switches of a network."""
+"""What lies between GPUs: the places of one way, the ways of a machine, and the switches of a network."""

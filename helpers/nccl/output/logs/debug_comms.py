@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from helpers.nccl.output.debug_rows import CommRank, Origin
+from helpers.nccl.output.logs.debug_rows import CommRank, Origin
 
 Thread = tuple[str | None, int | None, int | None]
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from helpers.nccl.output.flight_checks import (
+from helpers.nccl.output.flights.flight_checks import (
     FlightRecorderError,
     a_dict,
     a_list,

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from helpers.nccl.output.flight_checks import MOST_RANKS, FlightRecorderError, shown
-from helpers.nccl.output.flight_entries import Dump, Operation, read_dump
+from helpers.nccl.output.flights.flight_checks import MOST_RANKS, FlightRecorderError, shown
+from helpers.nccl.output.flights.flight_entries import Dump, Operation, read_dump
 
 SAME_SIZE = (
     "all_reduce",

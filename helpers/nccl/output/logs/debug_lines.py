@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from helpers.nccl.output.debug_comms import Torn
-from helpers.nccl.output.debug_makers import MAKERS, Rows
-from helpers.nccl.output.debug_rows import Damaged, Origin, RingLine
-from helpers.nccl.output.debug_shapes import LEVEL, LONGEST_ORIGIN, ORIGIN, SHAPES
+from helpers.nccl.output.logs.debug_comms import Torn
+from helpers.nccl.output.logs.debug_makers import MAKERS, Rows
+from helpers.nccl.output.logs.debug_rows import Damaged, Origin, RingLine
+from helpers.nccl.output.logs.debug_shapes import LEVEL, LONGEST_ORIGIN, ORIGIN, SHAPES
 
 CUT_NUMBERS = 1000  # before 2.23 a ring line has room for three digits a rank
 _BARE = re.compile(  # lines that stand without "NCCL INFO", perhaps behind a launcher's "[1,0]<stdout>:" or "0: "

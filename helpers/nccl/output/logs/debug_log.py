@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from helpers.nccl.output.debug_lines import DebugLogError, Reader
-from helpers.nccl.output.debug_rows import Chosen, CommRank, Connection, Damaged, Nvls, RingLine, Setting, TreeLine
+from helpers.nccl.output.logs.debug_lines import DebugLogError, Reader
+from helpers.nccl.output.logs.debug_rows import Chosen, CommRank, Connection, Damaged, Nvls, RingLine, Setting, TreeLine
 
 
 class Communicator(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from helpers.nccl.output.debug_comms import Comms, Torn
-from helpers.nccl.output.debug_rows import Chosen, Connection, Nvls, Origin, RingLine, Setting, TreeLine
-from helpers.nccl.output.debug_shapes import ALGORITHMS, PROTOCOLS
+from helpers.nccl.output.logs.debug_comms import Comms, Torn
+from helpers.nccl.output.logs.debug_rows import Chosen, Connection, Nvls, Origin, RingLine, Setting, TreeLine
+from helpers.nccl.output.logs.debug_shapes import ALGORITHMS, PROTOCOLS
 
 CUT_RANKS = 20  # of a ring line before 2.23
 CUT_TREES = 1023  # characters of a tree line, in every version

@@ -1,0 +1,49 @@
+"""The lines of a pasted log, without what launchers, collectors and terminals put around them. Chapters: benchmarking, choosing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_BEFORE = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"\((?:[\w.-]+, )?\w+=[^,()]*(?:, \w+=[^,()]*)*\)\s",  # Ray, SkyPilot: (head, rank=0, pid=3808)
+        r"\[[\w.@-]+,\d+\]<std(?:out|err)>:",  # mpirun --tag-output: [1,0]<stdout>:
+        r"\[[\w.:-]+\]:?\s",  # [node-1], [default0]:
+        r"\d+:\s",  # srun --label
+        r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?:?\s",
+        r"\d\d:\d\d:\d\d(?:[.,]\d+)?:?\s",
+        r"[A-Za-z][\w./-]*\s*\|\s",  # docker compose
+        r"(?!NIC\d+:)[A-Za-z][\w.-]*:\s",  # a host, as pdsh and clush write it; not a legend of nvidia-smi
+        r">\s",  # a quotation
+    )
+)
+_MOST = 6  # of them one after the other
+
+
+class Line(NamedTuple):
+    """One line: its number, from 1 on, what is left of it, how it was written, and what it is called in an error."""
+
+    number: int
+    text: str
+    written: str
+    name: str = "line"
+
+
+def cleaned(text: str) -> Iterator[Line]:
+    """Every line, without prefixes of MPI, Slurm, containers, hosts and clocks. The spaces behind them stay."""
+    for number, written in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), start=1):
+        yield Line(number, _without(_COLOURS.sub("", written)), written)
+
+
+def _without(text: str) -> str:
+    for _ in range(_MOST):
+        bare = text.lstrip()
+        found = next((hit for pattern in _BEFORE if (hit := pattern.match(bare))), None)
+        if found is None:
+            break
+        text = bare[found.end() :]
+    return text

@@ -1,0 +1,134 @@
+"""Reads what nccl-tests prints: every column layout since 2.4, prefixes of MPI and of containers, JSON (-J).
+
+A text that is damaged is a TableError with its line, never a wrong number: each row has to agree with itself, with the rows before
+it and with the collective (`fits.py`), and the rows with the average below them. Chapters: benchmarking, choosing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from helpers.nccl.output.tables.cleaned import Line, cleaned
+from helpers.nccl.output.tables.columns import Columns, columns_of, units_are_known
+from helpers.nccl.output.tables.errors import TableError
+from helpers.nccl.output.tables.fits import WORD
+from helpers.nccl.output.tables.header import Facts
+from helpers.nccl.output.tables.payloads import payloads
+from helpers.nccl.output.tables.printed import Printed, printed
+from helpers.nccl.output.tables.report import report
+from helpers.nccl.output.tables.tables import NcclTable, Rows
+
+_AVERAGE = re.compile(r"Avg bus bandwidth\s*:\s*(\S+)(?: (?:OK|FAILED|GB/s))?")
+_OUTSIDE = re.compile(r"Out of bounds values\s*:\s*(\d{1,18}) (OK|FAILED)")
+_LEFT_OUT = re.compile(r"[\[(<]?(?:\.{2,}|…|snip|\.\.\. ?snip ?\.\.\.)[\])>]?")
+_BEGINS = ("nccl-tests version", "Collective test starting", "nThread")
+_NOISE = "NCCL INFO"
+
+
+def parse_nccl_tests(text: str) -> NcclTable:
+    """The one table of a text; TableError where there is none, where there are several (`nccl_tests_tables`), or what is wrong with it."""
+    found = nccl_tests_tables(text)
+    if len(found) > 1:
+        begin = ", ".join(str(table.line) for table in found)
+        raise TableError(f"{len(found)} tables, which begin in lines {begin}: nccl_tests_tables(text) gives them all")
+    return found[0]
+
+
+def nccl_tests_tables(text: str) -> tuple[NcclTable, ...]:
+    """Every table of a text, in order; at least one, else TableError."""
+    if not isinstance(text, str):
+        raise TableError(f"the output of nccl-tests is text, got {type(text).__name__}")
+    if text.lstrip().startswith("{"):
+        return (report(text),)
+    lines = list(cleaned(text))
+    found = tuple(sorted(_Reader().read(lines) + payloads(lines), key=lambda table: table.line))
+    if not found:
+        raise TableError("this is no output of nccl-tests: no line with size, time, algbw and busbw was found")
+    return found
+
+
+class _Reader:
+    """Line by line: what stands before a table, its rows, what stands below them."""
+
+    def __init__(self) -> None:
+        self.facts = Facts()
+        self.open: tuple[Rows, Columns] | None = None
+        self.done: list[NcclTable] = []
+
+    def read(self, lines: Iterable[Line]) -> tuple[NcclTable, ...]:
+        place = ""
+        for line in lines:
+            said = line.text.strip().lstrip("#").strip()
+            columns = columns_of(said, line)
+            if columns:
+                self._begin(columns, place, line)
+            elif said.startswith(_BEGINS):
+                self._end()
+                self.facts = Facts() if said.startswith(_BEGINS[0]) else self.facts
+                self.facts.take(line, said)
+            elif not (self.open and self._below(*self.open, line, said)):
+                self._outside(line, said)
+            place = said if "place" in said else place
+        self._end()
+        return tuple(self.done)
+
+    def _begin(self, columns: Columns, place: str, line: Line) -> None:
+        if columns.halves == 2 and re.match(r"in-place.*out-of-place", place):
+            raise TableError("in-place stands before out-of-place: nccl-tests has them the other way round", line)
+        self._end()
+        self.open = Rows(line, columns.names, self.facts, columns.timed), columns
+
+    def _end(self) -> None:
+        """What was open is a table; what is said from here on belongs to the next."""
+        if self.open:
+            self.done.append(self.open[0].table())
+            self.open, self.facts = None, Facts()
+
+    def _below(self, rows: Rows, columns: Columns, line: Line, said: str) -> bool:
+        """Whether a line belongs to the open table."""
+        if _is_row(line):
+            rows.add(columns.read(line))
+        elif found := _AVERAGE.fullmatch(said):
+            rows.mean(_average(found[1], line), line)
+            self._end()
+        elif found := _OUTSIDE.fullmatch(said):
+            rows.bounds(int(found[1]), found[2], line)
+        elif said.startswith(("Avg bus bandwidth", "Out of bounds")):
+            raise TableError("this should read like: Avg bus bandwidth : 98.414, or Out of bounds values : 0 OK", line)
+        elif _LEFT_OUT.fullmatch(said):
+            rows.elided = True
+        elif not units_are_known(said, line) and _is_damaged(line):
+            raise TableError("this looks like a row, but does not begin with a size, or ends too soon", line)
+        else:
+            return _NOISE in said
+        return True
+
+    def _outside(self, line: Line, said: str) -> None:
+        if _is_row(line) and WORD.keys() & set(line.text.split()):
+            raise TableError(
+                "a row, but no line above names its columns: size count type redop root time algbw busbw ...", line
+            )
+        self.facts.take(line, said)
+
+
+_NOISE = "NCCL INFO"
+
+
+def _is_row(line: Line) -> bool:
+    tokens = line.text.split()
+    return len(tokens) >= 4 and tokens[0].replace("_", "").isdigit() and _NOISE not in line.text
+
+
+def _is_damaged(line: Line) -> bool:
+    """A line that is no row and has the beginning of one, or six numbers."""
+    tokens = line.text.split()
+    begins = 0 < len(tokens) < 4 and all(token.replace("_", "").isdigit() for token in tokens[:2])
+    return "NCCL" not in tokens and (begins or sum(printed(token) is not None for token in tokens) >= 6)
+
+
+def _average(text: str, line: Line) -> Printed:
+    number = printed(text)
+    if number is None:
+        raise TableError(f"the average is a number, got {text!r}", line)
+    return number
