@@ -1,4 +1,4 @@
-"""Records the flight recorder of four Gloo ranks of our own pool, of which rank 3 leaves a collective out, into real/gloo-skip*.json.
+"""Records the flight recorder of four Gloo ranks of our own pool, of which rank 3 leaves a collective out, into logs/gloo-skip*.json.
 
     PYTHONPATH=. .venv/bin/python tests/nccl/output/record_flight.py
 
@@ -10,7 +10,7 @@ import base64
 import json
 from pathlib import Path
 
-REAL = Path(__file__).parent / "real"
+REAL = Path(__file__).parent / "logs"
 
 
 def skip() -> tuple[bytes, bytes]:

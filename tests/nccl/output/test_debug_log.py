@@ -9,7 +9,7 @@ from damage import damaged
 from helpers.nccl import DebugLogError, parse_debug_log
 from helpers.nccl.output import Chosen, Connection
 
-REAL = Path(__file__).parent / "real"
+REAL = Path(__file__).parent / "logs"
 LOGS = sorted(REAL.glob("nccl-*.txt"))
 
 

@@ -16,7 +16,7 @@ from helpers.memory.snapshot import read as read_snapshot
 from helpers.nccl import FlightRecorderError, parse_flight_recorder
 from helpers.plain_pickle import NotPlain, check_depth, load_plain
 
-REAL = Path(__file__).parent / "real"
+REAL = Path(__file__).parent / "logs"
 GLOO = json.loads((REAL / "gloo-skip.json").read_text())
 PICKLES = [base64.b64decode(text) for text in json.loads((REAL / "gloo-skip-pickles.json").read_text())]
 

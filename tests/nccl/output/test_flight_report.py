@@ -9,7 +9,7 @@ from test_flight_recorder import dump, entry
 from helpers.nccl import parse_flight_recorder
 from helpers.ranks.hangs.flight import report
 
-GLOO = json.loads((Path(__file__).parent / "real" / "gloo-skip.json").read_text())
+GLOO = json.loads((Path(__file__).parent / "logs" / "gloo-skip.json").read_text())
 
 
 def said(*dumps):

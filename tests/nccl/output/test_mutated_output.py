@@ -34,7 +34,7 @@ def is_row(line):
 
 
 def texts():
-    real = {path.stem: shortened(path.read_text()) for path in sorted((HERE / "real").glob("*.txt"))}
+    real = {path.stem: shortened(path.read_text()) for path in sorted((HERE / "tables").glob("*.txt"))}
     made = {f"synthetic {k}": synthetic.text(*options) for k, options in enumerate([(), (True,), (False, True)])}
     return real | made | {"synthetic json": synthetic.report()}
 

@@ -11,8 +11,8 @@ from helpers.nccl import NcclDevice, NcclSettings, TableError, nccl_tests_tables
 from helpers.units import GB, Bandwidth
 
 HERE = Path(__file__).parent
-SOURCES = tomllib.loads((HERE / "sources.toml").read_text())["real"]
-TEXTS = {path.stem: path.read_text() for path in (HERE / "real").glob("*.txt")}
+SOURCES = tomllib.loads((HERE / "sources.toml").read_text())["tables"]
+TEXTS = {path.stem: path.read_text() for path in (HERE / "tables").glob("*.txt")}
 TABLES = {name: source.get("tables") or [source["found"]] for name, source in SOURCES.items() if "error" not in source}
 ARTICLE = TEXTS["article-4xh100-all_reduce"]
 
