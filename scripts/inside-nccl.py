@@ -56,7 +56,12 @@ def set_up(**options):
 
 
 def main():
-    log = Path(tempfile.mkdtemp()) / "nccl.log"
+    with tempfile.TemporaryDirectory() as folder:
+        compare(Path(folder, "nccl.log"))
+
+
+def compare(log):
+    """What was chosen beside what it took, printed by rank 0; NCCL writes into `log`."""
     os.environ.update(NCCL_DEBUG="INFO", NCCL_DEBUG_SUBSYS="TUNING", NCCL_DEBUG_FILE=str(log))  # before NCCL starts
     device = set_up()
     sizes = [4**k for k in range(5, 14)]  # 1 KiB to 64 MiB

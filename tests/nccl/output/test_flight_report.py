@@ -7,7 +7,8 @@ import pytest
 from test_flight_recorder import dump, entry
 
 from helpers.nccl import parse_flight_recorder
-from helpers.ranks.hangs.flight import report
+from helpers.ranks.hangs.flight import positions, report
+from helpers.ranks.notes.notes import State
 
 GLOO = json.loads((Path(__file__).parent / "logs" / "gloo-skip.json").read_text())
 
@@ -74,3 +75,10 @@ def test_a_receive_that_nobody_answers():
 def test_a_finished_program_accuses_nobody():
     text = said(*[dump(entry(0, 1))] * 3)
     assert text.splitlines()[-1] == "ranks 0-2 running, after all_reduce #1"
+
+
+@pytest.mark.parametrize(("backend", "behind"), [("nccl", State.QUEUED), ("gloo", State.LAUNCHED)])
+def test_what_was_handed_over_later_waits_on_a_gpu_and_runs_on_a_cpu(backend, behind):
+    ops = [entry(i, i + 1, "scheduled", backend=backend) for i in range(2)]
+    (position, *_) = positions(parse_flight_recorder([dump(*ops)] * 3))
+    assert [note.state for note in position.journal.notes] == [State.INSIDE, behind]

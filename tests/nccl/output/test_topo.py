@@ -172,3 +172,13 @@ def test_a_text_that_is_no_matrix_is_refused(text, said):
 def test_a_matrix_that_was_overwritten_says_where(name):
     with pytest.raises(TopologyError, match=re.escape(SOURCES[name]["error"])):
         parse_topo(TEXTS[name])
+
+
+def test_a_ring_that_is_only_sought_begins_with_the_first_device_too():
+    """Of twelve, with ways drawn at random: each device once."""
+    names = [f"GPU{i}" for i in range(12)]
+    for seed in range(30):
+        draw = Random(seed)
+        ranks = {frozenset(pair): draw.randrange(4) for pair in permutations(names, 2)}
+        ring = best_ring(names, lambda one, other, ranks=ranks: ranks[frozenset((one, other))])
+        assert not ring.exact and ring.order[0] == "GPU0" and sorted(ring.order) == sorted(names)
