@@ -1,13 +1,15 @@
 """The report of this room, made of dumps of torch's flight recorder: the same words, and the same care. Chapter: hangs.
 
-print(report(parse_flight_recorder({rank: path.read_bytes() for rank, path in files.items()})))
+print(flight_report({rank: path.read_bytes() for rank, path in files.items()}))
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from helpers.nccl.output import FlightRecord, Operation
+from helpers.nccl.output import FlightRecord, Operation, parse_flight_recorder
 from helpers.nccl.output.flights.flight_recorder import NCCL_NAMES, agreed
 from helpers.ranks.notes.envelopes import Peer, pack_group, pack_peers
 from helpers.ranks.notes.notes import Journal, Note, State
@@ -29,6 +31,11 @@ _TYPES = {  # c10's names for torch's types
     "Long": "int64",
     "Bool": "bool",
 }
+
+
+def flight_report(dumps: Mapping[int, Any] | Sequence[Any]) -> str:
+    """The report of all ranks' dumps, by rank or in their order; refuses what `helpers.nccl.parse_flight_recorder` refuses."""
+    return report(parse_flight_recorder(dumps))
 
 
 def report(record: FlightRecord) -> str:
