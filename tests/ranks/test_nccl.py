@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import time
 
 import labs
 import psutil
@@ -16,6 +18,7 @@ import torch.distributed as dist
 
 from helpers.collectives import CATALOGUE
 from helpers.ranks import RankError, Ranks, bench, here, sweep, traced
+from helpers.ranks.hangs import ask_ras
 from helpers.ranks.primitives import perform_all
 
 two_gpus = pytest.mark.gpus(2)
@@ -145,3 +148,27 @@ assert (a @ a)[0, 0].item() == 1000
 """
     done = subprocess.run([sys.executable, "-c", script], cwd=root, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
+
+
+def stay_away():
+    """Rank 1 has not launched what rank 0 waits in."""
+    x = torch.ones(1024)
+    dist.all_reduce(x)
+    if dist.get_rank() == 0:
+        dist.all_reduce(x)
+        torch.cuda.synchronize()
+    time.sleep(60)
+
+
+@two_gpus
+def test_ras_says_that_one_rank_has_launched_less():
+    with Ranks(2, backend="nccl", timeout=60.0) as ranks:
+        call = ranks.run_async(stay_away)
+        try:
+            late, told = time.monotonic() + 20, ""
+            while "MISMATCH" not in told and time.monotonic() < late:
+                time.sleep(0.5)
+                told = ask_ras()
+        finally:
+            call.stop()
+    assert re.search(r"different (AllReduce|collective) operation counts", told), told
