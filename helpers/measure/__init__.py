@@ -18,7 +18,6 @@ from helpers.measure.tracker.ledger import TrackError
 from helpers.measure.tracker.tracker import Tracker, track
 
 from .sharding import Sharding
-from .zero import Zero
 
 __all__ = [
     "Cache",
@@ -40,7 +39,6 @@ __all__ = [
     "StepProfile",
     "TrackError",
     "Tracker",
-    "Zero",
     "article_model",
     "build",
     "caches",

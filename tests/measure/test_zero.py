@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
-from helpers.measure.zero import Alone, Paper, Zero
+from helpers.parallel.zero import Alone, Paper, Zero
 from helpers.ranks import Ranks
 
 STAGES = (1, 2, 3)

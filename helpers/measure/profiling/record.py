@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from helpers.measure.predict.predict import predict_step
-from helpers.measure.zero.recorded import sharded_traces
+from helpers.parallel.zero.recorded import sharded_traces
 from helpers.memory import Trace, pack
 from helpers.ranks.recorded import machine, versions
 from helpers.units import GIB, MIB

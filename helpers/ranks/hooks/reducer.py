@@ -4,15 +4,18 @@ They pass the operators c10d::*, so a function stands in front of these, at the 
 again below that key, which releases Python's lock: Gloo's threads may want it meanwhile (`call_boxed` of torch.library.get_kernel
 keeps it, and deadlocks now and then). It costs some 30 us a collective, and is put there when the first DistributedDataParallel is
 made, not before. The reducer waits in C++: these notes say INSIDE from the call on, until the handle is seen to be complete.
+
+Whoever counts what is sent (`listening`) hears of every call at the same place, Python's own too, with the operator's arguments.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 
 import torch
@@ -20,7 +23,7 @@ import torch.distributed as dist
 
 from helpers.patches import REDUCER
 from helpers.ranks.notes.descriptions import group_text, tensors_text
-from helpers.ranks.notes.notes import Writer
+from helpers.ranks.notes.notes import REGION, Writer
 from helpers.ranks.notes.reader_lines import caller
 
 from .completion import Completion
@@ -41,12 +44,32 @@ OPERATORS = {
     "alltoall_base_": ("all_to_all_single", None, 2, None),
     "barrier": ("barrier", None, 1, None),
 }
+# Python's functions alone issue these, and note them: somebody may listen, nothing is noted here.
+HEARD = ("send", "recv_", "recv_any_source_", "gather_", "scatter_", "alltoall_", "allgather_coalesced_")
 _ISSUERS = {
     "autograd/graph.py": " (DistributedDataParallel)",
     "distributed/utils.py": " (DistributedDataParallel)",
     "parallel/distributed.py": " (DistributedDataParallel)",
 }
 POLL = 0.02  # seconds between looks at what C++ waits for
+Listener = Callable[[str, tuple], None]
+_listeners: list[Listener] = []
+_made: list[Reducer] = []  # at most one, this process's own
+
+
+@contextlib.contextmanager
+def listening(listener: Listener, device_type: str = "cpu") -> Iterator[None]:
+    """listener(operator, arguments) hears every call of c10d's operators on tensors of that type, before it is made.
+
+    It may be called from any thread. In a process that takes no notes (plain torchrun) the stand-ins are put there all the same.
+    """
+    reducer = _made[0] if _made else Reducer(Writer(memoryview(bytearray(REGION))), Completion(), device_type)
+    reducer.install()
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
 
 
 class Reducer:
@@ -58,6 +81,7 @@ class Reducer:
         self._open: list[tuple[int, dist.Work]] = []
         self._lock = threading.Lock()
         self._installed = False
+        _made[:] = [self]
 
     def await_need(self) -> None:
         """Stand ready: the first DistributedDataParallel calls `install`."""
@@ -73,6 +97,8 @@ class Reducer:
             self._library = torch.library.Library("c10d", "IMPL")
             for name, described in OPERATORS.items():
                 self._put_before(name, functools.partial(self._noted, *described))
+            for name in HEARD:
+                self._put_before(name, lambda call, *args: call(*args))
             threading.Thread(target=self._watch, name="op-notes-reducer", daemon=True).start()
 
     def forget(self) -> None:
@@ -90,7 +116,12 @@ class Reducer:
             with torch._C._AutoDispatchBelowAutograd():
                 return operator.default(*args)
 
-        self._library.impl(name, functools.partial(stand_in, call), self._key)
+        def heard(*args: object) -> object:
+            for listener in tuple(_listeners):
+                listener(name, args)
+            return stand_in(call, *args)
+
+        self._library.impl(name, heard, self._key)
 
     def _installing(self, original: Callable) -> Callable:
         @functools.wraps(original)

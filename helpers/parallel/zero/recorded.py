@@ -17,7 +17,7 @@ SHAPE = (1, 32, SIZE["width"])  # batch, tokens, width of one rank: states are w
 
 
 def sharded_traces(way: str, nranks: int = NRANKS) -> list[Trace]:
-    """Two steps of a small transformer on Gloo ranks, a trace for each rank. way: see helpers.measure.zero.watched.WAYS."""
+    """Two steps of a small transformer on Gloo ranks, a trace for each rank. way: see helpers.parallel.zero.watched.WAYS."""
     with Ranks(nranks, backend="gloo") as ranks:
         return ranks.run(_rank, way)
 

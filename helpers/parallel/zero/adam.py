@@ -11,14 +11,15 @@ class Adam:
     """torch.optim.AdamW's arithmetic on one flat tensor, bit for bit, with the step count as a plain number.
 
     share: this rank's elements of the parameters. State: m and v in float32, and a float32 copy of the share where it has fewer
-    bytes: 12 bytes per element with bf16 parameters, 8 with fp32.
+    bytes: 12 bytes per element with bf16 parameters, 8 with fp32. A float64 share keeps float64 states, 16 bytes per element.
     """
 
     def __init__(self, share: torch.Tensor, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), decay=0.01):
         self.share, self.lr, self.betas, self.decay, self.eps, self.count = share, lr, betas, decay, 1e-8, 0
-        self.master = share if share.dtype == torch.float32 else share.float()
-        self.m = torch.zeros_like(share, dtype=torch.float32)
-        self.v = torch.zeros_like(share, dtype=torch.float32)
+        wide = torch.promote_types(share.dtype, torch.float32)
+        self.master = share.to(wide)  # the share itself where it is as wide
+        self.m = torch.zeros_like(share, dtype=wide)
+        self.v = torch.zeros_like(share, dtype=wide)
 
     @property
     def state(self) -> list[torch.Tensor]:
@@ -28,7 +29,7 @@ class Adam:
     @torch.no_grad()
     def step(self, grad: torch.Tensor) -> None:
         """One update of the share. grad: of the same elements, any float dtype."""
-        grad, (beta1, beta2) = grad.float(), self.betas
+        grad, (beta1, beta2) = grad.to(self.m.dtype), self.betas
         self.count += 1
         self.master.mul_(1 - self.lr * self.decay)
         self.m.lerp_(grad, 1 - beta1)
