@@ -73,6 +73,10 @@ class Model:
         """(the sum, how many terms it has): what ranks with unequal shares have to exchange."""
         raise NotImplementedError
 
+    def terms(self, y: Tensor) -> int:
+        """How many terms the loss of these targets has: known before any forward. Every number counts."""
+        return y.numel()
+
     def data(self, seed: int, step: int, batch: int, dtype: torch.dtype = torch.float64, padded: bool = False) -> Batch:
         """The global batch of a step: the same on every rank that asks."""
         raise NotImplementedError
@@ -111,7 +115,7 @@ class MLP(Model):
 
     def loss_sum(self, out: Tensor, y: Tensor) -> tuple[Tensor, int]:
         """Squared errors; every number counts."""
-        return (out - y).square().sum(), y.numel()
+        return (out - y).square().sum(), self.terms(y)
 
     def data(self, seed: int, step: int, batch: int, dtype: torch.dtype = torch.float64, padded: bool = False) -> Batch:
         """Normal numbers. ValueError for padded: its samples all have one length."""
@@ -201,7 +205,11 @@ class Transformer(Model):
     def loss_sum(self, out: Tensor, y: Tensor) -> tuple[Tensor, int]:
         """Cross entropy; padding does not count."""
         total = F.cross_entropy(out.flatten(0, 1), y.flatten(), ignore_index=IGNORED, reduction="sum")
-        return total, int((y != IGNORED).sum())
+        return total, self.terms(y)
+
+    def terms(self, y: Tensor) -> int:
+        """Tokens that are no padding."""
+        return int((y != IGNORED).sum())
 
     def data(self, seed: int, step: int, batch: int, dtype: torch.dtype = torch.float64, padded: bool = False) -> Batch:
         """Random tokens (of type int64, whatever dtype says). padded: sample b ends after 1 to seq tokens, by chance."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from . import pipeline
 from .strategy import Strategy
 
-MODULES: tuple = ()
+MODULES = (pipeline,)
 STRATEGIES: dict[str, Strategy] = {one.name: one for module in MODULES for one in module.STRATEGIES}

@@ -1,0 +1,150 @@
+"""Training through a pipeline, by any of the four schedules: equal to one process, and what it moves. Chapter: pipeline.
+
+The only messages are activations to the next stage and their gradients back, one of each per microbatch and boundary, so the
+bytes of a step do not depend on m: a rank in the middle sends A forward and A back, A being the activations of the whole batch
+between two layers. Interleaving with v stages per rank has v times as many boundaries. Nothing is reduced.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from math import prod
+
+import torch
+import torch.distributed as dist
+
+from helpers.parallel.checks import whole
+from helpers.parallel.model import MLP, Batch, Params, share
+from helpers.parallel.reference import Trained, Training
+from helpers.parallel.strategy import Predicted, Strategy, watched
+from helpers.pipeline import SCHEDULES, PipelineSchedule, split
+
+from .runner import Runner
+from .stage import Stage, crossing
+
+STEP_COUNT = 4  # bytes of AdamW's number of steps, per parameter tensor
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """How a training is cut. schedule: a name of helpers.pipeline.SCHEDULES; nvirtual: stages per rank (None: the schedule's own)."""
+
+    schedule: str = "1f1b"
+    nmicrobatches: int = 8
+    nvirtual: int | None = None
+
+    def made(self, training: Training, nranks: int) -> PipelineSchedule:
+        """The schedule. ValueError, before anything is launched, for what cannot be."""
+        if self.schedule not in SCHEDULES:
+            raise ValueError(f"schedule is one of {', '.join(SCHEDULES)}, got {self.schedule!r}")
+        samples_each(training.batch, self.nmicrobatches)
+        made = SCHEDULES[self.schedule](nranks, self.nmicrobatches, self.nvirtual)
+        split(training.model.depth, made.nstages)
+        return made
+
+
+def samples_each(batch: int, nmicrobatches: int) -> int:
+    """Samples of a microbatch. ValueError where there are more microbatches than samples, or something is left over."""
+    whole("nmicrobatches", nmicrobatches)
+    if nmicrobatches > batch:
+        raise ValueError(
+            f"{nmicrobatches} microbatches are more than the {batch} samples of the batch: take at most {batch} microbatches, "
+            f"or a batch of {nmicrobatches}"
+        )
+    if batch % nmicrobatches:
+        fits = [n for n in range(1, batch + 1) if batch % n == 0]
+        near = max(n for n in fits if n < nmicrobatches), min(n for n in fits if n > nmicrobatches)
+        raise ValueError(
+            f"{nmicrobatches} microbatches do not divide a batch of {batch}: take {near[0]} or {near[1]} microbatches, "
+            f"or a batch of {batch // nmicrobatches * nmicrobatches} or {(batch // nmicrobatches + 1) * nmicrobatches}"
+        )
+    return batch // nmicrobatches
+
+
+def train(training: Training, how: Pipeline | None = None, group: dist.ProcessGroup | None = None) -> Trained:
+    """Inside a rank: its stages of the model through all steps. Whole parameters and the losses come back on every rank.
+
+    group: the ranks of one pipeline, by default all.
+    """
+    how = how or Pipeline()
+    schedule = how.made(training, dist.get_world_size(group))
+    stages, losses = stages_of(training, schedule, dist.get_rank(group)), []
+    params = {name: p for stage in stages.values() for name, p in stage.params.items()}
+    optimizer, runner = training.make_optimizer(params.values()), Runner(schedule, stages, group)
+    with watched(training.model, params, optimizer) as watch:
+        for step in range(training.steps):
+            microbatches, terms = microbatches_of(training, step, how.nmicrobatches)
+            for stage in stages.values():
+                stage.load(microbatches, terms)
+            runner.step()
+            watch.see([p.grad for p in params.values()], "gradient")
+            watch.after_backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            losses.append(next(reversed(stages.values())).loss)
+    return watch.trained(*everywhere(training, schedule, params, losses, group))
+
+
+def stages_of(training: Training, schedule: PipelineSchedule, rank: int) -> dict[int, Stage]:
+    """A rank's stages by number, in the order of the model, each with its layers' parameters and no others."""
+    layers, whole_params, model = split(training.model.depth, schedule.nstages), training.params(), training.model
+    return {
+        s: Stage(model, layers[s], {n: whole_params[n] for i in layers[s] for n in model.names(i)}, schedule.splits)
+        for s in schedule.stages(rank)
+    }
+
+
+def microbatches_of(training: Training, step: int, nmicrobatches: int) -> tuple[list[Batch], int]:
+    """A step's batch in equal parts, and how many terms the mean over all of it has: padding does not count."""
+    batch = training.data(step)
+    return [share(batch, k, nmicrobatches) for k in range(nmicrobatches)], training.model.terms(batch.y)
+
+
+def everywhere(
+    training: Training, schedule: PipelineSchedule, params: Params, losses: list, group: dist.ProcessGroup | None
+) -> tuple[list[float], Params]:
+    """What one rank knows, on all: the last stage's losses, and every parameter from its owner. After all steps."""
+    layers, last = split(training.model.depth, schedule.nstages), schedule.owner(schedule.nstages - 1)
+    told, all_params = torch.tensor([float(loss) for loss in losses], dtype=torch.float64), training.params()
+    dist.broadcast(told, group=group, group_src=last)
+    for stage, those in enumerate(layers):
+        for name in (n for i in those for n in training.model.names(i)):
+            tensor = params.get(name, all_params[name]).detach()
+            dist.broadcast(tensor, group=group, group_src=schedule.owner(stage))
+            all_params[name] = tensor
+    return told.tolist(), all_params
+
+
+def predicted(training: Training, nranks: int, rank: int = 0, how: Pipeline | None = None) -> Predicted:
+    """Calls and bytes by the boundaries that a rank has: m messages each way and step, of a microbatch's activations each.
+
+    A stage sends its output unless it is the last, and the gradient of its input unless it is the first; it receives as often.
+    Neighbouring stages on one rank (nranks=1) send nothing.
+    """
+    how = how or Pipeline()
+    s = how.made(training, nranks)
+    boundaries = sum(s.travels(stage, stage + 1) + s.travels(stage, stage - 1) for stage in s.stages(rank))
+    calls = boundaries * s.nmicrobatches * training.steps
+    nbytes = prod(crossing(training.model, samples_each(training.batch, s.nmicrobatches))) * training.itemsize
+    return Predicted({"send": calls, "recv": calls}, {"send": calls * nbytes}, states(training, s, rank))
+
+
+def states(training: Training, schedule: PipelineSchedule, rank: int) -> dict[str, int]:
+    """Parameters of the rank's layers, gradients as many, AdamW's two moments and a step count for each tensor."""
+    layers, shapes = split(training.model.depth, schedule.nstages), training.model.shapes
+    own = [n for s in schedule.stages(rank) for i in layers[s] for n in training.model.names(i)]
+    nbytes = sum(prod(shapes[n]) for n in own) * training.itemsize
+    adamw = 2 * nbytes + STEP_COUNT * len(own)
+    return {"parameter": nbytes, "gradient": nbytes, "optimizer": adamw if training.optimizer == "adamw" else 0}
+
+
+TRAINED = Training(MLP(layers=8), batch=8, optimizer="adamw")
+
+
+def _strategy(name: str) -> Strategy:
+    how = Pipeline(name)
+    return Strategy(f"pipeline, {SCHEDULES[name].title}", partial(train, how=how), partial(predicted, how=how), TRAINED)
+
+
+STRATEGIES = tuple(map(_strategy, SCHEDULES))

@@ -1,0 +1,40 @@
+"""Which stage of a pipeline computes what, and when: schedules as data, proved, timed, and held against closed forms.
+
+    s = SCHEDULES["1f1b"](nranks=4, nmicrobatches=8)
+    check(s); timeline(s).bubble; waiting(s)
+
+Ranks run the same value (`helpers.parallel.pipeline`), and it is what is drawn. Chapter: pipeline.
+"""
+
+from helpers.collectives import ScheduleError
+
+from .action import Action
+from .check import check
+from .closed_form import bubble_overhead, bubble_share, idle, most_waiting
+from .messages import naive
+from .orders import SCHEDULES
+from .schedule import PipelineSchedule, split
+from .timeline import UNIT, Timed, Timeline, Times, timeline
+from .waiting import Held, peak, waiting
+
+__all__ = [
+    "SCHEDULES",
+    "UNIT",
+    "Action",
+    "Held",
+    "PipelineSchedule",
+    "ScheduleError",
+    "Timed",
+    "Timeline",
+    "Times",
+    "bubble_overhead",
+    "bubble_share",
+    "check",
+    "idle",
+    "most_waiting",
+    "naive",
+    "peak",
+    "split",
+    "timeline",
+    "waiting",
+]

@@ -1,0 +1,110 @@
+"""The dry run: everything is computed once, from what is there, and nobody waits for ever. Chapter: pipeline."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from helpers.collectives import Message, ScheduleError, rendezvous
+
+from .action import Action
+from .schedule import PipelineSchedule, Program
+from .timeline import needs
+
+
+def check(s: PipelineSchedule) -> None:
+    """Returns None where all holds; else ScheduleError naming the rank and the action. Without ranks, in milliseconds.
+
+    - Every stage does every microbatch's forward once, and its backward once, whole (B) or in two parts (I, W).
+    - On every rank each action has what it needs: made there before, or received there before.
+    - Every message is sent once and received once, and is needed.
+    - With the strictest of sends, each waiting until its receiver stands ready, every rank reaches its end.
+    """
+    for rank, program in enumerate(s.programs):
+        _once(rank, program)
+        _complete(s, rank)
+        _in_order(s, rank)
+    _free_of_deadlock(s)
+
+
+def _once(rank: int, program: Program) -> None:
+    twice = [action for action, times in Counter(program).items() if times > 1]
+    if twice:
+        raise ScheduleError(f"rank {rank} has {twice[0]} more than once")
+
+
+def _complete(s: PipelineSchedule, rank: int) -> None:
+    """Against what the rank owes, action by action."""
+    there = set(s.programs[rank])
+    owed = {
+        action
+        for stage in s.stages(rank)
+        for k in range(s.nmicrobatches)
+        for action in _owed(s, stage, k, Action("B", stage, k) not in there)
+    }
+    for missing in sorted(owed - there):
+        raise ScheduleError(f"rank {rank} never does {missing}")
+    for odd in sorted(there - owed):
+        raise ScheduleError(f"rank {rank} does {odd}, which nobody needs")
+
+
+def _owed(s: PipelineSchedule, stage: int, k: int, split: bool) -> list[Action]:
+    """All that is to be done for one stage and one microbatch."""
+    owed = [
+        Action("F", stage, k),
+        *([Action("I", stage, k), Action("W", stage, k)] if split else [Action("B", stage, k)]),
+    ]
+    if s.travels(stage, stage + 1):
+        owed += [Action("SEND_F", stage, k), Action("RECV_B", stage, k)]
+    if s.travels(stage, stage - 1):
+        owed += [Action("RECV_F", stage, k), Action("SEND_B", stage, k)]
+    return owed
+
+
+def _in_order(s: PipelineSchedule, rank: int) -> None:
+    done: set[Action] = set()
+    for action in s.programs[rank]:
+        for need in _needs_here(s, action):
+            if need not in done:
+                raise ScheduleError(f"rank {rank} does {action} before {need}")
+        done.add(action)
+        if action.kind == "B":  # then both parts are done
+            done |= {action._replace(kind="I"), action._replace(kind="W")}
+
+
+def _needs_here(s: PipelineSchedule, action: Action) -> list[Action]:
+    """What this rank must have done before: of what another rank computes, the receive."""
+    kind, stage, k = action
+    if kind in ("RECV_F", "RECV_B"):
+        return []
+    if kind in ("SEND_F", "SEND_B"):
+        return [Action("F" if kind == "SEND_F" else "I", stage, k)]
+    received = Action("RECV_F" if kind == "F" else "RECV_B", stage, k)
+    return [received if s.travels(stage, need.stage) else need for need in needs(s, action)]
+
+
+def _free_of_deadlock(s: PipelineSchedule) -> None:
+    try:
+        rendezvous([tuple(_step(s, action) for action in program) for program in s.programs])
+    except ScheduleError as error:
+        raise ScheduleError(f"deadlock: {_with_actions(s, str(error))}") from None
+
+
+def _step(s: PipelineSchedule, action: Action) -> tuple[Message, ...]:
+    """An action as `rendezvous` takes it: a message, or nothing. Its number says what is inside."""
+    if action.computes:
+        return ()
+    forward = action.kind in ("SEND_F", "RECV_F")
+    sends = action.kind in ("SEND_F", "SEND_B")
+    giver = action.stage if sends else action.neighbour
+    number = 2 * (giver * s.nmicrobatches + action.microbatch) + forward
+    return (Message("send" if sends else "recv", s.owner(action.neighbour), (number,), "copy"),)
+
+
+def _with_actions(s: PipelineSchedule, text: str) -> str:
+    """Who waits, and in which action."""
+
+    def named(found: re.Match[str]) -> str:
+        return f"{found[0]} ({s.programs[int(found[1])][int(found[2]) - 1]})"
+
+    return re.sub(r"rank (\d+), step (\d+)", named, text)

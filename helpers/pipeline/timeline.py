@@ -1,0 +1,141 @@
+"""When every computation begins and ends, if messages take `hop` and nobody waits for a send. Chapter: pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+from helpers.collectives import ScheduleError
+
+from .action import Action, Kind
+from .schedule import PipelineSchedule
+
+Time = Fraction | float
+
+
+class Times(NamedTuple):
+    """What a rank's whole share of the model takes for one microbatch, in any unit: forward, and the two parts of backward.
+
+    A rank with v stages takes a v-th of each per stage. hop: a message from stage to stage.
+    """
+
+    forward: Time = Fraction(1)
+    input: Time = Fraction(1)
+    weight: Time = Fraction(1)
+    hop: Time = Fraction(0)
+
+    @property
+    def backward(self) -> Time:
+        return self.input + self.weight
+
+    @property
+    def work(self) -> Time:
+        """All of one microbatch, on one rank."""
+        return self.forward + self.backward
+
+    def of(self, kind: Kind) -> Time:
+        """Of a computation."""
+        return {"F": self.forward, "B": self.backward, "I": self.input, "W": self.weight}[kind]
+
+
+UNIT = Times()  # a forward 1, a backward 2: its two matmuls per matmul of the forward
+
+
+class Timed(NamedTuple):
+    """A computation on a rank, from start to end."""
+
+    rank: int
+    action: Action
+    start: Time
+    end: Time
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """All computations of a step in the order in which they were placed, and what follows from their times."""
+
+    schedule: PipelineSchedule
+    timed: tuple[Timed, ...]
+
+    @property
+    def makespan(self) -> Time:
+        """From the first start to the last end."""
+        return max(t.end for t in self.timed)
+
+    @property
+    def busy(self) -> list[Time]:
+        """Per rank: how long it computes."""
+        return [sum((t.end - t.start for t in self.of(rank)), Fraction(0)) for rank in range(self.schedule.nranks)]
+
+    @property
+    def idle(self) -> list[Time]:
+        """Per rank: how long it does not, until the last rank has finished."""
+        return [self.makespan - busy for busy in self.busy]
+
+    @property
+    def bubble(self) -> Time:
+        """The share of all ranks' time in which they compute nothing."""
+        return sum(self.idle, Fraction(0)) / (self.schedule.nranks * self.makespan)
+
+    def of(self, rank: int) -> Iterable[Timed]:
+        return (t for t in self.timed if t.rank == rank)
+
+
+def timeline(s: PipelineSchedule, times: Times = UNIT) -> Timeline:
+    """Every rank computes its next action as soon as what it needs is there. ScheduleError where all wait for each other.
+
+    Messages take times.hop, none where both stages are on one rank; a sender goes on at once. Exact where times are Fractions.
+    """
+    ended: dict[Action, Time] = {}
+    free: list[Time] = [Fraction(0)] * s.nranks
+    at, timed = [0] * s.nranks, []
+    moved = True
+    while moved:
+        moved = False
+        for rank, program in enumerate(s.computed):
+            while at[rank] < len(program):
+                action = program[at[rank]]
+                start = _ready(s, action, ended, times.hop)
+                if start is None:
+                    break
+                start = max(start, free[rank])
+                free[rank] = ended[_kept(action)] = start + times.of(action.kind) / s.nvirtual
+                timed.append(Timed(rank, action, start, free[rank]))
+                at[rank] += 1
+                moved = True
+    _finished(s, at)
+    return Timeline(s, tuple(timed))
+
+
+def _ready(s: PipelineSchedule, action: Action, ended: dict[Action, Time], hop: Time) -> Time | None:
+    """When everything is there that a computation needs; None as long as that is not known."""
+    found: Time = Fraction(0)
+    for need in needs(s, action):
+        if need not in ended:
+            return None
+        found = max(found, ended[need] + (hop if s.owner(need.stage) != s.owner(action.stage) else 0))
+    return found
+
+
+def needs(s: PipelineSchedule, action: Action) -> list[Action]:
+    """The computations whose result this one needs; a whole backward counts as its I, on which others depend."""
+    kind, stage, k = action
+    if kind == "F":
+        return [Action("F", stage - 1, k)] if stage else []
+    if kind == "W":
+        return [Action("I", stage, k)]
+    after = [Action("I", stage + 1, k)] if stage < s.nstages - 1 else []
+    return [Action("F", stage, k), *after]
+
+
+def _kept(action: Action) -> Action:
+    """Under which name its end is known to those who wait: a whole backward has done what an I does."""
+    return action._replace(kind="I") if action.kind == "B" else action
+
+
+def _finished(s: PipelineSchedule, at: list[int]) -> None:
+    stuck = [f"rank {r} before {program[at[r]]}" for r, program in enumerate(s.computed) if at[r] < len(program)]
+    if stuck:
+        raise ScheduleError(f"computations wait for each other, or for what nobody computes: {'; '.join(stuck)}")
