@@ -42,7 +42,7 @@ class _Linear(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, dy: Tensor) -> tuple[Tensor | None, None, None]:
         x, weight = ctx.saved_tensors
-        ctx.left.append(Left(ctx.leaf, x, dy))
+        ctx.left.append(Left(ctx.leaf, x.detach(), dy.detach()))  # the graph behind x would hold all of it
         return (dy @ weight if ctx.needs_input_grad[0] else None), None, None
 
 
