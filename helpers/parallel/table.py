@@ -1,4 +1,7 @@
-"""Every strategy of the course, in one table. A new one is its module's name here, and its `Strategy` values there. Chapters: data-parallel to meshes."""
+"""Every strategy of the course, in one table. Chapters: data-parallel to meshes.
+
+A new one: its module's name here, its `Strategy` values in that module.
+"""
 
 from __future__ import annotations
 

@@ -36,24 +36,18 @@ def _once(rank: int, program: Program) -> None:
 def _complete(s: PipelineSchedule, rank: int) -> None:
     """Against what the rank owes, action by action."""
     there = set(s.programs[rank])
-    owed = {
-        action
-        for stage in s.stages(rank)
-        for k in range(s.nmicrobatches)
-        for action in _owed(s, stage, k, Action("B", stage, k) not in there)
-    }
+    owed = {a for stage in s.stages(rank) for k in range(s.nmicrobatches) for a in _owed(s, stage, k, there)}
     for missing in sorted(owed - there):
         raise ScheduleError(f"rank {rank} never does {missing}")
     for odd in sorted(there - owed):
         raise ScheduleError(f"rank {rank} does {odd}, which nobody needs")
 
 
-def _owed(s: PipelineSchedule, stage: int, k: int, split: bool) -> list[Action]:
-    """All that is to be done for one stage and one microbatch."""
-    owed = [
-        Action("F", stage, k),
-        *([Action("I", stage, k), Action("W", stage, k)] if split else [Action("B", stage, k)]),
-    ]
+def _owed(s: PipelineSchedule, stage: int, k: int, there: set[Action]) -> list[Action]:
+    """All that is to be done for one stage and one microbatch. Its backward is in two parts where only these are there."""
+    whole, parts = Action("B", stage, k), [Action("I", stage, k), Action("W", stage, k)]
+    split = whole not in there and any(part in there for part in parts)
+    owed = [Action("F", stage, k), *(parts if split else [whole])]
     if s.travels(stage, stage + 1):
         owed += [Action("SEND_F", stage, k), Action("RECV_B", stage, k)]
     if s.travels(stage, stage - 1):

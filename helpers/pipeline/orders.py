@@ -55,7 +55,8 @@ def gpipe(rank: int, nranks: int, nmicrobatches: int, nvirtual: int = 1) -> list
     The paper's figure takes the backwards from the last microbatch to the first; here, as in torch, they come in order. The bubble
     and what waits are the same. The paper recomputes activations in the backward; here nothing is recomputed.
     """
-    return [Action(kind, rank, k) for kind in _kinds("F", "B") for k in range(nmicrobatches)]
+    both: tuple[Kind, ...] = ("F", "B")
+    return [Action(kind, rank, k) for kind in both for k in range(nmicrobatches)]
 
 
 def one_forward_one_backward(rank: int, nranks: int, nmicrobatches: int, nvirtual: int = 1) -> list[Action]:
@@ -94,10 +95,6 @@ def zero_bubble(rank: int, nranks: int, nmicrobatches: int, nvirtual: int = 1) -
             backwards[k].append(Action("W", rank, k - rank))
     late = [Action("W", rank, k) for k in range(max(nmicrobatches - rank, 0), nmicrobatches)]
     return _in_turn([[Action("F", rank, k)] for k in range(nmicrobatches)], backwards, warm) + late
-
-
-def _kinds(*kinds: Kind) -> tuple[Kind, ...]:
-    return kinds
 
 
 def _backwards(kind: Kind, rank: int, nmicrobatches: int) -> list[list[Action]]:

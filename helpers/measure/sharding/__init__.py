@@ -4,7 +4,7 @@ from helpers.memory.sharding import Sharding, ShardingError
 
 from .buckets import bucket_sizes, make_buckets
 from .part import Part, part
-from .pipeline import Pipeline, order
+from .pipeline import Pipeline
 from .share import Share
 
 __all__ = [
@@ -15,6 +15,5 @@ __all__ = [
     "Share",
     "bucket_sizes",
     "make_buckets",
-    "order",
     "part",
 ]

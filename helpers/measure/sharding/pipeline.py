@@ -1,31 +1,24 @@
 """1F1B: which micro-batch a stage computes when, and how many wait for their backward. Chapter: too-big.
 
-Narayanan et al. 2021 (arXiv 2104.04473): warm up with as many forwards as there are stages behind this one, then one forward, one backward.
+The order is that of `helpers.pipeline`.
 """
 
 from __future__ import annotations
 
 import gc
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 import torch
 from torch import Tensor
 
+from helpers.pipeline.orders import one_forward_one_backward
+
 from .moves import received
 from .part import Part
 
 Targets = tuple[Tensor, Tensor]
-
-
-def order(stage: int, pipeline: int, micro_batches: int) -> Iterator[str]:
-    """ "forward" and "backward", as this stage computes them; micro-batches go through in order."""
-    warm = min(pipeline - stage - 1, micro_batches)
-    yield from ["forward"] * warm
-    for _ in range(micro_batches - warm):
-        yield from ("forward", "backward")
-    yield from ["backward"] * warm
 
 
 class Pipeline:
@@ -40,7 +33,7 @@ class Pipeline:
         plan = part.sharding
         self.part, self.batch, self.phase, self.waiting = part, batch, phase, deque()
         self.most = plan.in_flight
-        self.todo = deque(order(plan.stage, plan.pipeline, plan.micro_batches))
+        self.todo = deque(one_forward_one_backward(plan.stage, plan.pipeline, plan.micro_batches))
 
     def fill(self) -> None:
         """Compute until as many micro-batches wait for their backward as ever will."""
@@ -53,9 +46,9 @@ class Pipeline:
             self._next()
 
     def _next(self) -> None:
-        what = self.todo.popleft()
-        with self.phase(what):
-            if what == "forward":
+        forward = self.todo.popleft().kind == "F"
+        with self.phase("forward" if forward else "backward"):
+            if forward:
                 self.waiting.append(_forward(self.part, *self.batch()))
             else:
                 _backward(self.part, *self.waiting.popleft())

@@ -46,7 +46,7 @@ class _Linear(torch.autograd.Function):
         return (dy @ weight if ctx.needs_input_grad[0] else None), None, None
 
 
-class deferring(TorchFunctionMode):  # noqa: N801
+class deferring(TorchFunctionMode):
     """`with deferring(left):` every F.linear without bias, of a weight that is a leaf, leaves its weight's gradient in `left`."""
 
     def __init__(self, left: list[Left]):

@@ -57,7 +57,8 @@ class Emulated:
 
 def slept(schedule: PipelineSchedule, times: Times, reps: int = 1) -> list[list[Slept]]:
     """Inside a rank: `reps` steps, of each what every rank found. times: in seconds; times.hop is not emulated, messages are real."""
-    mine = [_step(schedule, times) for _ in range(reps + 1)][1:]  # the first one connects the ranks
+    _step(schedule, Times(0, 0, 0))  # the first messages connect the ranks
+    mine = [_step(schedule, times) for _ in range(reps)]
     every: list[list[Slept]] = [mine] * dist.get_world_size()
     dist.all_gather_object(every, mine)
     return [list(step) for step in zip(*every, strict=True)]
@@ -65,7 +66,8 @@ def slept(schedule: PipelineSchedule, times: Times, reps: int = 1) -> list[list[
 
 def _step(schedule: PipelineSchedule, times: Times) -> Slept:
     stages = {
-        s: Emulated(times, schedule.nvirtual, s == schedule.nstages - 1, s == 0) for s in schedule.stages(dist.get_rank())
+        s: Emulated(times, schedule.nvirtual, s == schedule.nstages - 1, s == 0)
+        for s in schedule.stages(dist.get_rank())
     }
     runner = Runner(schedule, stages)
     dist.barrier()

@@ -28,14 +28,18 @@ class Computes(Protocol):
 class Runner:
     """Plays a rank's program. stages: its own, by number. group: its pipeline, by default all ranks; its rank there counts."""
 
-    def __init__(self, schedule: PipelineSchedule, stages: Mapping[int, Computes], group: dist.ProcessGroup | None = None):
+    def __init__(
+        self, schedule: PipelineSchedule, stages: Mapping[int, Computes], group: dist.ProcessGroup | None = None
+    ):
         self.schedule, self.stages, self.group = schedule, stages, group
         self.program = schedule.programs[dist.get_rank(group)]
         self.there: dict[tuple[bool, int, int], tuple[Any, Tensor]] = {}  # for a stage: (its receive or None, tensor)
         self.made: dict[tuple[bool, int, int], Tensor] = {}  # by a stage, to be sent
         self.leaving: list[tuple[Any, Tensor]] = []
         compute = {"F": self._forward, "B": self._backward, "I": self._backward, "W": self._weights}
-        self.do = compute | dict.fromkeys(("SEND_F", "SEND_B"), self._send) | dict.fromkeys(("RECV_F", "RECV_B"), self._recv)
+        self.do = (
+            compute | dict.fromkeys(("SEND_F", "SEND_B"), self._send) | dict.fromkeys(("RECV_F", "RECV_B"), self._recv)
+        )
 
     def step(self) -> None:
         """All microbatches forward and back. Returns when everything that this rank sent has left it."""
