@@ -1,16 +1,15 @@
 """Which stage of a pipeline computes what, and when: schedules as data, proved, timed, and held against closed forms.
 
     s = SCHEDULES["1f1b"](nranks=4, nmicrobatches=8)
-    check(s); timeline(s).bubble; waiting(s)
+    dry_run(s); timeline(s).bubble; waiting(s)
 
 Ranks run the same value (`helpers.parallel.pipeline`), and it is what is drawn. Chapter: pipeline.
 """
 
 from helpers.collectives import ScheduleError
 
-from .action import Action
-from .check import check
 from .closed_form import bubble_overhead, bubble_share, idle, most_waiting
+from .dry_run import dry_run
 from .messages import naive
 from .orders import SCHEDULES
 from .schedule import PipelineSchedule, split
@@ -20,7 +19,6 @@ from .waiting import Held, peak, waiting
 __all__ = [
     "SCHEDULES",
     "UNIT",
-    "Action",
     "Held",
     "PipelineSchedule",
     "ScheduleError",
@@ -29,7 +27,7 @@ __all__ = [
     "Times",
     "bubble_overhead",
     "bubble_share",
-    "check",
+    "dry_run",
     "idle",
     "most_waiting",
     "naive",

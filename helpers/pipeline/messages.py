@@ -34,7 +34,7 @@ def with_messages(s: PipelineSchedule) -> PipelineSchedule:
 
 
 def naive(s: PipelineSchedule) -> PipelineSchedule:
-    """The same computations, each with its receive right before it and its send right behind: `check` says whether that goes well."""
+    """The same computations, each with its receive right before it and its send right behind: `dry_run` says whether that goes well."""
     return replace(s, programs=tuple(_alone(s, program) for program in s.computed))
 
 

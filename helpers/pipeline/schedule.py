@@ -1,6 +1,6 @@
 """A pipeline's schedule as data: for every rank, its actions in order. Chapter: pipeline.
 
-One value is proved (`check`), timed (`timeline`), run on real ranks (`helpers.parallel.pipeline`), drawn, and printed (`str`).
+One value is proved (`dry_run`), timed (`timeline`), run on real ranks (`helpers.parallel.pipeline`), drawn, and printed (`str`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class PipelineSchedule:
     Stage s lives on rank s % nranks: with nstages = v * nranks a rank has v stages, far from each other in the model, and
     microbatches pass all ranks v times. ScheduleError where nranks does not divide nstages, where a program is missing, and for
     an action whose stage or microbatch does not exist or is another rank's. Whether all of it is there, and in a possible
-    order, `check` says.
+    order, `dry_run` says.
     """
 
     name: str

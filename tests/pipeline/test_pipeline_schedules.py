@@ -8,13 +8,12 @@ from lanes import some
 
 from helpers.pipeline import (
     SCHEDULES,
-    Action,
     PipelineSchedule,
     ScheduleError,
     Times,
     bubble_overhead,
     bubble_share,
-    check,
+    dry_run,
     idle,
     most_waiting,
     naive,
@@ -23,6 +22,7 @@ from helpers.pipeline import (
     timeline,
     waiting,
 )
+from helpers.pipeline.action import Action
 
 # Figure 3 (top) of arXiv 2401.10241, 4 devices and 8 microbatches: numbers in their order; F, B (here I) or W is told by the order.
 ZB_H1 = [
@@ -65,7 +65,7 @@ def built(p: int, m: int) -> list[PipelineSchedule]:
 def test_every_schedule_passes_the_dry_run_and_its_closed_forms_hold(size):
     p, m = size
     for s in built(p, m):
-        check(s)
+        dry_run(s)
         line = timeline(s)
         assert line.idle == [idle(s)] * p, s.name
         assert line.bubble == bubble_share(s)
@@ -136,15 +136,15 @@ def test_activations_over_time():
 
 # what the dry run finds ---------------------------------------------------------------------------------------------------
 def test_each_rank_on_its_own_is_a_deadlock_where_both_ways_are_in_use():
-    check(naive(SCHEDULES["gpipe"](4, 8)))
+    dry_run(naive(SCHEDULES["gpipe"](4, 8)))
     with pytest.raises(ScheduleError) as told:
-        check(naive(SCHEDULES["1f1b"](2, 4)))
+        dry_run(naive(SCHEDULES["1f1b"](2, 4)))
     assert str(told.value) == (
         "deadlock: rank 0, step 4 (0SEND_F1), waits to send to rank 1; rank 1, step 4 (1SEND_B0), waits to send to rank 0: a circle"
     )
     for name in ("interleaved", "zb-h1"):
         with pytest.raises(ScheduleError, match="a circle"):
-            check(naive(SCHEDULES[name](4, 8)))
+            dry_run(naive(SCHEDULES[name](4, 8)))
 
 
 def changed(s: PipelineSchedule, rank: int, program: str) -> PipelineSchedule:
@@ -173,16 +173,16 @@ def test_what_is_wrong_is_named(program, says):
     s = SCHEDULES["gpipe"](2, 1)
     assert str(s) == "gpipe nranks=2 nmicrobatches=1 nstages=2\n0F0 0SEND_F0 0RECV_B0 0B0\n1RECV_F0 1F0 1B0 1SEND_B0"
     with pytest.raises(ScheduleError) as told:
-        check(changed(s, 1, program))
+        dry_run(changed(s, 1, program))
     assert str(told.value) == says
-    check(changed(s, 1, "1RECV_F0 1F0 1I0 1SEND_B0 1W0"))
+    dry_run(changed(s, 1, "1RECV_F0 1F0 1I0 1SEND_B0 1W0"))
 
 
 def test_messages_in_another_order_than_their_receives_are_named():
     s = SCHEDULES["gpipe"](2, 2)
     other = "1RECV_F1 1F1 1RECV_F0 1F0 1B0 1SEND_B0 1B1 1SEND_B1"
     with pytest.raises(ScheduleError, match=r"deadlock: rank 0 sends .* to rank 1, which there receives"):
-        check(changed(s, 1, other))
+        dry_run(changed(s, 1, other))
 
 
 def test_computations_that_wait_for_each_other_have_no_timeline():

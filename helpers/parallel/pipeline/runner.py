@@ -12,7 +12,8 @@ from typing import Any, Protocol
 import torch.distributed as dist
 from torch import Tensor
 
-from helpers.pipeline import Action, PipelineSchedule
+from helpers.pipeline import PipelineSchedule
+from helpers.pipeline.action import Action
 
 
 class Computes(Protocol):

@@ -1,4 +1,4 @@
-"""The dry run: everything is computed once, from what is there, and nobody waits for ever. Chapter: pipeline."""
+"""`dry_run`: everything is computed once, from what is there, and nobody waits for ever. Chapter: pipeline."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .schedule import PipelineSchedule, Program
 from .timeline import needs
 
 
-def check(s: PipelineSchedule) -> None:
+def dry_run(s: PipelineSchedule) -> None:
     """Returns None where all holds; else ScheduleError naming the rank and the action. Without ranks, in milliseconds.
 
     - Every stage does every microbatch's forward once, and its backward once, whole (B) or in two parts (I, W).
