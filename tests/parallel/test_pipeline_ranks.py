@@ -7,7 +7,7 @@ from lanes import some
 from torch.utils.flop_counter import FlopCounterMode
 
 from helpers.parallel import MLP, Training, Transformer, difference, train
-from helpers.parallel.pipeline import ours, torchs
+from helpers.parallel.pipeline import meshed, ours, torchs
 from helpers.parallel.pipeline.deferred import deferring
 from helpers.parallel.pipeline.ours import Pipeline
 from helpers.parallel.pipeline.stage import Stage
@@ -70,6 +70,17 @@ def test_two_ranks_and_a_group(four):
     """3 stages a rank, uneven layers, and a message between the same two ranks in both roles: forward of one stage, backward of another."""
     training, how = TOKENS.but(optimizer="adamw"), Pipeline("interleaved", nmicrobatches=4, nvirtual=3)
     sound(four.run(in_pairs, training, how), training, how, nranks=2)
+
+
+def test_pipelines_side_by_side_are_one_training(four):
+    """2 x 2 ranks: half the batch in each pipeline, unequally many tokens, and one all_reduce of every gradient."""
+    how = Pipeline("zb-h1", nmicrobatches=4)
+    want = train(TOKENS)
+    for rank, got in enumerate(four.run(meshed.train, TOKENS, how)):
+        paper = meshed.predicted(TOKENS, 4, rank, how)
+        assert difference(got, want) <= TOKENS.tolerance
+        assert (got.moved.by_op(), got.moved.sent(), got.held) == (paper.calls, paper.total, paper.held)
+        assert got.moved.ncalls("all_reduce", (rank % 2, rank % 2 + 2)) == paper.calls["all_reduce"] > 0
 
 
 def order_in_torch(name, p, m, v):
@@ -168,6 +179,15 @@ def test_only_a_linear_of_a_leaf_is_deferred():
 
 
 # bad input ------------------------------------------------------------------------------------------------------------------
+def test_a_mesh_that_does_not_fit_is_named():
+    with pytest.raises(ValueError, match="3 pipelines do not divide ranks 4: take ranks 3 or 6, or 2 or 4 pipelines"):
+        meshed.predicted(DEEP, 4, ndata=3)
+    with pytest.raises(ValueError, match="2 pipelines do not divide batch 7"):
+        meshed.predicted(DEEP.but(batch=7), 4)
+    with pytest.raises(ValueError, match="8 microbatches are more than the 4 samples"):
+        meshed.predicted(DEEP, 4, 0, Pipeline(nmicrobatches=8))
+
+
 @pytest.mark.parametrize(
     ("training", "how", "says"),
     [

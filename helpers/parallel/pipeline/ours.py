@@ -8,16 +8,16 @@ between two layers. Interleaving with v stages per rank has v times as many boun
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from fractions import Fraction
 from math import prod
 
 import torch
 import torch.distributed as dist
 
-from helpers.parallel.checks import whole
-from helpers.parallel.model import MLP, Batch, Params, share
+from helpers.parallel.checks import divides, whole
+from helpers.parallel.model import Batch, Params, share
 from helpers.parallel.reference import Trained, Training
-from helpers.parallel.strategy import Predicted, Strategy, watched
+from helpers.parallel.strategy import Predicted, watched
 from helpers.pipeline import SCHEDULES, PipelineSchedule, split
 
 from .runner import Runner
@@ -34,11 +34,11 @@ class Pipeline:
     nmicrobatches: int = 8
     nvirtual: int | None = None
 
-    def made(self, training: Training, nranks: int) -> PipelineSchedule:
-        """The schedule. ValueError, before anything is launched, for what cannot be."""
+    def made(self, training: Training, nranks: int, ndata: int = 1) -> PipelineSchedule:
+        """The schedule of one of `ndata` pipelines. ValueError, before anything is launched, for what cannot be."""
         if self.schedule not in SCHEDULES:
             raise ValueError(f"schedule is one of {', '.join(SCHEDULES)}, got {self.schedule!r}")
-        samples_each(training.batch, self.nmicrobatches)
+        samples_each(divides(ndata, "pipelines", training.batch, "batch"), self.nmicrobatches)
         made = SCHEDULES[self.schedule](nranks, self.nmicrobatches, self.nvirtual)
         split(training.model.depth, made.nstages)
         return made
@@ -62,28 +62,46 @@ def samples_each(batch: int, nmicrobatches: int) -> int:
     return batch // nmicrobatches
 
 
-def train(training: Training, how: Pipeline | None = None, group: dist.ProcessGroup | None = None) -> Trained:
+def train(
+    training: Training,
+    how: Pipeline | None = None,
+    group: dist.ProcessGroup | None = None,
+    replicas: dist.ProcessGroup | None = None,
+) -> Trained:
     """Inside a rank: its stages of the model through all steps. Whole parameters and the losses come back on every rank.
 
-    group: the ranks of one pipeline, by default all.
+    group: the ranks of one pipeline, by default all. replicas: the ranks that have the same stages in other pipelines, each
+    with its share of the batch; their gradients are added up once a step, whatever the number of microbatches.
     """
     how = how or Pipeline()
-    schedule = how.made(training, dist.get_world_size(group))
+    ndata, mine = (dist.get_world_size(replicas), dist.get_rank(replicas)) if replicas else (1, 0)
+    schedule = how.made(training, dist.get_world_size(group), ndata)
     stages, losses = stages_of(training, schedule, dist.get_rank(group)), []
     params = {name: p for stage in stages.values() for name, p in stage.params.items()}
     optimizer, runner = training.make_optimizer(params.values()), Runner(schedule, stages, group)
     with watched(training.model, params, optimizer) as watch:
         for step in range(training.steps):
-            microbatches, terms = microbatches_of(training, step, how.nmicrobatches)
+            microbatches, terms = microbatches_of(training, step, how.nmicrobatches, mine, ndata)
             for stage in stages.values():
                 stage.load(microbatches, terms)
             runner.step()
+            if replicas:
+                for p in params.values():
+                    dist.all_reduce(p.grad, group=replicas)  # already divided by the terms of the whole batch
             watch.see([p.grad for p in params.values()], "gradient")
             watch.after_backward()
             optimizer.step()
             optimizer.zero_grad()
             losses.append(next(reversed(stages.values())).loss)
-    return watch.trained(*everywhere(training, schedule, params, losses, group))
+    losses, params = everywhere(training, schedule, params, losses, group)
+    return watch.trained(added(losses, replicas) if replicas else losses, params)
+
+
+def added(losses: list[float], replicas: dist.ProcessGroup) -> list[float]:
+    """The losses of the whole batch: the sum of its shares, each already divided by the terms of all."""
+    total = torch.tensor(losses, dtype=torch.float64)
+    dist.all_reduce(total, group=replicas)
+    return total.tolist()
 
 
 def stages_of(training: Training, schedule: PipelineSchedule, rank: int) -> dict[int, Stage]:
@@ -95,10 +113,13 @@ def stages_of(training: Training, schedule: PipelineSchedule, rank: int) -> dict
     }
 
 
-def microbatches_of(training: Training, step: int, nmicrobatches: int) -> tuple[list[Batch], int]:
-    """A step's batch in equal parts, and how many terms the mean over all of it has: padding does not count."""
+def microbatches_of(
+    training: Training, step: int, nmicrobatches: int, replica: int = 0, ndata: int = 1
+) -> tuple[list[Batch], int]:
+    """One pipeline's share of a step's batch, in equal parts, and how many terms the mean over the whole batch has."""
     batch = training.data(step)
-    return [share(batch, k, nmicrobatches) for k in range(nmicrobatches)], training.model.terms(batch.y)
+    own = share(batch, replica, ndata)
+    return [share(own, k, nmicrobatches) for k in range(nmicrobatches)], training.model.terms(batch.y)
 
 
 def everywhere(
@@ -116,35 +137,37 @@ def everywhere(
     return told.tolist(), all_params
 
 
-def predicted(training: Training, nranks: int, rank: int = 0, how: Pipeline | None = None) -> Predicted:
+def predicted(training: Training, nranks: int, rank: int = 0, how: Pipeline | None = None, ndata: int = 1) -> Predicted:
     """Calls and bytes by the boundaries that a rank has: m messages each way and step, of a microbatch's activations each.
 
     A stage sends its output unless it is the last, and the gradient of its input unless it is the first; it receives as often.
-    Neighbouring stages on one rank (nranks=1) send nothing.
+    Neighbouring stages on one rank (nranks=1) send nothing. nranks, rank: of one pipeline. With ndata of them side by side each
+    has a part of the batch, and every gradient of a rank's own layers passes an all_reduce among ndata ranks.
     """
     how = how or Pipeline()
-    s = how.made(training, nranks)
+    s = how.made(training, nranks, ndata)
     boundaries = sum(s.travels(stage, stage + 1) + s.travels(stage, stage - 1) for stage in s.stages(rank))
     calls = boundaries * s.nmicrobatches * training.steps
-    nbytes = prod(crossing(training.model, samples_each(training.batch, s.nmicrobatches))) * training.itemsize
-    return Predicted({"send": calls, "recv": calls}, {"send": calls * nbytes}, states(training, s, rank))
+    each = prod(crossing(training.model, samples_each(training.batch // ndata, s.nmicrobatches))) * training.itemsize
+    own, held = owned(training, s, rank), states(training, s, rank)
+    reduced = Fraction(2 * (ndata - 1), ndata) * held["gradient"] * training.steps
+    reductions = len(own) * training.steps if ndata > 1 else 0
+    return Predicted(
+        {"send": calls, "recv": calls} | ({"all_reduce": reductions} if reductions else {}),
+        {"send": calls * each, "all_reduce": reduced},
+        held,
+    )
+
+
+def owned(training: Training, schedule: PipelineSchedule, rank: int) -> list[str]:
+    """The parameters of a rank's layers, by name."""
+    layers = split(training.model.depth, schedule.nstages)
+    return [n for s in schedule.stages(rank) for i in layers[s] for n in training.model.names(i)]
 
 
 def states(training: Training, schedule: PipelineSchedule, rank: int) -> dict[str, int]:
     """Parameters of the rank's layers, gradients as many, AdamW's two moments and a step count for each tensor."""
-    layers, shapes = split(training.model.depth, schedule.nstages), training.model.shapes
-    own = [n for s in schedule.stages(rank) for i in layers[s] for n in training.model.names(i)]
-    nbytes = sum(prod(shapes[n]) for n in own) * training.itemsize
+    own = owned(training, schedule, rank)
+    nbytes = sum(prod(training.model.shapes[n]) for n in own) * training.itemsize
     adamw = 2 * nbytes + STEP_COUNT * len(own)
     return {"parameter": nbytes, "gradient": nbytes, "optimizer": adamw if training.optimizer == "adamw" else 0}
-
-
-TRAINED = Training(MLP(layers=8), batch=8, optimizer="adamw")
-
-
-def _strategy(name: str) -> Strategy:
-    how = Pipeline(name)
-    return Strategy(f"pipeline, {SCHEDULES[name].title}", partial(train, how=how), partial(predicted, how=how), TRAINED)
-
-
-STRATEGIES = tuple(map(_strategy, SCHEDULES))

@@ -8,7 +8,6 @@ ScheduleInterleavedZeroBubble with one stage per rank has ZB-H1's order. torch/d
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import torch
@@ -18,10 +17,10 @@ from torch import Tensor
 from helpers.parallel.model import Model
 from helpers.parallel.module import Module
 from helpers.parallel.reference import Trained, Training
-from helpers.parallel.strategy import Strategy, watched
+from helpers.parallel.strategy import watched
 from helpers.pipeline import SCHEDULES, PipelineSchedule
 
-from .ours import TRAINED, Pipeline, everywhere, predicted, stages_of
+from .ours import Pipeline, everywhere, stages_of
 
 
 @dataclass
@@ -75,12 +74,3 @@ def _step(played: Any, training: Training, step: int, loss: Loss) -> list[float]
     first, last = dist.get_rank() == 0, dist.get_rank() == dist.get_world_size() - 1
     played.step(*([x] if first else []), target=y if last else None, losses=losses)
     return [one.item() for one in losses]
-
-
-def _strategy(name: str) -> Strategy:
-    how = Pipeline(name)
-    by = SCHEDULES[name].torch
-    return Strategy(f"pipeline, torch's {by}", partial(train, how=how), partial(predicted, how=how), TRAINED, by=by)
-
-
-STRATEGIES = tuple(map(_strategy, SCHEDULES))
