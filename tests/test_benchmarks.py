@@ -17,6 +17,7 @@ from benchmarks import (
     matrix,
     notes,
     peers,
+    pipelines,
     ranks,
     samples,
     schedules,
@@ -286,6 +287,23 @@ def test_the_emulator_is_compared_with_the_model_for_every_algorithm(monkeypatch
     assert {"ring", "binomial", "double-tree"} < set(emulator.schedules()) and fitted.startswith(
         "fit_link / set: alpha "
     )
+
+
+@pytest.mark.matrix("benchmarks, run for real")
+def test_the_bubble_of_every_schedule_stands_beside_its_closed_form(monkeypatch, capsys):
+    monkeypatch.setattr(pipelines, "REPS", 1)
+    pipelines.main(2, 4)
+    head, columns, *rows = capsys.readouterr().out.splitlines()
+    assert head.startswith("4 ranks, gloo, CPU; ") and head.endswith("forward 2 ms") and "measured" in columns
+    found = {row.split()[0]: row.split()[1:] for row in rows}
+    closed = {name: (one[0], one[-1]) for name, one in found.items()}
+    assert closed == {
+        "gpipe": ("0.429", "0.750"),
+        "1f1b": ("0.429", "0.750"),
+        "interleaved": ("0.273", "0.375"),
+        "zb-h1": ("0.200", "0.250"),
+    }
+    assert all(float(one[0]) < float(one[1]) < 1 for one in found.values()), "messages only add to the wait"
 
 
 def test_a_ratio_is_torchs_time_over_ours():

@@ -86,8 +86,7 @@ def train(
                 stage.load(microbatches, terms)
             runner.step()
             if replicas:
-                for p in params.values():
-                    dist.all_reduce(p.grad, group=replicas)  # already divided by the terms of the whole batch
+                add_up(params, replicas)
             watch.see([p.grad for p in params.values()], "gradient")
             watch.after_backward()
             optimizer.step()
@@ -95,6 +94,12 @@ def train(
             losses.append(next(reversed(stages.values())).loss)
     losses, params = everywhere(training, schedule, params, losses, group)
     return watch.trained(added(losses, replicas) if replicas else losses, params)
+
+
+def add_up(params: Params, replicas: dist.ProcessGroup) -> None:
+    """The gradients of all pipelines, each already divided by the terms of the whole batch: a sum, no mean."""
+    for p in params.values():
+        dist.all_reduce(p.grad, group=replicas)
 
 
 def added(losses: list[float], replicas: dist.ProcessGroup) -> list[float]:
