@@ -16,11 +16,11 @@ from helpers.measure.sharding import (
     ShardingError,
     bucket_sizes,
     make_buckets,
-    order,
     part,
 )
 from helpers.memory import CLASSES
 from helpers.memory.closed_form import activations
+from helpers.pipeline import SCHEDULES, most_waiting, peak
 from helpers.units import MIB
 
 LLAMA = replace(MODELS["Llama-2-7B"], layers=4)
@@ -91,10 +91,9 @@ def test_the_stages_of_a_pipeline_hold_every_parameter_once():
     "stage, pipeline, micro_batches, most", [(0, 4, 8, 4), (3, 4, 8, 1), (0, 4, 2, 2), (1, 4, 3, 3)]
 )
 def test_1f1b_keeps_the_micro_batches_that_the_paper_says(stage, pipeline, micro_batches, most):
-    steps = list(order(stage, pipeline, micro_batches))
-    waiting = [sum(1 if s == "forward" else -1 for s in steps[: i + 1]) for i in range(len(steps))]
-    assert max(waiting) == most == Sharding(pipeline=pipeline, stage=stage, micro_batches=micro_batches).in_flight
-    assert min(waiting) == waiting[-1] == 0 and steps.count("forward") == micro_batches
+    s = SCHEDULES["1f1b"](pipeline, micro_batches)
+    found = Sharding(pipeline=pipeline, stage=stage, micro_batches=micro_batches).in_flight
+    assert peak(s)[stage] == most_waiting(s, stage) == most == found
 
 
 def test_the_first_stage_keeps_as_much_as_the_whole_model_does():
