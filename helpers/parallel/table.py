@@ -1,8 +1,13 @@
-"""Every strategy of the course, in one table. A new one is its module's name here, and its `Strategy` values there. Chapters: data-parallel to meshes."""
+"""Every strategy of the course, in one table. Chapters: data-parallel, sharded.
+
+A new one: its module's name here, its `Strategy` values in that module.
+"""
 
 from __future__ import annotations
 
 from .strategy import Strategy
 
-MODULES: tuple = ()
+from . import data
+
+MODULES = (data,)
 STRATEGIES: dict[str, Strategy] = {one.name: one for module in MODULES for one in module.STRATEGIES}
