@@ -5,9 +5,8 @@ A new one: its module's name here, its `Strategy` values in that module.
 
 from __future__ import annotations
 
+from . import data, sharded
 from .strategy import Strategy
 
-from . import data
-
-MODULES = (data,)
+MODULES = (data, sharded)
 STRATEGIES: dict[str, Strategy] = {one.name: one for module in MODULES for one in module.STRATEGIES}

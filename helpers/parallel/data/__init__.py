@@ -1,4 +1,4 @@
-"""Data parallel: all parameters everywhere, the batch divided; from an all_reduce a parameter to torch's own DDP. Chapter: data-parallel."""
+"""Data parallel: all parameters everywhere, the batch divided; from an all_reduce a parameter to DDP. Chapter: data-parallel."""
 
 from . import bucketed, ddp, naive, server
 from .bucketed import Overlap

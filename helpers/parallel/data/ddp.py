@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from functools import partial
 
-import torch.distributed as dist
-
 from helpers.measure.sharding.buckets import FIRST, REST
-from helpers.parallel.model import share
 from helpers.parallel.module import Module
 from helpers.parallel.reference import Trained, Training
 from helpers.parallel.strategy import Predicted, Strategy, watched
 from helpers.units import MIB
 
 from .bucketed import SMALL, bucket_bytes
-from .replicated import all_reduced, mean_over_ranks
+from .replicated import all_reduced, local_loss_of, mean_over_ranks
 
 INDEX = 4  # bytes of a number of the list that rank 0 sends when the buckets are made anew
 
@@ -27,14 +24,12 @@ def ddp(training: Training, cap: int | None = None) -> Trained:
     """Inside a rank: torch's wrapper. cap: bytes at which each bucket is full; by default 1 MiB for the first and 25 MiB."""
     from torch.nn.parallel import DistributedDataParallel
 
-    rank, nranks, model = dist.get_rank(), dist.get_world_size(), training.model
     params, losses = training.params(), []
-    module, optimizer = Module(model, params), training.make_optimizer(params.values())
+    module, optimizer = Module(training.model, params), training.make_optimizer(params.values())
     wrapped = DistributedDataParallel(module, bucket_cap_mb=None if cap is None else cap / MIB)
-    with watched(model, module, optimizer) as watch:
+    with watched(training.model, module, optimizer) as watch:
         for step in range(training.steps):
-            x, y = share(training.data(step), rank, nranks)
-            loss = model.loss(wrapped(x), y)
+            loss = local_loss_of(training, wrapped, step)
             loss.backward()
             watch.after_backward()
             optimizer.step()

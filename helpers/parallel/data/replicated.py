@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import torch
 import torch.distributed as dist
-from torch import Tensor
+from torch import Tensor, nn
 
 from helpers.parallel.checks import divides
 from helpers.parallel.model import Params, share
@@ -44,6 +44,14 @@ def local_loss(training: Training, params: Params, step: int, rank: int, nranks:
     """The mean over this rank's samples."""
     x, y = share(training.data(step), rank, nranks)
     return training.model.loss(training.model.forward(params, x), y)
+
+
+def local_loss_of(training: Training, module: nn.Module, step: int, dtype: torch.dtype | None = None) -> Tensor:
+    """The same through a module that torch or Zero has wrapped. dtype: what x is cast to, where the module computes in another type."""
+    x, y = share(training.data(step), dist.get_rank(), dist.get_world_size())
+    if dtype is not None and x.is_floating_point():
+        x = x.to(dtype)
+    return training.model.loss(module(x), y)
 
 
 def mean_over_ranks(losses: Sequence[Tensor]) -> list[float]:

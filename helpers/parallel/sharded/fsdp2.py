@@ -1,0 +1,142 @@
+"""torch's FSDP2, `fully_shard`, beside our ZeRO-3: the same numbers; what it moves depends on what it keeps. Chapter: sharded.
+
+- every layer a unit that reshards after forward: 3N(P-1)/P, as ZeRO-3;
+- one unit, the root: by default a root stays gathered until backward, so it is gathered once: 2N(P-1)/P;
+- mixed precision, fp32 shards gathered in bf16, gradients reduced in fp32: 2 + 2 + 4 bytes a parameter instead of 4 + 4 + 4, so
+  as many as DDP's all_reduce of fp32 gradients. Whoever compares volumes has to say the types.
+- a mesh of two dimensions is HSDP.
+torch/distributed/fsdp/_fully_shard of torch 2.13.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+from helpers.parallel.checks import divides
+from helpers.parallel.data.replicated import local_loss_of, mean_over_ranks
+from helpers.parallel.module import Module
+from helpers.parallel.reference import Trained, Training
+from helpers.parallel.strategy import Predicted, Strategy, watched
+
+from .ours import STEP_COUNT, TEAM
+
+
+@dataclass(frozen=True)
+class How:
+    """What fully_shard is told. layers: each layer a unit of its own, else the root is the only one.
+
+    reshard: what reshard_after_forward is everywhere (None: torch's default: every unit but the root reshards). gather, reduce: types of the
+    mixed-precision policy. prefetch: every layer asks for the next one, in forward and in backward, by name. team: ranks of one replica.
+    """
+
+    layers: bool = True
+    reshard: bool | None = None
+    gather: torch.dtype | None = None
+    reduce: torch.dtype | None = None
+    prefetch: bool = False
+    team: int | None = None
+
+    def gathers(self) -> int:
+        """How often a step gathers every parameter."""
+        return 2 if (self.layers if self.reshard is None else self.reshard) else 1
+
+
+def sharded(module: Module, how: How) -> None:
+    """Shard `module` in place, on all ranks."""
+    from torch.distributed.device_mesh import init_device_mesh  # seconds to import, and only this wants it
+    from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+
+    nranks, device = dist.get_world_size(), torch.get_default_device().type
+    shape = (nranks,) if how.team is None else (nranks // how.team, how.team)
+    names = ("shard",) if how.team is None else ("replica", "shard")
+    policy = MixedPrecisionPolicy(how.gather, how.reduce, cast_forward_inputs=False)
+    given: dict[str, Any] = {"mesh": init_device_mesh(device, shape, mesh_dim_names=names), "mp_policy": policy}
+    given["reshard_after_forward"] = how.reshard
+    for layer in module.layers if how.layers else ():
+        fully_shard(layer, **given)
+    fully_shard(module, **given)
+    if how.prefetch:
+        _prefetch(list(module.layers))
+
+
+def _prefetch(layers: list[nn.Module]) -> None:
+    for one, after in zip(layers, layers[1:], strict=False):
+        one.set_modules_to_forward_prefetch([after])
+        after.set_modules_to_backward_prefetch([one])
+
+
+def fsdp2(training: Training, how: How = How()) -> Trained:  # noqa: B008  frozen
+    """Inside a rank: torch's own. The dtype of `training` is that of the shards."""
+    losses, module = [], Module(training.model, training.params())
+    sharded(module, how)
+    optimizer = training.make_optimizer(module.parameters())
+    with watched(training.model, module, optimizer) as watch:
+        for step in range(training.steps):
+            loss = local_loss_of(training, module, step, how.gather)
+            loss.backward()
+            watch.see([p.grad for p in module.parameters()], "gradient")
+            watch.after_backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            losses.append(loss.detach())
+    whole: dict[str, Tensor] = {name: p.full_tensor() for name, p in module.by_name().items()}
+    return watch.trained(mean_over_ranks(losses), whole)
+
+
+def predicted(training: Training, nranks: int, rank: int = 0, how: How = How()) -> Predicted:  # noqa: B008  frozen
+    """Parameters are cut along their first dimension, each on its own and filled up to the same number of rows for every rank.
+
+    N in the types in which they travel: gathers in `how.gather`, gradients in `how.reduce`, else in that of the shards.
+    """
+    divides(nranks, "ranks", training.batch, "batch")
+    nshards = nranks if how.team is None else how.team
+    teams = divides(nshards, "ranks of a team", nranks, "ranks")
+    units, size = training.model.depth if how.layers else 1, padded(training, nshards) * training.steps
+    there = size * (how.gather or training.dtype).itemsize * Fraction(nshards - 1, nshards)
+    back = size * (how.reduce or how.gather or training.dtype).itemsize
+    calls = {"all_gather": how.gathers() * units * training.steps, "reduce_scatter": units * training.steps}
+    sent = {"all_gather": how.gathers() * there, "reduce_scatter": back * Fraction(nshards - 1, nshards)}
+    if how.team is not None:
+        calls["all_reduce"] = units * training.steps
+        sent["all_reduce"] = Fraction(back, nshards) * Fraction(2 * (teams - 1), teams)
+    return Predicted(calls, sent, held(training, nshards, rank % nshards))
+
+
+def rows(training: Training, nranks: int) -> list[tuple[int, int, int]]:
+    """Of every parameter: (rows of a rank, rows in all, elements of a row)."""
+    shapes = training.model.shapes.values()
+    return [(-(-shape[0] // nranks), shape[0], torch.Size(shape[1:]).numel()) for shape in shapes]
+
+
+def padded(training: Training, nranks: int) -> int:
+    """Elements of all parameters, each filled up to whole rows for every rank."""
+    return sum(each * nranks * wide for each, _, wide in rows(training, nranks))
+
+
+def held(training: Training, nranks: int, rank: int) -> dict[str, int]:
+    """Shards of parameters and gradients with their filling; AdamW's state has none of it, and a step count for each parameter."""
+    shard = padded(training, nranks) // nranks * training.itemsize
+    mine = sum(max(0, min(each, there - rank * each)) * wide for each, there, wide in rows(training, nranks))
+    adamw = 2 * mine * training.itemsize + STEP_COUNT * len(training.model.shapes)
+    return {"parameter": shard, "gradient": shard, "optimizer": adamw if training.optimizer == "adamw" else 0}
+
+
+def _strategy(name: str, how: How, **changes: Any) -> Strategy:
+    training = Training(**{"optimizer": "adamw", **changes})
+    run, paper = partial(fsdp2, how=how), partial(predicted, how=how)
+    return Strategy(f"sharded, FSDP2{name}", run, paper, training, by="FSDP2")
+
+
+STRATEGIES = (
+    _strategy("", How()),
+    _strategy(", one root", How(layers=False)),
+    _strategy(", kept gathered", How(reshard=False)),
+    _strategy(", in teams of two", How(team=TEAM)),
+)
