@@ -10,6 +10,7 @@ torch/distributed/fsdp/_fully_shard of torch 2.13.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -21,8 +22,9 @@ from torch import Tensor, nn
 
 from helpers.parallel.checks import divides
 from helpers.parallel.data.replicated import local_loss_of, mean_over_ranks
+from helpers.parallel.model import share
 from helpers.parallel.module import Module
-from helpers.parallel.reference import Trained, Training
+from helpers.parallel.reference import Trained, Training, kept
 from helpers.parallel.strategy import Predicted, Strategy, watched
 
 from .ours import STEP_COUNT, TEAM
@@ -32,8 +34,9 @@ from .ours import STEP_COUNT, TEAM
 class How:
     """What fully_shard is told. layers: each layer a unit of its own, else the root is the only one.
 
-    reshard: what reshard_after_forward is everywhere (None: torch's default: every unit but the root reshards). gather, reduce: types of the
-    mixed-precision policy. prefetch: every layer asks for the next one, in forward and in backward, by name. team: ranks of one replica.
+    reshard: what reshard_after_forward is everywhere (None: torch's default, every unit but the root reshards). gather, reduce:
+    the types of the mixed-precision policy. prefetch: every layer asks for the next one, in forward and in backward. team: ranks
+    of one replica.
     """
 
     layers: bool = True
@@ -67,12 +70,12 @@ def sharded(module: Module, how: How) -> None:
 
 
 def _prefetch(layers: list[nn.Module]) -> None:
-    for one, after in zip(layers, layers[1:], strict=False):
+    for one, after in itertools.pairwise(layers):
         one.set_modules_to_forward_prefetch([after])
         after.set_modules_to_backward_prefetch([one])
 
 
-def fsdp2(training: Training, how: How = How()) -> Trained:  # noqa: B008  frozen
+def fsdp2(training: Training, how: How = How()) -> Trained:
     """Inside a rank: torch's own. The dtype of `training` is that of the shards."""
     losses, module = [], Module(training.model, training.params())
     sharded(module, how)
@@ -90,7 +93,7 @@ def fsdp2(training: Training, how: How = How()) -> Trained:  # noqa: B008  froze
     return watch.trained(mean_over_ranks(losses), whole)
 
 
-def predicted(training: Training, nranks: int, rank: int = 0, how: How = How()) -> Predicted:  # noqa: B008  frozen
+def predicted(training: Training, nranks: int, rank: int = 0, how: How = How()) -> Predicted:
     """Parameters are cut along their first dimension, each on its own and filled up to the same number of rows for every rank.
 
     N in the types in which they travel: gathers in `how.gather`, gradients in `how.reduce`, else in that of the shards.
@@ -128,10 +131,28 @@ def held(training: Training, nranks: int, rank: int) -> dict[str, int]:
     return {"parameter": shard, "gradient": shard, "optimizer": adamw if training.optimizer == "adamw" else 0}
 
 
+def mixed_reference(training: Training, nranks: int, gather: torch.dtype) -> Trained:
+    """One process does what the mixed-precision policy makes of `nranks` ranks: each share in the short type, the mean in the long."""
+    model, params, losses = training.model, training.params(), []
+    optimizer = training.make_optimizer(params.values())
+    for step in range(training.steps):
+        losses.append(0.0)
+        for rank in range(nranks):
+            short = {name: p.to(gather) for name, p in params.items()}
+            x, y = share(training.data(step), rank, nranks)
+            loss = model.loss(model.forward(short, x.to(gather) if x.is_floating_point() else x), y) / nranks
+            loss.backward()  # the cast hands every share's gradient back in the long type, where they add up
+            losses[-1] += loss.item()
+        optimizer.step()
+        optimizer.zero_grad()
+    return Trained(losses, kept(params))
+
+
 def _strategy(name: str, how: How, **changes: Any) -> Strategy:
     training = Training(**{"optimizer": "adamw", **changes})
     run, paper = partial(fsdp2, how=how), partial(predicted, how=how)
-    return Strategy(f"sharded, FSDP2{name}", run, paper, training, by="FSDP2")
+    against = {"reference": partial(mixed_reference, gather=how.gather)} if how.gather else {}
+    return Strategy(f"sharded, FSDP2{name}", run, paper, training, by="FSDP2", **against)
 
 
 STRATEGIES = (
@@ -139,4 +160,5 @@ STRATEGIES = (
     _strategy(", one root", How(layers=False)),
     _strategy(", kept gathered", How(reshard=False)),
     _strategy(", in teams of two", How(team=TEAM)),
+    _strategy(", bf16 and fp32", How(gather=torch.bfloat16, reduce=torch.float32), dtype=torch.float32),
 )

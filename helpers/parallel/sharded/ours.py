@@ -15,7 +15,6 @@ from fractions import Fraction
 from functools import partial
 
 import torch
-import torch.distributed as dist
 
 from helpers.parallel.checks import divides
 from helpers.parallel.data.replicated import local_loss_of, mean_over_ranks
