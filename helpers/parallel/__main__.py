@@ -15,7 +15,6 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-
 from helpers.ranks.hangs.verdict import RankError
 from helpers.ranks.machine.launched import launched
 from helpers.ranks.pool.ranks import Ranks
