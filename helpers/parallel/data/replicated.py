@@ -69,15 +69,19 @@ def nbytes(training: Training) -> int:
 def states(training: Training) -> dict[str, int]:
     """What a rank holds that holds everything: parameters, gradients of their size, and the optimizer's state.
 
-    SGD without momentum keeps nothing. AdamW keeps two moments of the parameters' type, and a step count of 4 bytes each.
+    SGD without momentum keeps nothing. AdamW keeps two moments of the parameters' type, and a step count for each.
     """
-    counts = 4 * len(training.model.shapes)
-    adamw = 2 * nbytes(training) + counts
+    adamw = 2 * nbytes(training) + step_counts(len(training.model.shapes))
     return {
         "parameter": nbytes(training),
         "gradient": nbytes(training),
         "optimizer": adamw if training.optimizer == "adamw" else 0,
     }
+
+
+def step_counts(ntensors: int) -> int:
+    """Bytes of AdamW's step counts: 4 for each tensor that it updates. They stay on the CPU, so beside a GPU's memory they are none."""
+    return 4 * ntensors if torch.get_default_device().type == "cpu" else 0
 
 
 def all_reduced(training: Training, nranks: int, calls: int, more: int = 0) -> Predicted:

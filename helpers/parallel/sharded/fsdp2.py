@@ -21,13 +21,13 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from helpers.parallel.checks import divides
-from helpers.parallel.data.replicated import local_loss_of, mean_over_ranks
+from helpers.parallel.data.replicated import local_loss_of, mean_over_ranks, step_counts
 from helpers.parallel.model import share
 from helpers.parallel.module import Module
 from helpers.parallel.reference import Trained, Training, kept
 from helpers.parallel.strategy import Predicted, Strategy, watched
 
-from .ours import STEP_COUNT, TEAM
+from .ours import TEAM
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def held(training: Training, nranks: int, rank: int) -> dict[str, int]:
     """Shards of parameters and gradients with their filling; AdamW's state has none of it, and a step count for each parameter."""
     shard = padded(training, nranks) // nranks * training.itemsize
     mine = sum(max(0, min(each, there - rank * each)) * wide for each, there, wide in rows(training, nranks))
-    adamw = 2 * mine * training.itemsize + STEP_COUNT * len(training.model.shapes)
+    adamw = 2 * mine * training.itemsize + step_counts(len(training.model.shapes))
     return {"parameter": shard, "gradient": shard, "optimizer": adamw if training.optimizer == "adamw" else 0}
 
 

@@ -17,7 +17,7 @@ from functools import partial
 import torch
 
 from helpers.parallel.checks import divides
-from helpers.parallel.data.replicated import local_loss_of, mean_over_ranks
+from helpers.parallel.data.replicated import local_loss_of, mean_over_ranks, step_counts
 from helpers.parallel.model import Model
 from helpers.parallel.module import Module
 from helpers.parallel.reference import Trained, Training
@@ -25,7 +25,6 @@ from helpers.parallel.strategy import Predicted, Strategy, watched
 from helpers.parallel.zero import Group, Hybrid, Zero
 
 TEAM = 2  # ranks that share out one replica in the table's hybrid
-STEP_COUNT = 4  # bytes, one for each tensor that AdamW updates
 
 
 def zero(training: Training, stage: int, prefetch: bool = False, team: int | None = None) -> Trained:
@@ -80,7 +79,7 @@ def held(training: Training, nranks: int, stage: int) -> dict[str, int]:
     The optimizer's state is shared out from stage 1 on, gradients from 2 on, parameters in 3.
     """
     n = padded(training.model, nranks) * training.itemsize
-    adamw = 2 * n // nranks + STEP_COUNT * training.model.depth
+    adamw = 2 * n // nranks + step_counts(training.model.depth)
     return {
         "parameter": n // nranks if stage == 3 else n,
         "gradient": n // nranks if stage > 1 else n,
