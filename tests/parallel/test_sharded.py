@@ -57,6 +57,9 @@ def test_the_volumes_of_the_formulas(ranks):
     in_teams = training.steps * (3 * n * (2 - 1) / 2 + 2 * (n / 2) * (2 - 1) / 2)
     assert volumes["sharded, ZeRO-3 in teams of two"] == volumes["sharded, FSDP2, in teams of two"] == {in_teams}
     assert found["data, DDP"][1].sent == 2 * once
+    ends = (n / 4) * 2  # of four equal layers the first and the last stay with the root
+    between = (3 * (n - ends) + 2 * ends) * training.steps * (p - 1) / p
+    assert volumes["sharded, FSDP2, embeddings in the root"] == {between} and 2 * once < between < 3 * once
 
 
 def in_types(training: Training, how: How) -> tuple:
@@ -153,6 +156,11 @@ def test_every_stage_peaks_lower(ranks):
     training = Training(MLP(6, 64), optimizer="adamw", batch=4, steps=2)
     for found in ranks.run(peaks, training):
         assert found == sorted(found, reverse=True) and len(set(found)) == 3
+
+
+def test_units_that_are_none_are_refused():
+    with pytest.raises(ValueError, match="units are one of layers, blocks, root, got 'all'"):
+        How("all")
 
 
 def test_padding_is_per_layer():

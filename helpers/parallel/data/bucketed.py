@@ -2,7 +2,8 @@
 
 A call has a latency whatever its size, so a hundred small gradients are sent as one flat tensor. And a gradient is final long before
 backward ends: `overlapped` sends each bucket as soon as its last gradient is there, while earlier layers still compute. That
-is what DistributedDataParallel does (Li et al., VLDB 2020, arXiv 2006.15704), with a first bucket of 1 MiB and then 25 MiB.
+is what DistributedDataParallel does (Li et al., VLDB 2020, arXiv 2006.15704), with a first bucket of 1 MiB and then 25 MiB; a loop
+of all_reduces after backward, as it is often drawn, is `naive` (errata E13).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """torch's FSDP2, `fully_shard`, beside our ZeRO-3: the same numbers; what it moves depends on what it keeps. Chapter: sharded.
 
 - every layer a unit that reshards after forward: 3N(P-1)/P, as ZeRO-3;
-- one unit, the root: by default a root stays gathered until backward, so it is gathered once: 2N(P-1)/P;
+- a root by default stays gathered until backward, so it is gathered once, 2N(P-1)/P: of all parameters where it is the only
+  unit, of the embeddings and the head where the blocks are units of their own, as one mostly has it;
 - mixed precision, fp32 shards gathered in bf16, gradients reduced in fp32: 2 + 2 + 4 bytes a parameter instead of 4 + 4 + 4, so
   as many as DDP's all_reduce of fp32 gradients. Whoever compares volumes has to say the types.
 - a mesh of two dimensions is HSDP.
@@ -11,6 +12,8 @@ torch/distributed/fsdp/_fully_shard of torch 2.13.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -22,33 +25,45 @@ from torch import Tensor, nn
 
 from helpers.parallel.checks import divides
 from helpers.parallel.data.replicated import local_loss_of, mean_over_ranks, step_counts
-from helpers.parallel.model import share
+from helpers.parallel.model import Transformer, share
 from helpers.parallel.module import Module
 from helpers.parallel.reference import Trained, Training, kept
 from helpers.parallel.strategy import Predicted, Strategy, watched
 
 from .ours import TEAM
 
+UNITS = ("layers", "blocks", "root")
+
 
 @dataclass(frozen=True)
 class How:
-    """What fully_shard is told. layers: each layer a unit of its own, else the root is the only one.
+    """What fully_shard is told. ValueError for units that are none of UNITS.
 
-    reshard: what reshard_after_forward is everywhere (None: torch's default, every unit but the root reshards). gather, reduce:
-    the types of the mixed-precision policy. prefetch: every layer asks for the next one, in forward and in backward. team: ranks
-    of one replica.
+    units: "layers": each layer is a unit; "blocks": all but the first and the last, which stay with the root, as embeddings and head
+    mostly do; "root": everything is one unit. reshard: reshard_after_forward everywhere (None: torch's default, every unit but the
+    root reshards). gather, reduce: the types of the mixed-precision policy. prefetch: every unit asks for the next one, in forward
+    and in backward. team: ranks of one replica.
     """
 
-    layers: bool = True
+    units: str = "layers"
     reshard: bool | None = None
     gather: torch.dtype | None = None
     reduce: torch.dtype | None = None
     prefetch: bool = False
     team: int | None = None
 
-    def gathers(self) -> int:
-        """How often a step gathers every parameter."""
-        return 2 if (self.layers if self.reshard is None else self.reshard) else 1
+    def __post_init__(self) -> None:
+        if self.units not in UNITS:
+            raise ValueError(f"units are one of {', '.join(UNITS)}, got {self.units!r}")
+
+    def apart(self, depth: int) -> range:
+        """The layers that are units of their own; what is left is the root's."""
+        return {"layers": range(depth), "blocks": range(1, depth - 1), "root": range(0)}[self.units]
+
+    def gathers(self, root: bool) -> int:
+        """How often a step gathers a unit's parameters: again for backward where it has resharded them after forward."""
+        reshards = not root if self.reshard is None else self.reshard
+        return 2 if reshards else 1
 
 
 def sharded(module: Module, how: How) -> None:
@@ -62,11 +77,12 @@ def sharded(module: Module, how: How) -> None:
     policy = MixedPrecisionPolicy(how.gather, how.reduce, cast_forward_inputs=False)
     given: dict[str, Any] = {"mesh": init_device_mesh(device, shape, mesh_dim_names=names), "mp_policy": policy}
     given["reshard_after_forward"] = how.reshard
-    for layer in module.layers if how.layers else ():
+    apart = [module.layers[i] for i in how.apart(len(module.layers))]
+    for layer in apart:
         fully_shard(layer, **given)
     fully_shard(module, **given)
     if how.prefetch:
-        _prefetch(list(module.layers))
+        _prefetch(apart)
 
 
 def _prefetch(layers: list[nn.Module]) -> None:
@@ -101,26 +117,34 @@ def predicted(training: Training, nranks: int, rank: int = 0, how: How = How()) 
     divides(nranks, "ranks", training.batch, "batch")
     nshards = nranks if how.team is None else how.team
     teams = divides(nshards, "ranks of a team", nranks, "ranks")
-    units, size = training.model.depth if how.layers else 1, padded(training, nshards) * training.steps
-    there = size * (how.gather or training.dtype).itemsize * Fraction(nshards - 1, nshards)
-    back = size * (how.reduce or how.gather or training.dtype).itemsize
-    calls = {"all_gather": how.gathers() * units * training.steps, "reduce_scatter": units * training.steps}
-    sent = {"all_gather": how.gathers() * there, "reduce_scatter": back * Fraction(nshards - 1, nshards)}
-    if how.team is not None:
-        calls["all_reduce"] = units * training.steps
-        sent["all_reduce"] = Fraction(back, nshards) * Fraction(2 * (teams - 1), teams)
-    return Predicted(calls, sent, held(training, nshards, rank % nshards))
+    depth, others = training.model.depth, Fraction(nshards - 1, nshards)
+    apart = how.apart(depth)
+    units = [[i] for i in apart] + [[i for i in range(depth) if i not in apart]] * (len(apart) < depth)
+    there, back = (how.gather or training.dtype).itemsize, (how.reduce or how.gather or training.dtype).itemsize
+    calls, sent = Counter(), Counter()
+    for layers in units * training.steps:
+        n, gathers = padded(training, nshards, layers), how.gathers(root=layers[0] not in apart)
+        calls.update(all_gather=gathers, reduce_scatter=1)
+        sent.update(all_gather=gathers * n * there * others, reduce_scatter=n * back * others)
+        if how.team is not None:
+            calls.update(all_reduce=1)
+            sent.update(all_reduce=Fraction(n * back, nshards) * Fraction(2 * (teams - 1), teams))
+    return Predicted(dict(calls), dict(sent), held(training, nshards, rank % nshards))
 
 
-def rows(training: Training, nranks: int) -> list[tuple[int, int, int]]:
-    """Of every parameter: (rows of a rank, rows in all, elements of a row)."""
-    shapes = training.model.shapes.values()
+Rows = tuple[int, int, int]  # rows of a rank, rows in all, elements of a row
+
+
+def rows(training: Training, nranks: int, layers: Iterable[int] | None = None) -> list[Rows]:
+    """Of every parameter of these layers (None: of all)."""
+    model = training.model
+    shapes = [model.shapes[name] for i in (range(model.depth) if layers is None else layers) for name in model.names(i)]
     return [(-(-shape[0] // nranks), shape[0], torch.Size(shape[1:]).numel()) for shape in shapes]
 
 
-def padded(training: Training, nranks: int) -> int:
-    """Elements of all parameters, each filled up to whole rows for every rank."""
-    return sum(each * nranks * wide for each, _, wide in rows(training, nranks))
+def padded(training: Training, nranks: int, layers: Iterable[int] | None = None) -> int:
+    """Elements of these layers' parameters, each filled up to whole rows for every rank."""
+    return sum(each * nranks * wide for each, _, wide in rows(training, nranks, layers))
 
 
 def held(training: Training, nranks: int, rank: int) -> dict[str, int]:
@@ -157,7 +181,8 @@ def _strategy(name: str, how: How, **changes: Any) -> Strategy:
 
 STRATEGIES = (
     _strategy("", How()),
-    _strategy(", one root", How(layers=False)),
+    _strategy(", embeddings in the root", How("blocks"), model=Transformer()),
+    _strategy(", one root", How("root")),
     _strategy(", kept gathered", How(reshard=False)),
     _strategy(", in teams of two", How(team=TEAM)),
     _strategy(", bf16 and fp32", How(gather=torch.bfloat16, reduce=torch.float32), dtype=torch.float32),
