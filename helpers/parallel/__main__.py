@@ -39,10 +39,12 @@ def main(argv: list[str] | None = None) -> int:
         nranks = place.nranks if place else options.ranks
         chosen = _chosen(options.names)
         told = {one.name: _trained(one, options) for one in chosen}
-        for one in chosen:
-            one.predicted(told[one.name], nranks, 0)
+        left_out = _left_out(chosen, told, nranks, named=bool(options.names))
         with _ranks(nranks) as (call, label, say):
-            return _show(chosen, told, call, label, say)
+            wrong = _show([one for one in chosen if one.name not in left_out], told, call, label, say)
+            for name, why in left_out.items():
+                say(f"left out: {name}: {why}")
+            return wrong
     except RankError as error:
         print(f"RankError: {error}", file=sys.stderr)
         return 1
@@ -64,6 +66,19 @@ def _trained(strategy: Strategy, options: argparse.Namespace) -> Training:
     said = {"optimizer": options.optimizer, "batch": options.batch, "steps": options.steps}
     said |= {"model": MODELS[options.model]() if options.model else None, "dtype": TYPES.get(options.dtype)}
     return strategy.training.but(**{name: value for name, value in said.items() if value is not None})
+
+
+def _left_out(chosen: list[Strategy], told: dict[str, Training], nranks: int, named: bool) -> dict[str, str]:
+    """Which of them cannot run on so many ranks, and why. ValueError where that is one that was named, or all."""
+    found: dict[str, str] = {}
+    for one in chosen:
+        try:
+            one.predicted(told[one.name], nranks, 0)
+        except ValueError as error:
+            found[one.name] = str(error)
+    if found and (named or len(found) == len(chosen)):
+        raise ValueError(next(iter(found.values())))
+    return found
 
 
 @contextlib.contextmanager

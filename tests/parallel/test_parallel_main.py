@@ -75,6 +75,23 @@ def test_a_wrong_prediction_is_printed_and_is_the_exit_code(ranks, monkeypatch, 
     assert last == "data, avg, rank 3: bytes: 61440.0, predicted 61441.0"
 
 
+def only_on_six(training: Training, nranks: int, rank: int) -> Predicted:
+    if nranks != 6:
+        raise ValueError("it wants 6 ranks")
+    return RIGHT.predicted(training, nranks, rank)
+
+
+def test_what_fits_runs_and_what_does_not_is_left_out_by_name(ranks, monkeypatch, capsys):
+    """Of all strategies: those that do not fit are told at the end. One that was asked for by its name is an error."""
+    monkeypatch.setattr(module, "Ranks", lambda *args, **kwargs: Lent(ranks))
+    six = replace(RIGHT, name="on six", predicted=only_on_six)
+    monkeypatch.setattr(module, "STRATEGIES", {"data, avg": RIGHT, "on six": six})
+    assert module.main(["--steps", "1"]) == 0
+    *_, line, last = capsys.readouterr().out.splitlines()
+    assert line.startswith("data, avg") and last == "left out: on six: it wants 6 ranks"
+    assert refused(monkeypatch, capsys, "on six") == "helpers.parallel: it wants 6 ranks\n"
+
+
 class Lent:
     """Ranks that stay when the block ends."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import faults, figures, memory, prediction, rates, results, schedules, strategies
+from . import faults, figures, memory, prediction, rates, results, schedules
 from .alone import alone
 from .place import Place
 
@@ -88,7 +88,6 @@ CHECKS = [
     Check("optimizers' peaks", alone(memory.optimizers), work=_seconds(ALONE + 2)),
     Check("every schedule equals torch", schedules.schedules, 120.0, starts=1, work=_all_schedules),
     Check("every reduction equals torch", schedules.reductions, work=_seconds(5)),
-    Check("every training strategy equals one process", strategies.strategies, 120.0, work=_seconds(20)),
     Check("several handles and streams", results.handles),
     Check("a group of some ranks", results.groups, work=_seconds(2)),
     Check("a collective in a CUDA graph", results.graphs, nccl=True),
