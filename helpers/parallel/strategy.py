@@ -43,8 +43,8 @@ class Predicted:
 class Strategy:
     """A line of the table. train(training) runs inside every rank; predicted(training, nranks, rank) needs none.
 
-    training: what the table runs; nranks: the ranks that this is made for. by: "ours", or the name of torch's own. reference(training, nranks): the single process that it
-    is compared with.
+    training: what the table runs; nranks: the ranks that this is made for. by: "ours", or the name of torch's own.
+    reference(training, nranks): the single process that it is compared with.
     """
 
     name: str
