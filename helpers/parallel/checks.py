@@ -1,4 +1,4 @@
-"""What divides what: a clear error before anything is launched, with the nearest sizes that work. Chapters: data-parallel, sharded, meshes."""
+"""What divides what: a clear error before anything is launched, with the nearest sizes that work. Chapters: data-parallel, meshes."""
 
 from __future__ import annotations
 

@@ -4,19 +4,21 @@
         loss.backward()
     moved.ncalls("all_reduce"), moved.nbytes("all_reduce"), moved.sent("all_reduce")
 
-Counted is what is asked of torch.distributed, by Python, by DistributedDataParallel's C++ and by DTensor alike, at c10d's operators
-(helpers.ranks.hooks.reducer), not what the backend makes of it. Two conventions, both told:
+Counted is what is asked of torch.distributed, not what the backend makes of it: at c10d's operators (helpers.ranks.hooks.reducer)
+what Python and DistributedDataParallel's C++ ask for, and by a dispatch mode the functional collectives, DTensor's, which pass
+these operators too low to be heard there. Two conventions, both told:
 - `nbytes` are input bytes as torch sees them: an all_gather's input is one part, a reduce_scatter's all parts.
 - `sent` are the bytes that a rank must at least send, the shares of N of `helpers.collectives.PRIMITIVES`, N being the larger
   of its input and output: N(P-1)/P for all_gather, reduce_scatter and all_to_all, 2N(P-1)/P for all_reduce. Formulas mean this.
 `on_gloo` is the same for what Gloo really does, where it does another thing: a reduce_scatter is an all_reduce there.
-Not counted: what a graph of torch.compile or another library sends past torch.distributed, and stores.
+Not counted: what a graph of torch.compile or another library sends past torch.distributed, functional collectives of other threads,
+and stores.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -24,9 +26,11 @@ from typing import NamedTuple
 
 import torch
 import torch.distributed as dist
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from helpers.collectives import PRIMITIVES
 from helpers.ranks.hooks.reducer import listening
+from helpers.ranks.notes.descriptions import resolved
 
 # Operator: the collective's name, and where among its arguments stand input, output, group and root.
 OPERATORS: dict[str, tuple[str, int | None, int | None, int, int | None]] = {
@@ -49,6 +53,17 @@ OPERATORS: dict[str, tuple[str, int | None, int | None, int, int | None]] = {
     "recv_": ("recv", None, 0, 1, None),
     "recv_any_source_": ("recv", None, 0, 1, None),
     "barrier": ("barrier", None, None, 1, None),
+}
+# Functional operators, by their names without "_coalesced", "_out" and a last "_".
+FUNCTIONAL = {
+    "all_reduce": "all_reduce",
+    "broadcast": "broadcast",
+    "all_gather_into_tensor": "all_gather",
+    "reduce_scatter_tensor": "reduce_scatter",
+    "all_to_all_single": "all_to_all",
+    "shard_dim_alltoall": "all_to_all",
+    "isend": "send",
+    "irecv": "recv",
 }
 _SPLITS = 4  # argument of alltoall_base_: rows for each rank; empty where all get equally many
 
@@ -89,9 +104,9 @@ class Moved:
         return {op: self.ncalls(op) for op in dict.fromkeys(c.op for c in self.calls)}
 
     def on_gloo(self) -> Fraction:
-        """Bytes sent by Gloo's own algorithms: its reduce_scatter is an all_reduce of everything, of which a part is kept.
+        """Bytes sent by Gloo's own algorithms: its reduce_scatter sends what its all_reduce does, and keeps a part.
 
-        ProcessGroupGloo.cpp of torch 2.13, reduce_scatter and _reduce_scatter_base.
+        Read off the loopback interface with torch 2.13 (tests/parallel/test_gloo_wire.py).
         """
         return sum((c.sent * (2 if c.op == "reduce_scatter" else 1) for c in self.calls), Fraction(0))
 
@@ -111,13 +126,34 @@ def counted(device_type: str | None = None) -> Iterator[Moved]:
     """Inside a rank: what this process asks for meanwhile, in all its threads. device_type: by default the default device's."""
     moved, lock = Moved(), threading.Lock()
 
-    def hear(operator: str, args: tuple) -> None:
-        call = described(operator, args)
+    def add(call: Call) -> None:
         with lock:
             moved.calls.append(call)
 
-    with listening(hear, device_type or torch.get_default_device().type):
+    kind = device_type or torch.get_default_device().type
+    with listening(lambda operator, args: add(described(operator, args)), kind), Functional(add):
         yield moved
+
+
+class Functional(TorchDispatchMode):
+    """Hears the functional collectives of this thread, and of backward where autograd runs it for this thread."""
+
+    def __init__(self, add: Callable[[Call], None]) -> None:
+        super().__init__()
+        self.add = add
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """False: the wrapper that torch adds otherwise imports its compiler at the first operator."""
+        return False
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        """Subclasses such as DTensor run first and come back as plain tensors: only then does anybody send."""
+        if any(hasattr(one, "__tensor_flatten__") for one in types):
+            return NotImplemented
+        if func.namespace in ("_c10d_functional", "_dtensor") and (call := functional(func, args, kwargs or {})):
+            self.add(call)
+        return func(*args, **(kwargs or {}))
 
 
 def described(operator: str, args: tuple) -> Call:
@@ -128,8 +164,25 @@ def described(operator: str, args: tuple) -> Call:
     if operator == "alltoall_base_":
         return Call(op, members, inputs, outputs, Fraction(inputs - _own_part(args, members)))
     rank = members.index(dist.get_rank())
-    at_root = 0 if root is None else args[root]
-    return Call(op, members, inputs, outputs, at_least(op, rank, len(members), max(inputs, outputs), at_root))
+    at_root, nranks = 0 if root is None else args[root], len(members)
+    parts = {"gather": inputs * nranks, "scatter": outputs * nranks}  # off the root nobody holds all parts
+    return Call(op, members, inputs, outputs, at_least(op, rank, nranks, parts.get(op, max(inputs, outputs)), at_root))
+
+
+def functional(func: torch._ops.OpOverload, args: tuple, kwargs: dict) -> Call | None:
+    """One call of a functional operator; None for one that sends nothing, as wait_tensor."""
+    name = func._schema.name.partition("::")[2].removesuffix("_").removesuffix("_out").removesuffix("_coalesced")
+    if (op := FUNCTIONAL.get(name)) is None:
+        return None
+    named = dict(zip((one.name for one in func._schema.arguments), args, strict=False)) | kwargs
+    members = tuple(dist.get_process_group_ranks(resolved(named["group_name"])))
+    rank, given = members.index(dist.get_rank()), size(args[0])
+    if splits := named.get("input_split_sizes"):
+        return Call(op, members, given, given, Fraction(given - _part(given, splits, rank)))
+    n = given * len(members) if op == "all_gather" else given
+    taken = {"all_gather": n, "reduce_scatter": given // len(members), "send": 0}.get(op, given)
+    root = members.index(named["src"]) if op == "broadcast" else 0
+    return Call(op, members, 0 if op == "recv" else given, taken, at_least(op, rank, len(members), n, root))
 
 
 def at_least(op: str, rank: int, nranks: int, nbytes: int, root: int = 0) -> Fraction:
@@ -149,7 +202,9 @@ def size(what: object) -> int:
 def _own_part(args: tuple, members: tuple[int, ...]) -> int:
     """Of an all_to_all's input, the bytes that stay here."""
     given, splits, rank = args[1], args[_SPLITS], members.index(dist.get_rank())
-    if not splits:
-        return size(given) // len(members)
+    return _part(size(given), splits, rank) if splits else size(given) // len(members)
+
+
+def _part(nbytes: int, splits: list[int], rank: int) -> int:
     rows = sum(splits)
-    return size(given) * splits[rank] // rows if rows else 0
+    return nbytes * splits[rank] // rows if rows else 0

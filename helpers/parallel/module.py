@@ -1,4 +1,4 @@
-"""The same model as torch's own wrappers want it: an nn.Module that holds the parameters, layer by layer. Chapters: data-parallel, sharded."""
+"""The same model as torch's own wrappers want it: an nn.Module that holds the parameters, layer by layer. Chapter: sharded."""
 
 from __future__ import annotations
 

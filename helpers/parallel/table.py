@@ -5,8 +5,8 @@ A new one: its module's name here, its `Strategy` values in that module.
 
 from __future__ import annotations
 
-from . import pipeline
+from . import data, pipeline, sharded
 from .strategy import Strategy
 
-MODULES = (pipeline,)
+MODULES = (data, sharded, pipeline)
 STRATEGIES: dict[str, Strategy] = {one.name: one for module in MODULES for one in module.STRATEGIES}

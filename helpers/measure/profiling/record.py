@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from helpers.measure.predict.predict import predict_step
-from helpers.parallel.zero.recorded import sharded_traces
 from helpers.memory import Trace, pack
+from helpers.parallel.zero.recorded import sharded_traces
 from helpers.ranks.recorded import machine, versions
 from helpers.units import GIB, MIB
 

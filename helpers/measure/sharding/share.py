@@ -10,8 +10,8 @@ from helpers.measure.predict.meta_step import MetaStep, Setup
 from helpers.measure.step import checkpointing
 from helpers.measure.step import precision as types
 from helpers.measure.tracker.tracker import Tracker
-from helpers.parallel.zero import Paper, Zero
 from helpers.memory.sharding import Sharding, ShardingError
+from helpers.parallel.zero import Paper, Zero
 
 from .buckets import make_buckets
 from .part import Part, check_part

@@ -1,4 +1,4 @@
-"""The three collectives that ZeRO needs: between real ranks, for a rank alone, and on paper. Chapter: too-big."""
+"""The three collectives that ZeRO needs: between real ranks, in teams, for a rank alone, and on paper. Chapters: too-big, sharded."""
 
 from __future__ import annotations
 
@@ -9,21 +9,50 @@ import torch.distributed as dist
 
 
 class Group:
-    """The ranks of torch.distributed's default group. Ask for it inside a rank."""
+    """The ranks of one process group, by default all. Ask for it inside a rank."""
 
-    def __init__(self) -> None:
-        self.rank, self.nranks = dist.get_rank(), dist.get_world_size()
+    def __init__(self, members: dist.ProcessGroup | None = None) -> None:
+        self.members = members
+        self.rank, self.nranks = dist.get_rank(members), dist.get_world_size(members)
 
     def all_gather(self, whole: torch.Tensor, part: torch.Tensor) -> dist.Work:
         """Every rank's `part`, in rank order, into `whole`; `part` may be this rank's slice of it. Wait on what this returns."""
-        return dist.all_gather_into_tensor(whole, part, async_op=True)
+        return dist.all_gather_into_tensor(whole, part, group=self.members, async_op=True)
 
     def reduce_scatter(self, part: torch.Tensor, whole: torch.Tensor) -> None:
         """The mean over ranks of this rank's slice of `whole` into `part`, which may be that slice."""
-        dist.reduce_scatter_tensor(part, whole, op=dist.ReduceOp.AVG)
+        dist.reduce_scatter_tensor(part, whole, op=dist.ReduceOp.AVG, group=self.members)
 
     def broadcast(self, whole: torch.Tensor) -> None:
-        """Rank 0's values for everybody."""
+        """The first rank's values for everybody."""
+        dist.broadcast(whole, group=self.members, group_src=0)
+
+
+class Hybrid(Group):
+    """States are shared out among `nshards` neighbouring ranks, and every such team holds a replica of the whole: HSDP.
+
+    Gathers stay inside a team, on its fast link. Only shares of gradients cross: each rank's, with the ranks that hold the same share.
+    All ranks have to make it together. ValueError where nshards does not divide the ranks.
+    """
+
+    def __init__(self, nshards: int) -> None:
+        from torch.distributed.device_mesh import init_device_mesh  # a second to import, and only this one wants it
+
+        nranks = dist.get_world_size()
+        if nranks % nshards:
+            raise ValueError(f"teams of {nshards} ranks do not fill {nranks} ranks")
+        device = torch.get_default_device().type
+        mesh = init_device_mesh(device, (nranks // nshards, nshards), mesh_dim_names=("replica", "shard"))
+        self.replicas = mesh.get_group("replica")
+        super().__init__(mesh.get_group("shard"))
+
+    def reduce_scatter(self, part: torch.Tensor, whole: torch.Tensor) -> None:
+        """The team's mean of a share, then the mean of that over the teams."""
+        super().reduce_scatter(part, whole)
+        dist.all_reduce(part, op=dist.ReduceOp.AVG, group=self.replicas)
+
+    def broadcast(self, whole: torch.Tensor) -> None:
+        """Rank 0's values for everybody, in every team."""
         dist.broadcast(whole, 0)
 
 

@@ -67,6 +67,16 @@ def test_the_pickles_say_the_same_and_so_does_json():
         assert [one[:-1] for one in record.operations(1)] == [one[:-1] for one in there.operations(1)]
 
 
+def test_gloo_forgets_its_ranks_when_a_second_group_is_made():
+    """Its one nameless entry is empty then: whose the operations are is read from who was in them."""
+    emptied = [one | {"pg_config": {"": {"name": "", "desc": "", "ranks": "[]"}}} for one in GLOO]
+    record = parse_flight_recorder(emptied)
+    assert record.groups == {} and record.members("0") == (0, 1, 2, 3)
+    assert record.unmet() == parse_flight_recorder(GLOO).unmet()
+    with pytest.raises(FlightRecorderError, match=r"pg_config of '0': ranks '\[\]'"):
+        parse_flight_recorder([dump(ranks="[]")])
+
+
 def test_a_rank_without_a_dump_is_not_accused():
     record = parse_flight_recorder({rank: GLOO[rank] for rank in (0, 1, 3)})
     assert record.absent == (2,)

@@ -104,8 +104,16 @@ def _loaded(source: bytes | bytearray | str) -> object:
     return load_plain(bytes(source), LONGEST)
 
 
+def _groups_of(config: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    """Gloo has one nameless entry for all its groups, and empties it when a second group is made (torch 2.13): then nobody knows."""
+    empty = {
+        name for name, about in config.items() if name == "" and isinstance(about, dict) and about.get("ranks") == "[]"
+    }
+    return {name: some_ranks(name, about) for name, about in config.items() if name not in empty}
+
+
 def _dump(data: Mapping[str, Any]) -> Dump:
-    groups = {name: some_ranks(name, about) for name, about in a_dict(data["pg_config"], "pg_config").items()}
+    groups = _groups_of(a_dict(data["pg_config"], "pg_config"))
     entries = a_list(data.get("entries", ()), "entries")
     operations = [_operation(a_dict(entry, f"entry {place}"), place) for place, entry in enumerate(entries)]
     records = [operation.record for operation in operations]

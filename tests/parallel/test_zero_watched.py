@@ -12,11 +12,11 @@ from torch import nn
 
 from helpers.measure import article_model
 from helpers.measure.profiling import record
+from helpers.memory import CLASSES, unpack
+from helpers.memory.closed_form import states
 from helpers.parallel.zero import Paper
 from helpers.parallel.zero.recorded import NRANKS, SIZE
 from helpers.parallel.zero.watched import WAYS, watched
-from helpers.memory import CLASSES, unpack
-from helpers.memory.closed_form import states
 from helpers.ranks import Ranks
 
 STATES = ("parameter", "gradient", "optimizer")

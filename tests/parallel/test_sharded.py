@@ -1,0 +1,183 @@
+"""Sharded data parallel on four ranks: equal to one process, every byte predicted; FSDP2 beside ours; teams, types and prefetch."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+import torch
+
+from helpers.measure import Sharding, predict_step
+from helpers.memory import CLASSES
+from helpers.memory.closed_form import states
+from helpers.parallel import MLP, Training, Transformer, difference, sharded, train
+from helpers.parallel.module import Module
+from helpers.parallel.report import lines
+from helpers.parallel.sharded import How
+from helpers.parallel.sharded.ours import held, padded, unit_sizes
+from helpers.parallel.table import STRATEGIES
+from helpers.parallel.zero import Hybrid
+from helpers.ranks.hooks.reducer import listening
+
+ALL = [name for name in STRATEGIES if name.startswith("sharded")]
+MIXED = "sharded, FSDP2, bf16 and fp32"
+UNEVEN = Transformer(layers=1, width=10, heads=2, kv_heads=1, ffn=7, vocab=10, seq=3)  # four ranks divide little of it
+TRAININGS = {
+    "mlp": Training(optimizer="adamw"),
+    "transformer": Training(Transformer(), optimizer="sgd"),
+    "uneven": Training(UNEVEN, optimizer="adamw", steps=2),
+    "float32": Training(Transformer(layers=1), dtype=torch.float32, steps=3),
+    "bf16": Training(dtype=torch.bfloat16, optimizer="adamw", steps=3),
+}
+
+
+def every_line(names: list[str], training: Training) -> dict[str, list]:
+    """Inside a rank: all strategies one after the other, in one call."""
+    return {name: lines(STRATEGIES[name], training) for name in names}
+
+
+@pytest.mark.parametrize("training", TRAININGS.values(), ids=TRAININGS)
+def test_every_strategy_is_single_process_training_with_the_predicted_traffic_and_memory(ranks, training):
+    """Losses and parameters after the steps; on every rank, to the call and to the byte."""
+    names = [name for name in ALL if name != MIXED]
+    for name, found in ranks.run(every_line, names, training)[0].items():
+        assert [text for one in found for text in one.wrong] == [], name
+        assert all(one.sent > 0 for one in found)
+
+
+def test_the_volumes_of_the_formulas(ranks):
+    """Errata E21: with resharding a step moves 3N(P-1)/P, half as much again as DDP; a root that stays gathered 2N(P-1)/P."""
+    training = Training(MLP(4, 16), steps=2)
+    found = ranks.run(every_line, ["data, DDP", *ALL], training)[0]
+    n, p = training.model.nparams * 8, 4
+    once = training.steps * n * (p - 1) / p
+    volumes = {name: {one.sent for one in found[name]} for name in ALL if name != MIXED}
+    want = {"ZeRO-1": 2, "ZeRO-2": 2, "ZeRO-3": 3, "FSDP2": 3, "FSDP2, one root": 2, "FSDP2, kept gathered": 2}
+    assert {name: volumes[f"sharded, {name}"] for name in want} == {name: {k * once} for name, k in want.items()}
+    in_teams = training.steps * (3 * n * (2 - 1) / 2 + 2 * (n / 2) * (2 - 1) / 2)
+    assert volumes["sharded, ZeRO-3 in teams of two"] == volumes["sharded, FSDP2, in teams of two"] == {in_teams}
+    assert found["data, DDP"][1].sent == 2 * once
+    ends = (n / 4) * 2  # of four equal layers the first and the last stay with the root
+    between = (3 * (n - ends) + 2 * ends) * training.steps * (p - 1) / p
+    assert volumes["sharded, FSDP2, embeddings in the root"] == {between} and 2 * once < between < 3 * once
+
+
+def in_types(training: Training, how: How) -> tuple:
+    ddp = lines(STRATEGIES["data, DDP"], training)
+    got = sharded.fsdp2.fsdp2(training, how)
+    return float(got.moved.sent("all_gather")), float(got.moved.sent("reduce_scatter")), ddp[1].calls, ddp[1].sent, got
+
+
+def test_with_types_said_fsdp2_moves_what_ddp_does(ranks):
+    """Errata E21: bf16 gathers and an fp32 reduce are 2 + 2 + 4 bytes a parameter; DDP's fp32 all_reduce is 2 x 4."""
+    training, how = Training(dtype=torch.float32, optimizer="adamw"), How(gather=torch.bfloat16, reduce=torch.float32)
+    n = training.model.nparams * training.steps * 3 / 4
+    plain = train(training)
+    want = sharded.fsdp2.mixed_reference(training, 4, torch.bfloat16)
+    for gathered, reduced, _, ddp, got in ranks.run(in_types, training, how):
+        assert (gathered, reduced) == (2 * 2 * n, 4 * n) and gathered + reduced == ddp == 8 * n
+        assert difference(got, want) < 1e-6, "each share in bf16, their mean in fp32"
+        assert difference(got, plain) > 1e-4, "it did compute in bf16"
+    paper = STRATEGIES[MIXED].predicted(training, 4, 0)
+    assert paper.total == 8 * n
+
+
+def prefetched(training: Training) -> list:
+    return [
+        sharded.ours.zero(training, stage=3, prefetch=True),
+        sharded.fsdp2.fsdp2(training, How(prefetch=True)),
+    ]
+
+
+def test_prefetch_changes_when_and_not_what(ranks):
+    training = Training(Transformer(layers=1), optimizer="adamw", steps=3)
+    want, paper = train(training), sharded.ours.predicted(training, 4, stage=3)
+    for found in ranks.run(prefetched, training):
+        for got in found:
+            assert difference(got, want) < 1e-10
+            assert got.moved.by_op() == paper.calls and got.moved.sent() == paper.total
+
+
+def order(prefetch: bool) -> list[str]:
+    """When each layer computes, and when its parameters are asked for."""
+    training, seen = Training(MLP(3, 8)), []
+    module = Module(training.model, training.params())
+    sharded.fsdp2.sharded(module, How(prefetch=prefetch))
+    for i, layer in enumerate(module.layers):
+        layer.register_forward_hook(lambda *_, i=i: seen.append(f"layer {i}"))
+    x, _ = training.data(0)
+    with listening(lambda op, _: seen.append("gather") if op == "_allgather_base_" else None):
+        module(x)
+    return seen
+
+
+def test_with_prefetch_the_next_layers_parameters_are_on_their_way_earlier(ranks):
+    late, early = ranks.run(order, False)[0], ranks.run(order, True)[0]
+    assert late == ["gather", "layer 0", "gather", "layer 1", "gather", "layer 2"]
+    assert early == ["gather", "gather", "layer 0", "gather", "layer 1", "layer 2"]
+
+
+@pytest.mark.parametrize("model", [MLP(3, 10), Transformer(), UNEVEN])
+@pytest.mark.parametrize("stage", [1, 2, 3])
+def test_states_are_those_of_the_closed_form(model, stage):
+    """The calculator's formula, in fp32 with Adam; torch's step counts are beside it."""
+    training = Training(model, dtype=torch.float32, optimizer="adamw")
+    want = states(unit_sizes(model), "fp32", zero=stage, nranks=4).nbytes
+    got = held(training, 4, stage)
+    got["optimizer"] -= 4 * model.depth
+    assert got == {cls: want[cls] for cls in got}
+
+
+@pytest.mark.parametrize("stage", [1, 2, 3])
+def test_states_are_those_that_predict_step_finds_on_the_meta_device(stage):
+    """Layers whose shares are multiples of the 512 bytes to which a GPU's allocator rounds; a step count is none of its tensors there."""
+    training = Training(MLP(3, 32), dtype=torch.float32, optimizer="adamw")
+    trace = predict_step(
+        Module(training.model, training.params()).to("meta"),
+        inputs=torch.empty(2, 32, device="meta"),
+        loss=lambda out: out.square().mean(),
+        precision="fp32",
+        sharding=Sharding(data=4, zero=stage),
+    ).trace
+    at = [i for i, name, _ in trace.marks if name == "after backward"][-1]
+    alive = dict(zip(CLASSES, map(int, trace.by_class[at]), strict=True))
+    want = held(training, 4, stage)
+    want["optimizer"] -= 4 * training.model.depth
+    assert {cls: alive[cls] for cls in want} == want
+
+
+def peaks(training: Training) -> list[int]:
+    ways = [partial(sharded.ours.zero, stage=stage) for stage in (1, 2, 3)]
+    return [way(training).peak for way in ways]
+
+
+def test_every_stage_peaks_lower(ranks):
+    """A wide model on a small batch, so that states are what there is."""
+    training = Training(MLP(6, 64), optimizer="adamw", batch=4, steps=2)
+    for found in ranks.run(peaks, training):
+        assert found == sorted(found, reverse=True) and len(set(found)) == 3
+
+
+def test_units_that_are_none_are_refused():
+    with pytest.raises(ValueError, match="units are one of layers, blocks, root, got 'all'"):
+        How("all")
+
+
+def test_padding_is_per_layer():
+    assert padded(MLP(3, 3), 4) == 3 * 12 and padded(MLP(3, 4), 4) == MLP(3, 4).nparams
+    assert padded(UNEVEN, 4) > UNEVEN.nparams
+
+
+def teams_of_three() -> str:
+    with pytest.raises(ValueError) as error:
+        Hybrid(3)
+    return str(error.value)
+
+
+def test_what_cannot_be_divided_is_refused(ranks):
+    for name in ALL:
+        with pytest.raises(ValueError, match="4 ranks do not divide batch 6"):
+            STRATEGIES[name].predicted(Training(batch=6), 4, 0)
+    with pytest.raises(ValueError, match="3 ranks of a team do not divide ranks 4: take ranks 3 or 6, or 2 or 4 ranks"):
+        sharded.ours.predicted(Training(), 4, stage=3, team=3)
+    assert ranks.run(teams_of_three) == ["teams of 3 ranks do not fill 4 ranks"] * 4
