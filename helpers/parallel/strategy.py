@@ -16,7 +16,7 @@ from helpers.memory import CLASSES
 from .counting import Moved, counted
 from .model import Model, Params
 from .module import Module
-from .reference import Trained, Training, kept
+from .reference import Trained, Training, kept, train
 
 AFTER_BACKWARD = "after backward"  # the mark at which states are held against the formula
 STATES = ("parameter", "gradient", "optimizer")
@@ -43,7 +43,8 @@ class Predicted:
 class Strategy:
     """A line of the table. train(training) runs inside every rank; predicted(training, nranks, rank) needs none.
 
-    training: what the table runs. by: "ours", or the name of torch's own.
+    training: what the table runs. by: "ours", or the name of torch's own. reference(training, nranks): the single process that it
+    is compared with.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Strategy:
     training: Training = field(default_factory=Training)
     nranks: int = 4
     by: str = "ours"
+    reference: Callable[[Training, int], Trained] = field(default=lambda training, nranks: train(training))
 
 
 class Watch:
