@@ -5,7 +5,7 @@
     moved.ncalls("all_reduce"), moved.nbytes("all_reduce"), moved.sent("all_reduce")
 
 Counted is what is asked of torch.distributed, by Python, by DistributedDataParallel's C++ and by DTensor alike, at c10d's operators
-(helpers.ranks.hooks.reducer), not what the backend makes of it. Two conventions, both told:
+(helpers.ranks.hooks.reducer) and the functional ones (helpers.parallel.functional), not what the backend makes of it. Two conventions, both told:
 - `nbytes` are input bytes as torch sees them: an all_gather's input is one part, a reduce_scatter's all parts.
 - `sent` are the bytes that a rank must at least send, the shares of N of `helpers.collectives.PRIMITIVES`, N being the larger
   of its input and output: N(P-1)/P for all_gather, reduce_scatter and all_to_all, 2N(P-1)/P for all_reduce. Formulas mean this.
@@ -27,6 +27,8 @@ import torch.distributed as dist
 
 from helpers.collectives import PRIMITIVES
 from helpers.ranks.hooks.reducer import listening
+
+from .functional import Asked, Functional, taken
 
 # Operator: the collective's name, and where among its arguments stand input, output, group and root.
 OPERATORS: dict[str, tuple[str, int | None, int | None, int, int | None]] = {
@@ -116,7 +118,12 @@ def counted(device_type: str | None = None) -> Iterator[Moved]:
         with lock:
             moved.calls.append(call)
 
-    with listening(hear, device_type or torch.get_default_device().type):
+    def hear_functional(asked: Asked) -> None:
+        call = described_functional(asked)
+        with lock:
+            moved.calls.append(call)
+
+    with listening(hear, device_type or torch.get_default_device().type), Functional(hear_functional):
         yield moved
 
 
@@ -130,6 +137,17 @@ def described(operator: str, args: tuple) -> Call:
     rank = members.index(dist.get_rank())
     at_root = 0 if root is None else args[root]
     return Call(op, members, inputs, outputs, at_least(op, rank, len(members), max(inputs, outputs), at_root))
+
+
+def described_functional(asked: Asked) -> Call:
+    """One call of a functional collective."""
+    given, rank = size(asked.given), asked.group.index(dist.get_rank())
+    got = taken(asked, given)
+    if asked.op == "all_to_all":
+        rows, nranks = asked.splits[0], len(asked.group)
+        own = given * rows[rank] // sum(rows) if rows and sum(rows) else given // nranks
+        return Call(asked.op, asked.group, given, got, Fraction(given - own))
+    return Call(asked.op, asked.group, given, got, at_least(asked.op, rank, len(asked.group), max(given, got), asked.root))
 
 
 def at_least(op: str, rank: int, nranks: int, nbytes: int, root: int = 0) -> Fraction:
