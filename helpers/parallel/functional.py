@@ -49,8 +49,8 @@ class Functional(TorchDispatchMode):
         self.hear = hear
 
     @classmethod
-    def ignore_compile_internals(cls) -> bool:
-        """As the tracker's: else torch imports its compiler at the first operator."""
+    def _should_skip_dynamo(cls) -> bool:
+        """False, as the tracker's: else torch imports its compiler at the first operator."""
         return False
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):

@@ -6,6 +6,8 @@ A plan says how each map's weight is cut and how inputs and outputs lie; DTensor
   ours takes a reduce_scatter of half the bytes.
 - each: q, k and v lie beside each other and have one input. A plan that names the three maps only makes each sum its own gradient: three
   all_reduces where one does. `PrepareModuleInput` on the attention around them makes it one.
+- "sequence": the gradient of a norm's weight stays a partial sum (`p.grad.placements` says so) until the optimizer reads it, and is
+  summed anew at each read: once by SGD, three times by AdamW with foreach=False.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from .native import Native
 from .ours import SHARE, WIDE, held, sent_bytes, step_moves
 
 TOKENS = 1
+READS = {"sgd": 1, "adamw": 3}  # how often an optimizer of one parameter at a time reads each gradient
 Plan = dict[str, Any]
 
 
@@ -130,6 +133,8 @@ def _moves(training: Training, way: str, each: bool) -> Moves:
     model, moves = training.model, step_moves(training.model, way, training.batch)
     if way == "gathered":
         return [("all_reduce", n) if op == "reduce_scatter" else (op, n) for op, n in moves]
+    if way == "sequence" and not isinstance(model, MLP):
+        return moves + [("all_reduce", model.width)] * (2 * model.layers * (READS[training.optimizer] - 1))
     if each:
         return moves + [("all_reduce", training.batch * model.seq * model.width)] * (2 * model.layers)
     return moves
