@@ -25,6 +25,7 @@ from helpers.parallel.checks import divides
 from helpers.parallel.model import MLP, Params, share
 from helpers.parallel.reference import Trained, Training
 from helpers.parallel.strategy import Predicted, Strategy, watched
+from helpers.parallel.tensor.ours import states
 
 EPS = 1e-5
 KINDS = ("batch", "layer")
@@ -141,7 +142,7 @@ def predicted(training: Training, nranks: int, rank: int = 0) -> Predicted:
         "all_gather": norms * steps * told,
         "all_reduce": twice * steps * (n + norms * 2 * model.width * size),
     }
-    return Predicted(calls, sent, {"parameter": n, "gradient": n, "optimizer": 0})
+    return Predicted(calls, sent, states(training, model.nparams, len(model.shapes)))
 
 
 def _strategy(kind: str, name: str) -> Strategy:

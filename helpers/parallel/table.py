@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from . import expert, meshes, norms, tensor
 from .strategy import Strategy
 
-MODULES: tuple = ()
+MODULES: tuple = (tensor, expert, norms, meshes)
 STRATEGIES: dict[str, Strategy] = {one.name: one for module in MODULES for one in module.STRATEGIES}

@@ -27,10 +27,10 @@ from helpers.parallel.model import Model, Params, share
 from helpers.parallel.reference import Trained, Training, train
 from helpers.parallel.strategy import Predicted, Strategy, watched
 from helpers.parallel.tensor.conjugates import all_gather, own_part
+from helpers.parallel.tensor.ours import states
 
 from .routed import Routed, through
 
-STEP_COUNT = 4  # bytes, one for each tensor that AdamW updates
 Exchange = Callable[[Tensor, dist.ProcessGroup], Tensor]
 
 
@@ -182,9 +182,7 @@ def predicted(
         "all_reduce": steps * size * (rest * Fraction(2 * (nranks - 1), nranks) + mine * Fraction(2 * (replicas - 1), replicas)),
     }
     calls = {"all_to_all": 4 * model.layers * steps, "all_reduce": steps * (1 + (replicas > 1))}
-    n = (mine + rest) * size
-    adamw = 2 * n + STEP_COUNT * len(model.shapes)
-    return Predicted(calls, sent, {"parameter": n, "gradient": n, "optimizer": adamw if training.optimizer == "adamw" else 0})
+    return Predicted(calls, sent, states(training, mine + rest, len(model.shapes)))
 
 
 def numels(model: Model, ranks: int) -> tuple[int, int]:

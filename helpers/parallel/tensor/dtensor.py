@@ -85,11 +85,11 @@ def _ends(depth: int) -> Plan:
     }
 
 
-def parallelized(training: Training, way: str, mesh: Any, each: bool = False) -> Native:
-    """Inside a rank: the model of torch's layers, cut along a mesh of one dimension."""
+def parallelized(training: Training, way: str, mesh: Any, each: bool = False, batch: int | None = None) -> Native:
+    """Inside a rank: the model of torch's layers, cut along a mesh of one dimension. batch: samples of a replica, if not all."""
     from torch.distributed.tensor.parallel import parallelize_module  # seconds to import, and only this wants it
 
-    check(training.model, way, mesh.size(), training.batch)
+    check(training.model, way, mesh.size(), batch or training.batch)
     module = Native(training.model, training.params())
     parallelize_module(module, mesh, plan(training.model, way, each))
     return module
@@ -117,7 +117,18 @@ def dtensor(training: Training, way: str = "pairs", each: bool = False) -> Train
 
 def whole(module: Native) -> dict[str, torch.Tensor]:
     """Every parameter put together, by its name in the model. All ranks have to ask."""
-    return {n: p.full_tensor() if hasattr(p, "full_tensor") else p for n, p in module.by_name().items()}
+    return {n: _whole(p) if hasattr(p, "placements") else p for n, p in module.by_name().items()}
+
+
+def _whole(p: Any) -> torch.Tensor:
+    """One axis of its mesh after the other: torch warns of several at once."""
+    from torch.distributed.tensor import Replicate
+
+    lies = list(p.placements)
+    for axis in range(len(lies)):
+        lies[axis] = Replicate()
+        p = p.redistribute(placements=lies)
+    return p.to_local()
 
 
 def predicted(training: Training, nranks: int, rank: int = 0, way: str = "pairs", each: bool = False) -> Predicted:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import partial
+from math import prod
 
 import torch.distributed as dist
 
@@ -71,17 +72,15 @@ def sent_bytes(moves: Moves, op: str, nranks: int, itemsize: int) -> Fraction:
 
 def held(training: Training, way: str, nranks: int) -> dict[str, int]:
     """Bytes between backward and step: of this rank's slices, and of what every rank has whole."""
-    mine = [_numel(shape) for shape in shapes(training.model, way, nranks).values()]
-    n = sum(mine) * training.itemsize
-    adamw = 2 * n + STEP_COUNT * len(mine)
+    mine = [prod(shape) for shape in shapes(training.model, way, nranks).values()]
+    return states(training, sum(mine), len(mine))
+
+
+def states(training: Training, numel: int, tensors: int) -> dict[str, int]:
+    """Of a rank that holds and updates `numel` elements in so many tensors. SGD without momentum keeps nothing."""
+    n = numel * training.itemsize
+    adamw = 2 * n + STEP_COUNT * tensors
     return {"parameter": n, "gradient": n, "optimizer": adamw if training.optimizer == "adamw" else 0}
-
-
-def _numel(shape: tuple[int, ...]) -> int:
-    product = 1
-    for size in shape:
-        product *= size
-    return product
 
 
 WIDE = Transformer(kv_heads=4)  # so that four ranks divide its heads of keys and values
