@@ -45,6 +45,7 @@ def test_experts_that_do_not_divide_are_refused():
     six = training.but(model=expert.Routed(experts=6))
     assert "do not divide experts 6: take experts 4 or 8, or 3 or 6" in refused(expert.ours.predicted, six, 4)
     assert "take batch 28 or 32" in refused(expert.ours.predicted, training.but(batch=30), 4)
+    assert "is a whole number from 1 on, got 0" in refused(expert.ours.predicted, training, 4, ranks=0)
     assert "got k=9 of 8" in refused(expert.Routed, k=9)
     assert "got 0.0" in refused(expert.Routed, factor=0.0)
     assert "got MLP" in refused(expert.ours.predicted, Training(), 4)

@@ -12,7 +12,7 @@ from helpers.parallel.counting import counted
 from helpers.parallel.expert.routed import Routed
 from helpers.parallel.model import MLP, Transformer
 from helpers.parallel.reference import Training, difference, train
-from helpers.parallel.tensor import matmul, ours
+from helpers.parallel.tensor import activations, matmul, ours
 from helpers.ranks import Ranks
 
 STRATEGIES = (*tensor.STRATEGIES, *expert.STRATEGIES, *norms.STRATEGIES, *meshes.STRATEGIES)
@@ -53,7 +53,7 @@ def test_it_equals_a_single_process_and_the_formulas(ranks, strategy):
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_shorter_numbers_stay_within_their_tolerance(ranks, dtype):
-    for strategy in (s for s in (*ours.STRATEGIES[:3], expert.STRATEGIES[0], norms.STRATEGIES[0])):
+    for strategy in (*ours.STRATEGIES[:3], expert.STRATEGIES[0], norms.STRATEGIES[0]):
         training = strategy.training.but(dtype=dtype, steps=2 if isinstance(strategy.training.model, Routed) else 5)
         got = ranks.run(trained, strategy, training)[-1]
         assert difference(got, strategy.reference(training, ranks.world.nranks)) <= training.tolerance, strategy.name
@@ -100,6 +100,15 @@ def test_checkpointing_and_sequence_hold_less(ranks):
         for way, checkpoint in (("pairs", False), ("sequence", False), ("sequence", True))
     )
     assert again < sequence < pairs
+
+
+@pytest.mark.parametrize("way", ["gathered", "pairs", "sequence"])
+@pytest.mark.parametrize("checkpoint", [False, True])
+def test_activations_are_those_on_paper(ranks, way, checkpoint):
+    training, nranks = Training(), ranks.world.nranks
+    assert set(ranks.run(activations.kept, training, way, checkpoint)) == {
+        activations.predicted(training, nranks, way, checkpoint)
+    }
 
 
 def multiplied(dims, y):
@@ -150,14 +159,15 @@ def test_what_is_compared_drops_tokens(ranks):
 
 
 @pytest.mark.matrix("eight ranks on three axes")
-@pytest.mark.parametrize("strategy", meshes.THREE, ids=lambda one: one.name)
-def test_three_axes(strategy):
+def test_three_axes():
+    """Ours and torch's, in one pool."""
     with Ranks(8, backend="gloo", timeout=120) as eight:
-        found = eight.run(trained, strategy, strategy.training)
-    for rank, got in enumerate(found):
-        paper = strategy.predicted(strategy.training, 8, rank)
-        assert difference(got, strategy.reference(strategy.training, 8)) <= 1e-10
-        assert (got.moved.sent(), got.held) == (paper.total, dict(paper.held))
+        for strategy in meshes.THREE:
+            want = strategy.reference(strategy.training, 8)
+            for rank, got in enumerate(eight.run(trained, strategy, strategy.training)):
+                paper = strategy.predicted(strategy.training, 8, rank)
+                assert difference(got, want) <= 1e-10
+                assert (got.moved.sent(), got.held) == (paper.total, dict(paper.held))
 
 
 def test_a_mesh_tells_which_axis_moves_what(ranks):

@@ -11,7 +11,6 @@ expert has seen the tokens of its whole group already; where several groups hold
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -20,7 +19,6 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
-from torch.autograd import Function
 
 from helpers.parallel.checks import divides
 from helpers.parallel.model import Model, Params, share
@@ -29,43 +27,8 @@ from helpers.parallel.strategy import Predicted, Strategy, watched
 from helpers.parallel.tensor.conjugates import all_gather, own_part
 from helpers.parallel.tensor.ours import states
 
+from .exchange import Exchange, exchanged, exchanged_by_torch
 from .routed import Routed, through
-
-Exchange = Callable[[Tensor, dist.ProcessGroup], Tensor]
-
-
-class _Exchanged(Function):
-    """All to all, both ways: what came from a rank goes back to it as gradient."""
-
-    @staticmethod
-    def forward(ctx, x: Tensor, group: dist.ProcessGroup) -> Tensor:
-        ctx.group = group
-        return all_to_all(x, group)
-
-    @staticmethod
-    def backward(ctx, grad: Tensor):
-        return all_to_all(grad, ctx.group), None
-
-
-def all_to_all(x: Tensor, group: dist.ProcessGroup) -> Tensor:
-    """Equal parts of x, along its first dimension, one to each rank; from each rank the part that is meant for this one."""
-    x = x.contiguous()
-    got = torch.empty_like(x)
-    dist.all_to_all_single(got, x, group=group)
-    return got
-
-
-def exchanged(x: Tensor, group: dist.ProcessGroup) -> Tensor:
-    """Ours."""
-    return _Exchanged.apply(x, group)
-
-
-def exchanged_by_torch(x: Tensor, group: dist.ProcessGroup) -> Tensor:
-    """torch's own, with its own backward."""
-    from torch.distributed._functional_collectives import all_to_all_single_autograd, wait_tensor
-
-    splits = [len(x) // group.size()] * group.size()
-    return wait_tensor(all_to_all_single_autograd(x.contiguous(), splits, splits, group))
 
 
 @dataclass(frozen=True)
@@ -88,7 +51,9 @@ class Spread(Routed):
 def expert(training: Training, ranks: int | None = None, exchange: Exchange = exchanged) -> Trained:
     """Inside a rank: the experts of training.model (a Routed) spread over `ranks` neighbouring ranks (None: all)."""
     rank, nranks = dist.get_rank(), dist.get_world_size()
-    spread, alike = groups(nranks, ranks or nranks)
+    ep = nranks if ranks is None else ranks
+    check(training, nranks, ep)
+    spread, alike = groups(nranks, ep)
     model = _spread(training.model, spread, exchange)
     params = slices(training.params(), spread)
     optimizer, losses = training.make_optimizer(params.values()), []
@@ -122,6 +87,7 @@ def _spread(model: Routed, group: dist.ProcessGroup, exchange: Exchange) -> Spre
 
 
 def is_expert(name: str) -> bool:
+    """Is it a parameter of experts, one behind the other along its first dimension?"""
     return name.endswith((".up", ".down"))
 
 
@@ -172,7 +138,8 @@ def predicted(
     training: Training, nranks: int, rank: int = 0, ranks: int | None = None, exchange: Exchange = exchanged
 ) -> Predicted:
     """4N(P-1)/P a layer with experts, an all_reduce of what is no expert, and one of a rank's experts where several groups have them."""
-    ep, steps, size = ranks or nranks, training.steps, training.itemsize
+    ep = nranks if ranks is None else ranks
+    steps, size = training.steps, training.itemsize
     model = check(training, nranks, ep)
     buffer = model.experts * model.slots(training.batch // nranks) * model.width * size
     mine, rest = numels(model, ep)

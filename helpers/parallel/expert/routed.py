@@ -68,6 +68,7 @@ class Routed(Model):
         return combined(answers, routing)
 
     def route(self, i: int, params: Params, x: Tensor) -> Routing:
+        """What the router of layer i decides for one rank's tokens."""
         return routed(F.linear(x, params[f"{i}.router"]), self.k, self.slots(len(x)))
 
     def answers(self, i: int, params: Params, slots: Tensor) -> Tensor:

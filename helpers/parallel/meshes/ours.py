@@ -13,64 +13,27 @@ layer, replicas once a step.
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
 from fractions import Fraction
-from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 import torch.distributed as dist
 from torch import nn
 
-from .checks import divides, whole
-from .model import Params, share
-from .module import Module
-from .reference import Trained, Training
-from .strategy import Predicted, Strategy, watched
-from .tensor import cuts, dtensor
-from .tensor.divided import Divided
-from .tensor.ours import SHARE, WIDE, sent_bytes, states, step_moves
-from .zero import Group, Zero
+from helpers.parallel.model import Params
+from helpers.parallel.module import Module
+from helpers.parallel.reference import Trained, Training
+from helpers.parallel.strategy import Predicted, watched
+from helpers.parallel.tensor import cuts
+from helpers.parallel.tensor.divided import Divided
+from helpers.parallel.tensor.ours import SHARE, sent_bytes, states, step_moves
+from helpers.parallel.zero import Group, Zero
+
+from .axes import Axes, mean_over_ranks, part_of
 
 if TYPE_CHECKING:
     from torch.distributed.device_mesh import DeviceMesh
-
-
-@dataclass(frozen=True)
-class Axes:
-    """Ranks on each axis, the outermost first. ValueError for counts below 1."""
-
-    replica: int = 1
-    shard: int = 1
-    tensor: int = 1
-
-    def __post_init__(self) -> None:
-        for name in ("replica", "shard", "tensor"):
-            whole(name, getattr(self, name))
-
-    @property
-    def data(self) -> int:
-        """Parts of the batch."""
-        return self.replica * self.shard
-
-    def check(self, training: Training, nranks: int, way: str) -> None:
-        """ValueError, before anything is launched, for axes that do not fill the ranks and for what they do not divide."""
-        if prod(astuple(self)) != nranks:
-            found = [n for n in range(1, nranks + 1) if nranks % n == 0]
-            raise ValueError(
-                f"replica {self.replica} x shard {self.shard} x tensor {self.tensor} are {prod(astuple(self))} ranks, "
-                f"and there are {nranks}: each axis is one of {', '.join(map(str, found))}, and their product {nranks}"
-            )
-        each = divides(self.data, "parts (replicas x shards)", training.batch, "batch")
-        cuts.check(training.model, way, self.tensor, each)
-
-    def mesh(self) -> DeviceMesh:
-        """Inside a rank: torch's mesh of all three axes. All ranks have to ask."""
-        from torch.distributed.device_mesh import init_device_mesh  # a second to import, and only this wants it
-
-        names = ("replica", "shard", "tensor")
-        return init_device_mesh(torch.get_default_device().type, astuple(self), mesh_dim_names=names)
 
 
 class Shards(Group):
@@ -81,20 +44,18 @@ class Shards(Group):
         self.rank, self.nranks = self.members.rank(), self.members.size()
 
     def all_gather(self, whole: torch.Tensor, part: torch.Tensor) -> dist.Work:
+        """Every shard's part into `whole`. Wait on what this returns."""
         return dist.all_gather_into_tensor(whole, part, group=self.members, async_op=True)
 
     def reduce_scatter(self, part: torch.Tensor, whole: torch.Tensor) -> None:
+        """The mean over all data ranks of this rank's slice of `whole`."""
         dist.reduce_scatter_tensor(part, whole, op=dist.ReduceOp.AVG, group=self.members)
         if self.replicas.size() > 1:
             dist.all_reduce(part, op=dist.ReduceOp.AVG, group=self.replicas)
 
     def broadcast(self, whole: torch.Tensor) -> None:
+        """The first shard's values for everybody on this axis: tensor ranks hold other slices."""
         dist.broadcast(whole, group=self.members, group_src=0)
-
-
-def part_of(training: Training, step: int, axes: Axes) -> Any:
-    """This rank's samples: the tensor ranks of one part see the same."""
-    return share(training.data(step), dist.get_rank() // axes.tensor, axes.data)
 
 
 def meshed(training: Training, axes: Axes, way: str = "pairs") -> Trained:
@@ -120,7 +81,7 @@ def _replicated(training: Training, axes: Axes, mesh: DeviceMesh, model: Divided
             optimizer.step()
             optimizer.zero_grad()
             losses.append(loss.detach().double())
-    return watch.trained(_mean(losses), model.whole(params))
+    return watch.trained(mean_over_ranks(losses), model.whole(params))
 
 
 def _sharded(training: Training, axes: Axes, mesh: DeviceMesh, model: Divided, params: Params) -> Trained:
@@ -139,7 +100,7 @@ def _sharded(training: Training, axes: Axes, mesh: DeviceMesh, model: Divided, p
             losses.append(loss.detach().double())
     for unit in zero.units:
         unit.gather()
-    return watch.trained(_mean(losses), model.whole(module.by_name()))
+    return watch.trained(mean_over_ranks(losses), model.whole(module.by_name()))
 
 
 def _average(params: list[nn.Parameter], group: dist.ProcessGroup) -> None:
@@ -147,38 +108,6 @@ def _average(params: list[nn.Parameter], group: dist.ProcessGroup) -> None:
     dist.all_reduce(flat, op=dist.ReduceOp.AVG, group=group)
     for p, piece in zip(params, flat.split([p.numel() for p in params]), strict=True):
         p.grad.copy_(piece.view_as(p))
-
-
-def _mean(losses: list[torch.Tensor]) -> list[float]:
-    """Over all ranks: those of one tensor group say the same."""
-    total = torch.stack(losses)
-    dist.all_reduce(total)
-    return (total / dist.get_world_size()).tolist()
-
-
-def by_torch(training: Training, axes: Axes, way: str = "pairs") -> Trained:
-    """Inside a rank: `parallelize_module` on the tensor axis, then `fully_shard` on the others."""
-    from torch.distributed.fsdp import fully_shard
-
-    axes.check(training, dist.get_world_size(), way)
-    mesh, losses = axes.mesh(), []
-    module = dtensor.parallelized(training, way, mesh["tensor"], batch=training.batch // axes.data)
-    data = mesh["replica", "shard"] if axes.replica > 1 else mesh["shard"]
-    for layer in module.layers:
-        fully_shard(layer, mesh=data)
-    fully_shard(module, mesh=data)
-    optimizer = training.make_optimizer(module.parameters())
-    with watched(training.model, module, optimizer) as watch:
-        for step in range(training.steps):
-            x, y = part_of(training, step, axes)
-            loss = training.model.loss(module(x), y)
-            loss.backward()
-            watch.see([p.grad for p in module.parameters()], "gradient")
-            watch.after_backward()
-            optimizer.step()
-            optimizer.zero_grad()
-            losses.append(loss.detach().double())
-    return watch.trained(_mean(losses), dtensor.whole(module))
 
 
 def predicted(training: Training, nranks: int, rank: int = 0, *, axes: Axes, way: str = "pairs") -> Predicted:
@@ -217,29 +146,3 @@ def _shards(training: Training, axes: Axes, way: str) -> tuple[dict, dict, dict]
         calls["all_reduce"] = depth
         sent["all_reduce"] = Fraction(2 * (axes.replica - 1), axes.replica) * share_of * training.itemsize
     return calls, sent, states(training, share_of, depth)
-
-
-def predicted_by_torch(training: Training, nranks: int, rank: int = 0, *, axes: Axes, way: str = "pairs") -> Predicted:
-    """The same traffic where the shards divide every slice's rows; its optimizer counts steps for each parameter, not each layer."""
-    ours, model = predicted(training, nranks, rank, axes=axes, way=way), training.model
-    slices = cuts.shapes(model, way, axes.tensor)
-    for name, shape in slices.items():
-        divides(axes.shard, "shards", shape[0], f"rows of {name} on a rank")
-    return Predicted(ours.calls, ours.sent, states(training, sum(map(prod, slices.values())) // axes.shard, len(slices)))
-
-
-def _strategy(name: str, axes: Axes, run: Any = meshed, paper: Any = predicted, by: str = "ours", way: str = "pairs") -> Strategy:
-    training = Training(WIDE, optimizer="adamw")
-    how = {"axes": axes, "way": way}
-    return Strategy(f"mesh, {name}", partial(run, **how), partial(paper, **how), training, prod(astuple(axes)), by)
-
-
-STRATEGIES = (
-    _strategy("DP x TP", Axes(replica=2, tensor=2), way="sequence"),
-    _strategy("ZeRO-3 x TP", Axes(shard=2, tensor=2)),
-    _strategy("FSDP2 x DTensor", Axes(shard=2, tensor=2), by_torch, predicted_by_torch, "FSDP2 and DTensor"),
-)
-THREE = (
-    _strategy("DP x ZeRO-3 x TP", Axes(2, 2, 2)),
-    _strategy("HSDP x DTensor", Axes(2, 2, 2), by_torch, predicted_by_torch, "FSDP2 and DTensor"),
-)
