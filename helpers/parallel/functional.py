@@ -42,7 +42,7 @@ class Asked(NamedTuple):
 
 
 class Functional(TorchDispatchMode):
-    """While it is entered, hear(Asked) hears of every functional collective of this process before it is made."""
+    """While it is entered, hear(Asked) hears of every functional collective of this thread, and of its backward, before it is made."""
 
     def __init__(self, hear: Callable[[Asked], None]):
         super().__init__()

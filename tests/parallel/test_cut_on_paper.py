@@ -77,6 +77,14 @@ def test_a_block_moves_eight_shares_of_its_activations():
     assert ours.predicted(WIDE, 4, way="gathered").total == (8 + 2 * wide) * n
 
 
+def test_heads_need_no_gather():
+    """E54: attention of cut heads is local; E44: gathering every output moves more than pairs."""
+    block = cuts.traffic(ours.WIDE, "pairs", 8)[1]
+    assert {op for op, _ in block.forward + block.backward} == {"all_reduce"}
+    assert ours.predicted(WIDE, 4, way="gathered").total > ours.predicted(WIDE, 4).total
+    assert ours.predicted(Training(), 4, way="gathered").total > ours.predicted(Training(), 4).total
+
+
 def test_dtensor_moves_more_in_the_gathered_form():
     mlp = Training()
     assert dtensor.predicted(mlp, 4, way="gathered").total > ours.predicted(mlp, 4, way="gathered").total
