@@ -147,7 +147,9 @@ def described_functional(asked: Asked) -> Call:
         rows, nranks = asked.splits[0], len(asked.group)
         own = given * rows[rank] // sum(rows) if rows and sum(rows) else given // nranks
         return Call(asked.op, asked.group, given, got, Fraction(given - own))
-    return Call(asked.op, asked.group, given, got, at_least(asked.op, rank, len(asked.group), max(given, got), asked.root))
+    return Call(
+        asked.op, asked.group, given, got, at_least(asked.op, rank, len(asked.group), max(given, got), asked.root)
+    )
 
 
 def at_least(op: str, rank: int, nranks: int, nbytes: int, root: int = 0) -> Fraction:

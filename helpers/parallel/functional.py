@@ -87,4 +87,3 @@ def taken(call: Asked, given: int) -> int:
         out, back = map(sum, call.splits)
         return given * back // out if out else given
     return {"all_gather": given * nranks, "reduce_scatter": given // nranks}.get(call.op, given)
-

@@ -25,11 +25,21 @@ def refused(run, *args, **how) -> str:
 @pytest.mark.parametrize(
     ("training", "nranks", "way", "told"),
     [
-        (Training(Transformer()), 4, "pairs", "4 tensor ranks do not divide kv_heads 2: take kv_heads 4, or 2 tensor ranks"),
+        (
+            Training(Transformer()),
+            4,
+            "pairs",
+            "4 tensor ranks do not divide kv_heads 2: take kv_heads 4, or 2 tensor ranks",
+        ),
         (WIDE, 3, "pairs", "3 tensor ranks do not divide heads 4: take heads 3 or 6, or 2 or 4 tensor ranks"),
         (Training(Transformer(kv_heads=4, seq=6)), 4, "sequence", "4 tensor ranks do not divide seq 6"),
         (Training(Transformer(kv_heads=4, ffn=30)), 4, "pairs", "do not divide ffn 30: take ffn 28 or 32"),
-        (Training(MLP(3)), 2, "pairs", "takes matrices two by two, and layers is 3: take layers 2 or 4, or way 'gathered'"),
+        (
+            Training(MLP(3)),
+            2,
+            "pairs",
+            "takes matrices two by two, and layers is 3: take layers 2 or 4, or way 'gathered'",
+        ),
         (Training(MLP(4, 18)), 4, "gathered", "do not divide width 18: take width 16 or 20, or 3 or 6 tensor ranks"),
         (Training(batch=6), 4, "sequence", "do not divide batch of a replica 6"),
         (Training(), 4, "rows", "is one of gathered, pairs, sequence, got 'rows'"),

@@ -146,7 +146,9 @@ def predicted(
     replicas = nranks // ep
     sent = {
         "all_to_all": steps * model.layers * 4 * buffer * Fraction(ep - 1, ep),
-        "all_reduce": steps * size * (rest * Fraction(2 * (nranks - 1), nranks) + mine * Fraction(2 * (replicas - 1), replicas)),
+        "all_reduce": steps
+        * size
+        * (rest * Fraction(2 * (nranks - 1), nranks) + mine * Fraction(2 * (replicas - 1), replicas)),
     }
     calls = {"all_to_all": 4 * model.layers * steps, "all_reduce": steps * (1 + (replicas > 1))}
     return Predicted(calls, sent, states(training, mine + rest, len(model.shapes)))

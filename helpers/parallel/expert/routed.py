@@ -34,7 +34,9 @@ class Routed(Model):
         for name in ("layers", "width", "ffn", "experts", "k", "parts"):
             whole(name, getattr(self, name))
         if self.k > self.experts:
-            raise ValueError(f"a token goes to k of the experts, got k={self.k} of {self.experts}: take k from 1 to {self.experts}")
+            raise ValueError(
+                f"a token goes to k of the experts, got k={self.k} of {self.experts}: take k from 1 to {self.experts}"
+            )
         if not 0 < self.factor < float("inf"):
             raise ValueError(f"the capacity factor is a number above 0, got {self.factor!r}")
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from math import prod
 
+import torch.distributed as dist
+
 from helpers.parallel.checks import divides
 from helpers.parallel.reference import Trained, Training
 from helpers.parallel.strategy import Predicted, watched
@@ -45,4 +47,6 @@ def predicted_by_torch(training: Training, nranks: int, rank: int = 0, *, axes: 
     slices = cuts.shapes(model, way, axes.tensor)
     for name, shape in slices.items():
         divides(axes.shard, "shards", shape[0], f"rows of {name} on a rank")
-    return Predicted(ours.calls, ours.sent, states(training, sum(map(prod, slices.values())) // axes.shard, len(slices)))
+    return Predicted(
+        ours.calls, ours.sent, states(training, sum(map(prod, slices.values())) // axes.shard, len(slices))
+    )

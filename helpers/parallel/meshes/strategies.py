@@ -16,7 +16,9 @@ from .by_torch import by_torch, predicted_by_torch
 from .ours import meshed, predicted
 
 
-def _strategy(name: str, axes: Axes, run: Any = meshed, paper: Any = predicted, by: str = "ours", way: str = "pairs") -> Strategy:
+def _strategy(
+    name: str, axes: Axes, run: Any = meshed, paper: Any = predicted, by: str = "ours", way: str = "pairs"
+) -> Strategy:
     training = Training(WIDE, optimizer="adamw")
     how = {"axes": axes, "way": way}
     return Strategy(f"mesh, {name}", partial(run, **how), partial(paper, **how), training, prod(astuple(axes)), by)

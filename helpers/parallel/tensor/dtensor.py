@@ -17,7 +17,6 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch import nn
 
 from helpers.parallel.model import MLP, Model
 from helpers.parallel.reference import Trained, Training
@@ -152,7 +151,9 @@ def _moves(training: Training, way: str, each: bool) -> Moves:
 
 
 def _strategy(name: str, training: Training, **how: Any) -> Strategy:
-    return Strategy(f"tensor, DTensor{name}", partial(dtensor, **how), partial(predicted, **how), training, by="DTensor")
+    return Strategy(
+        f"tensor, DTensor{name}", partial(dtensor, **how), partial(predicted, **how), training, by="DTensor"
+    )
 
 
 STRATEGIES = (
