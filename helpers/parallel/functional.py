@@ -1,4 +1,4 @@
-"""What DTensor asks for: torch's functional collectives, heard below autograd, where c10d's operators no longer tell. Chapters: tensor-parallel, meshes.
+"""What DTensor asks for: functional collectives, heard below autograd, where c10d's operators no longer tell. Chapter: tensor-parallel.
 
 Their kernels call the process group in C++ with autograd's keys switched off, and the stand-ins of helpers.ranks.hooks.reducer stand at
 one of those. So a dispatch mode looks at every operator, as torch's own CommDebugMode does, and hands on those of _c10d_functional.

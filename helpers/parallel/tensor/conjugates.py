@@ -1,4 +1,4 @@
-"""Six functions that autograd can go through: what a collective does to activations, and its conjugate to gradients. Chapter: tensor-parallel.
+"""Six functions that autograd can go through: what a collective does to activations, its conjugate to gradients. Chapter: tensor-parallel.
 
 The gradient of a sum is a copy and the gradient of a copy is a sum, so forward and backward come in pairs:
 

@@ -4,7 +4,7 @@ Three ways, each with the whole batch on every rank of the group:
 - "gathered", the source lecture's form: every matrix cut by its outputs, every layer's outputs gathered before the next. It is the
   simplest, and not what is used (E44).
 - "pairs": a matrix cut by its outputs, then one cut by its inputs; what is between them stays divided, also through the GELU and through
-  attention, whose heads are cut: it needs nobody else's, and no all_gather (E54). One all_reduce ends a pair (Megatron-LM, arXiv 1909.08053).
+  attention, whose heads are cut: it needs no all_gather (E54). One all_reduce ends a pair (Megatron-LM, arXiv 1909.08053).
 - "sequence": the same pairs; between pairs each rank has some tokens, so the all_reduce becomes reduce_scatter and all_gather, which
   together move as much, and norms and residuals are divided, too (arXiv 2205.05198).
 Embedding and head are on every rank here, and all compute them; Megatron-LM cuts their vocabulary as well.

@@ -1,4 +1,4 @@
-"""A model whose matrices are cut among the ranks of a group: a Model again, so whatever trains a Model trains it. Chapter: tensor-parallel."""
+"""A model whose matrices are cut among the ranks of a group: a Model again, what trains a Model trains it. Chapter: tensor-parallel."""
 
 from __future__ import annotations
 

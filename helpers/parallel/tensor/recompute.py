@@ -1,4 +1,4 @@
-"""Activation checkpointing, written out: keep a layer's input, forget what is inside, compute it again in backward. Chapter: tensor-parallel.
+"""Activation checkpointing, written out: keep a layer's input, compute what is inside again in backward. Chapter: tensor-parallel.
 
 What is computed again communicates again: a layer's forward collectives run twice a step. (torch.utils.checkpoint does the same
 for any function; here a layer has one input and its parameters, and no random numbers to repeat.)
