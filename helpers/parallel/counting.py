@@ -5,7 +5,8 @@
     moved.ncalls("all_reduce"), moved.nbytes("all_reduce"), moved.sent("all_reduce")
 
 Counted is what is asked of torch.distributed, by Python, by DistributedDataParallel's C++ and by DTensor alike, at c10d's operators
-(helpers.ranks.hooks.reducer) and the functional ones (helpers.parallel.functional), not what the backend makes of it. Two conventions, both told:
+(helpers.ranks.hooks.reducer) and the functional ones (helpers.parallel.functional), not what the backend makes of it.
+Two conventions, both told:
 - `nbytes` are input bytes as torch sees them: an all_gather's input is one part, a reduce_scatter's all parts.
 - `sent` are the bytes that a rank must at least send, the shares of N of `helpers.collectives.PRIMITIVES`, N being the larger
   of its input and output: N(P-1)/P for all_gather, reduce_scatter and all_to_all, 2N(P-1)/P for all_reduce. Formulas mean this.

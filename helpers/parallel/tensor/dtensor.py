@@ -1,4 +1,4 @@
-"""torch's tensor parallel, `parallelize_module` over DTensor, beside ours: equal numbers, not always equal traffic. Chapter: tensor-parallel.
+"""torch's tensor parallel, `parallelize_module` over DTensor, beside ours: equal numbers, other traffic. Chapter: tensor-parallel.
 
 A plan says how each map's weight is cut and how inputs and outputs lie; DTensor finds the collectives. Where it moves more than ours
 (torch 2.13, torch/distributed/tensor/parallel/style.py):
