@@ -193,9 +193,13 @@ class Transformer(Model):
 
     def attention(self, own: Params, x: Tensor) -> Tensor:
         """Causal attention of the heads whose rows are in own["q"], "k" and "v"; "o" has their columns. x: [batch, seq, width]."""
+        return F.linear(self.attended(own, x), own["o"])
+
+    def attended(self, own: Params, x: Tensor) -> Tensor:
+        """What these heads say, beside each other: [batch, seq, heads here * head_width]."""
         q, k, v = (F.linear(x, own[n]).unflatten(-1, (-1, self.head_width)).transpose(1, 2) for n in "qkv")
         out = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
-        return F.linear(out.transpose(1, 2).flatten(2), own["o"])
+        return out.transpose(1, 2).flatten(2)
 
     @staticmethod
     def mlp(own: Params, x: Tensor) -> Tensor:

@@ -1,0 +1,148 @@
+"""Ranks on two or three axes: replicas, shards and tensor slices at once, each axis with its own collectives. Chapter: meshes.
+
+The same rank is in one group of every axis. What an axis divides, the others see smaller: tensor ranks cut the parameters, so data ranks
+exchange the gradients of slices, N/T; data ranks cut the batch, so tensor ranks exchange the activations of a part of it. The
+tensor axis is the last, so that its groups are neighbouring ranks on the fastest link: it talks inside every layer, shards once or twice a
+layer, replicas once a step.
+
+    axis      what is divided                  collectives, with the parameters N, the ranks of the axes R, S, T
+    tensor    matrices                         as helpers.parallel.tensor, of batch / (R S)
+    shard     states (ZeRO-3), and the batch   2 all_gathers and a reduce_scatter of N/T
+    replica   the batch                        an all_reduce of N/(T S)
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import prod
+from typing import TYPE_CHECKING
+
+import torch
+import torch.distributed as dist
+from torch import nn
+
+from helpers.parallel.model import Params
+from helpers.parallel.module import Module
+from helpers.parallel.reference import Trained, Training
+from helpers.parallel.strategy import Predicted, watched
+from helpers.parallel.tensor import cuts
+from helpers.parallel.tensor.divided import Divided
+from helpers.parallel.tensor.ours import SHARE, sent_bytes, states, step_moves
+from helpers.parallel.zero import Group, Zero
+
+from .axes import Axes, mean_over_ranks, part_of
+
+if TYPE_CHECKING:
+    from torch.distributed.device_mesh import DeviceMesh
+
+
+class Shards(Group):
+    """ZeRO's collectives on a mesh: inside the shard axis; what is reduced is then averaged over replicas, if there are several."""
+
+    def __init__(self, mesh: DeviceMesh) -> None:
+        self.members, self.replicas = mesh.get_group("shard"), mesh.get_group("replica")
+        self.rank, self.nranks = self.members.rank(), self.members.size()
+
+    def all_gather(self, whole: torch.Tensor, part: torch.Tensor) -> dist.Work:
+        """Every shard's part into `whole`. Wait on what this returns."""
+        return dist.all_gather_into_tensor(whole, part, group=self.members, async_op=True)
+
+    def reduce_scatter(self, part: torch.Tensor, whole: torch.Tensor) -> None:
+        """The mean over all data ranks of this rank's slice of `whole`."""
+        dist.reduce_scatter_tensor(part, whole, op=dist.ReduceOp.AVG, group=self.members)
+        if self.replicas.size() > 1:
+            dist.all_reduce(part, op=dist.ReduceOp.AVG, group=self.replicas)
+
+    def broadcast(self, whole: torch.Tensor) -> None:
+        """The first shard's values for everybody on this axis: tensor ranks hold other slices."""
+        dist.broadcast(whole, group=self.members, group_src=0)
+
+
+def meshed(training: Training, axes: Axes, way: str = "pairs") -> Trained:
+    """Inside a rank: replicas x shards x tensor slices. One shard: gradients pass one flat all_reduce; several: ZeRO-3."""
+    axes.check(training, dist.get_world_size(), way)
+    mesh = axes.mesh()
+    model = Divided(training.model, mesh.get_group("tensor"), way)
+    params = model.slices(training.params())
+    train = _replicated if axes.shard == 1 else _sharded
+    return train(training, axes, mesh, model, params)
+
+
+def _replicated(training: Training, axes: Axes, mesh: DeviceMesh, model: Divided, params: Params) -> Trained:
+    """Every slice whole on each of the replicas."""
+    optimizer, losses = training.make_optimizer(params.values()), []
+    with watched(model, params, optimizer) as watch:
+        for step in range(training.steps):
+            x, y = part_of(training, step, axes)
+            loss = model.loss(model.forward(params, x), y)
+            loss.backward()
+            _average(list(params.values()), mesh.get_group("replica"))
+            watch.after_backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            losses.append(loss.detach().double())
+    return watch.trained(mean_over_ranks(losses), model.whole(params))
+
+
+def _sharded(training: Training, axes: Axes, mesh: DeviceMesh, model: Divided, params: Params) -> Trained:
+    """Every slice cut once more, among the shards: Zero does not know that its module's matrices are slices."""
+    module, losses = Module(model, params), []
+    zero = Zero(module, 3, group=Shards(mesh), optimizer=training.make_optimizer)
+    with watched(model, module, zero.optimizer) as watch:
+        zero.tell(watch.see)
+        for step in range(training.steps):
+            x, y = part_of(training, step, axes)
+            loss = model.loss(module(x), y)
+            loss.backward()
+            watch.after_backward()
+            zero.step()
+            zero.zero_grad()
+            losses.append(loss.detach().double())
+    for unit in zero.units:
+        unit.gather()
+    return watch.trained(mean_over_ranks(losses), model.whole(module.by_name()))
+
+
+def _average(params: list[nn.Parameter], group: dist.ProcessGroup) -> None:
+    flat = torch.cat([p.grad.flatten() for p in params])
+    dist.all_reduce(flat, op=dist.ReduceOp.AVG, group=group)
+    for p, piece in zip(params, flat.split([p.numel() for p in params]), strict=True):
+        p.grad.copy_(piece.view_as(p))
+
+
+def predicted(training: Training, nranks: int, rank: int = 0, *, axes: Axes, way: str = "pairs") -> Predicted:
+    """Axis by axis, as in the table above. ValueError as `Axes.check`."""
+    axes.check(training, nranks, way)
+    calls, sent = _tensor_axis(training, axes, way)
+    data_calls, data_sent, held = (_one_shard if axes.shard == 1 else _shards)(training, axes, way)
+    for op, number in data_calls.items():
+        calls[op] += number * training.steps
+        sent[op] += data_sent[op] * training.steps
+    return Predicted(calls, sent, held)
+
+
+def _tensor_axis(training: Training, axes: Axes, way: str) -> tuple[dict[str, int], dict[str, Fraction]]:
+    moves = step_moves(training.model, way, training.batch // axes.data)
+    calls = {op: training.steps * sum(one == op for one, _ in moves) for op in SHARE}
+    sent = {op: training.steps * sent_bytes(moves, op, axes.tensor, training.itemsize) for op in SHARE}
+    return calls, sent
+
+
+def _one_shard(training: Training, axes: Axes, way: str) -> tuple[dict, dict, dict]:
+    """(calls, bytes, held) a step: one all_reduce of all gradients of slices."""
+    mine = [prod(shape) for shape in cuts.shapes(training.model, way, axes.tensor).values()]
+    sent = Fraction(2 * (axes.replica - 1), axes.replica) * sum(mine) * training.itemsize
+    return {"all_reduce": 1}, {"all_reduce": sent}, states(training, sum(mine), len(mine))
+
+
+def _shards(training: Training, axes: Axes, way: str) -> tuple[dict, dict, dict]:
+    """(calls, bytes, held) a step: ZeRO-3 of slices, each layer filled up until the shards divide it."""
+    slices, depth = cuts.shapes(training.model, way, axes.tensor), training.model.depth
+    layers = [sum(prod(slices[name]) for name in training.model.names(i)) for i in range(depth)]
+    share_of = sum(-(-n // axes.shard) for n in layers)
+    once = (axes.shard - 1) * share_of * training.itemsize
+    calls, sent = {"all_gather": 2 * depth, "reduce_scatter": depth}, {"all_gather": 2 * once, "reduce_scatter": once}
+    if axes.replica > 1:
+        calls["all_reduce"] = depth
+        sent["all_reduce"] = Fraction(2 * (axes.replica - 1), axes.replica) * share_of * training.itemsize
+    return calls, sent, states(training, share_of, depth)
