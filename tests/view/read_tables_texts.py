@@ -91,7 +91,7 @@ def row(rng: random.Random, kind: Kind, nranks: int, root: int, old: bool) -> li
     empty = rng.random() < 0.1
     return [
         text
-        + (" " * rng.choice([20, 29, 30, 31, 32]) if empty else "  " + "  ".join(halves[0]))
+        + (" " * rng.choice([18, 26, 27, 28, 29, 30]) if empty else "  " + "  ".join(halves[0]))
         + "  "
         + "  ".join(halves[1])
     ]
@@ -115,6 +115,7 @@ def table(rng: random.Random) -> str:
     above = [
         f"# Collective test starting: {kind.name}_perf",
         f"$ {kind.name}_perf -g {nranks}",
+        f"$ {rng.choice(KINDS).name}_perf -g {nranks}",
         f"# nThread {rng.choice([1, 2])} nGpus 1 minBytes 8 maxBytes 9 step: 2(factor) warmup iters: 5 iters: 20",
         "# NCCL version 2.18.3",
         "# NCCL version 2.18.3+cuda12.2",
@@ -134,6 +135,7 @@ def table(rng: random.Random) -> str:
         "# Avg bus bandwidth : 1.0",
     ]
     kept = [line for line in above if rng.random() < 0.4] if rng.random() < 0.5 else []
+    below += ["12 34 5 NCCL INFO comm 6", "12 NCCL INFO 1.5", "x 1 2 3 4 5 6 NCCL", "x NCCL 1.5"]
     after = [line for line in below if rng.random() < 0.07]
     prefix = rng.choice(PREFIXES) * rng.choice([0, 0, 0, 1, 2, 5, 6, 7])
     return "\n".join(prefix + line for line in [*kept, names, *rows, *after])
