@@ -146,6 +146,7 @@ PREFIXES = (
     "node-1: ",
     "[1,0]<stdout>:",
     "[node-1] ",
+    "[pod/worker-0/nccl] ",
     "14:00:00 ",
     "worker-0  | ",
     "> ",

@@ -49,13 +49,13 @@ def test_the_first_of_two_damaged_columns_is_named():
     spread = ("  20.12    20.12    20.12     0.00", "  x20.1    20.12    20.12     0.0x")
     text = synthetic.text(spread=True)
     assert text.count(spread[0]) == 1
-    with pytest.raises(TableError, match="i_min is a number that is not negative, got 'x20[.]1'"):
+    with pytest.raises(TableError, match=r"i_min is a number that is not negative, got 'x20\.1'"):
         parse_nccl_tests(text.replace(*spread))
 
 
 def test_a_digit_of_another_script_is_no_device():
-    with pytest.raises(TopologyError, match="here the row of GPU3 is missing"):
-        parse_topo(H100.replace("\nGPU3", "\nGPU\u0663"))
+    with pytest.raises(TopologyError, match="no line with GPU0"):
+        parse_topo(H100.replace("GPU3", "GPU\u0663"))
 
 
 @pytest.mark.parametrize(

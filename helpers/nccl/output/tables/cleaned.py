@@ -15,7 +15,7 @@ _BEFORE = tuple(
     for pattern in (
         r"\((?:[\w.-]+, )?\w+=[^,()]*(?:, \w+=[^,()]*)*\)\s",  # Ray, SkyPilot: (head, rank=0, pid=3808)
         r"\[[\w.@-]+,\d+\]<std(?:out|err)>:",  # mpirun --tag-output: [1,0]<stdout>:
-        r"\[[\w.:-]+\]:?\s",  # [node-1], [default0]:
+        r"\[[\w.:/-]+\]:?\s",  # [node-1], [default0]:, kubectl logs --prefix: [pod/worker-0/nccl]
         r"\d+:\s",  # srun --label
         r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?:?\s",
         r"\d\d:\d\d:\d\d(?:[.,]\d+)?:?\s",

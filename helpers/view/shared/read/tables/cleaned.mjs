@@ -6,7 +6,7 @@ const COLOURS = /\x1b\[[0-9;]*[A-Za-z]/g;
 const BEFORE = [
   /^\((?:[\w.-]+, )?\w+=[^,()]*(?:, \w+=[^,()]*)*\)\s/, // Ray, SkyPilot: (head, rank=0, pid=3808)
   /^\[[\w.@-]+,\d+\]<std(?:out|err)>:/, // mpirun --tag-output: [1,0]<stdout>:
-  /^\[[\w.:-]+\]:?\s/, // [node-1], [default0]:
+  /^\[[\w.:/-]+\]:?\s/, // [node-1], [default0]:, kubectl logs --prefix: [pod/worker-0/nccl]
   /^\d+:\s/, // srun --label
   /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?:?\s/,
   /^\d\d:\d\d:\d\d(?:[.,]\d+)?:?\s/,
