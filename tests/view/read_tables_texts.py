@@ -135,6 +135,7 @@ def table(rng: random.Random) -> str:
         "# Avg bus bandwidth : 1.0",
     ]
     kept = [line for line in above if rng.random() < 0.4] if rng.random() < 0.5 else []
+    above += ["Rank 0 is ready", "Rank 0 Pid 12 on", "# Rank 0 is ready"] if rng.random() < 0.1 else []
     below += ["12 34 5 NCCL INFO comm 6", "12 NCCL INFO 1.5", "x 1 2 3 4 5 6 NCCL", "x NCCL 1.5"]
     after = [line for line in below if rng.random() < 0.07]
     prefix = rng.choice(PREFIXES) * rng.choice([0, 0, 0, 1, 2, 5, 6, 7])

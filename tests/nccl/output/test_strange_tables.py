@@ -45,6 +45,13 @@ def test_digits_are_those_that_printf_prints(old, new, said):
         parse_nccl_tests(ARTICLE.replace(old, new))
 
 
+def test_what_a_script_says_of_its_ranks_is_no_damaged_list_of_devices():
+    said = "".join(f"Rank {rank} of 4 is ready\n" for rank in range(4))
+    assert parse_nccl_tests(said + ARTICLE).rows[0].nbytes == parse_nccl_tests(ARTICLE).rows[0].nbytes
+    with pytest.raises(TableError, match="this should read like: Rank  0"):
+        parse_nccl_tests(ARTICLE.replace("#  Rank  3 Group", "#  Rank  3 Gro"))
+
+
 def test_the_first_of_two_damaged_columns_is_named():
     spread = ("  20.12    20.12    20.12     0.00", "  x20.1    20.12    20.12     0.0x")
     text = synthetic.text(spread=True)
