@@ -50,7 +50,7 @@ RINGS = [text for size in SIZES for text in rings(*size)]
 EDGES = [
     *(f"h:1:2 [0] NCCL INFO Trees [0] -1/-1/-1->0->-1 [1] {'x' * more}\n" for more in range(990, 1000)),
     *(
-        f"{'h' * more}:1:2 [0] a{'b' * 70}:1 ({'c' * 180}) NCCL INFO Trees [0] -1/-1/-1->0->-1\n" * 2
+        f"{'h' * more}:1:2 [0] a{'b' * 70}:1 ({'c' * 180}) NCCL INFO comm 0x1 rank 0 nranks 1 cudaDev 0 busId 1 - Init START\n"
         for more in range(15, 40)
     ),
     RINGS[4] + "h:1:2 [0] NCCL INFO comm 0x1 rank 0 nranks 1 cudaDev 0 busId 1000 commId 0x2 - Init COMPLETE\r\n"
