@@ -60,7 +60,9 @@ def plain_key(key):
 
 def leaf(value):
     if isinstance(value, str):
-        return " ".join(f"{ord(letter):x}" for letter in value)
+        return value.encode(
+            "utf-16-be", "surrogatepass"
+        ).hex()  # two halves of a pair side by side are one letter in JavaScript
     if isinstance(value, float):
         return "nan" if value != value else struct.pack(">d", value).hex()
     return (
@@ -190,3 +192,51 @@ def test_pickles_are_read_alike(node, tmp_path, count):
     mine = check(node, tmp_path, made)
     assert sum("value" in one for one in mine) > count // 12
     assert sum("refused" in one for one in mine) > count // 12
+
+
+def laughs(depth):
+    """A list of the list before it, twice, again and again: a few bytes a level, and twice as many values each."""
+    levels = b"".join(b"](h" + bytes([k]) + b"h" + bytes([k]) + b"eq" + bytes([k + 1]) for k in range(depth))
+    return b"\x80\x02]q\0" + levels + b"."
+
+
+def nested_key(depth):
+    """The same of tuples, as a key: to compare it, all of it must be looked at."""
+    levels = b"".join(b"h" + bytes([k]) + b"h" + bytes([k]) + b"\x86q" + bytes([k + 1]) + b"0" for k in range(depth))
+    return b"\x80\x02)q\x000" + levels + b"}h" + bytes([depth]) + b"Ns."
+
+
+HUGE = (
+    b"X\xff\xff\xff\xff",
+    b"B\xff\xff\xff\xff",
+    b"T\xff\xff\xff\x7f",
+    b"\x8b\xff\xff\xff\x7f",
+    b"\x8d" + b"\xff" * 8,
+    b"\x8e" + b"\x7f" * 8,
+)
+MANY = 1 << 16
+BAD = {
+    "laughs": laughs(250),
+    "laughs no deeper than a dump": laughs(30),
+    "a key of a billion": nested_key(60),  # Python itself would look at all of them
+    "nested without end": b"\x80\x02" + b"]" * MANY + b"a" * (MANY - 1) + b".",
+    "marks without end": b"\x80\x02" + b"(" * MANY + b".",
+    "tuples without end": b"\x80\x02)" + b"\x85" * MANY + b".",
+    "memo far away": b"\x80\x02Nr\xff\xff\xff\x7f.",
+    "a long number": b"I" + b"9" * MANY + b"\n.",
+    "a long long": b"\x8b\x00\x00\x01\x00" + b"\x7f" * MANY + b".",
+    "a line without end": b"S'" + b"a" * MANY,
+    "quotes without end": b"S'" + b"\\" * MANY + b"'\n.",
+    "cut": base64.b64decode(json.loads(DUMPS.read_text())[0])[:-40],
+    **{f"huge {huge[:1]!r} {end!r}": b"\x80\x04" + huge + end for huge in HUGE for end in (b".", b"aaaa.")},
+    **{f"{thing} {protocol}": pickle.dumps(thing, protocol) for thing in (Runs(), os.getpid) for protocol in range(6)},
+}
+
+
+def test_hostile_pickles_are_refused_at_once(node, tmp_path):
+    """By all that read files; as data alone some may pass. The ceiling is a guard against hangs: the longest takes tenths of a second."""
+    for (name, data), tries in zip(BAD.items(), played(node, tmp_path, "hostile", list(BAD.values())), strict=True):
+        assert all(one["refused"] for one in tries["value"][:2]), name
+        assert max(one["seconds"] for one in tries["value"]) < 5, name
+        asks = {"asks for" in (one["refused"] or "") for one in tries["value"]}
+        assert asks == {b"getpid" in data or b"mkdir" in data}, name
