@@ -85,10 +85,10 @@ def floats(value):
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def check(node, tmp_path, datas):
+def check(node, tmp_path, files):
     for kind, longest in (("pickle", None), ("looked", LONGEST)):
-        mine = [{name: floats(one) for name, one in answer(data, longest).items()} for data in datas]
-        assert unequal(mine, played(node, tmp_path, kind, datas)) == []
+        mine = [{name: floats(one) for name, one in answer(data, longest).items()} for data in files]
+        assert unequal(mine, played(node, tmp_path, kind, files)) == []
     return mine
 
 

@@ -3,7 +3,10 @@
 import { Broken } from "./errors.mjs";
 import { source } from "./source.mjs";
 
-/** marks: heights of the stack; nothing below the last one is within reach until it goes. memo: kept values by number, with holes; kept: how many. */
+/** marks: heights of the stack; nothing below the last one is within reach until it goes.
+ *
+ * memo: kept values by number, with holes; kept: how many.
+ */
 export function machine(bytes) {
   return { from: source(bytes, true), stack: [], marks: [], memo: [], kept: 0 };
 }
