@@ -81,7 +81,7 @@ def mutated(data, chance):
     return data
 
 
-@pytest.mark.parametrize("count", [340, pytest.param(8000, marks=pytest.mark.matrix("sixteen thousand snapshots"))])
+@pytest.mark.parametrize("count", [340, pytest.param(3000, marks=pytest.mark.matrix("nine thousand snapshots"))])
 def test_snapshots_are_read_alike(node, tmp_path, count):
     chance = random.Random(20261123)
     made = [some_snapshot(chance) for _ in range(count)]
