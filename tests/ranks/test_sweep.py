@@ -156,8 +156,10 @@ def test_bad_input_is_refused_before_anything_starts(monkeypatch, count, argumen
 def test_before_2_24_a_setting_is_of_all_collectives():
     asked = combinations("Ring", ("LL", "auto"), (4, "auto"))
     assert asked[0].env("all_gather", (2, 23, 4)) == {
-        "NCCL_ALGO": "Ring", "NCCL_PROTO": "LL",
-        "NCCL_MIN_CTAS": "4", "NCCL_MAX_CTAS": "4",
+        "NCCL_ALGO": "Ring",
+        "NCCL_PROTO": "LL",
+        "NCCL_MIN_CTAS": "4",
+        "NCCL_MAX_CTAS": "4",
     }
     assert asked[1].env("reduce_scatter", (2, 24, 3)) == {
         "NCCL_ALGO": "ReduceScatter:Ring",
