@@ -127,7 +127,7 @@ def test_several_ranks_on_one_gpu_are_labelled_and_not_timed(replayed, monkeypat
 @pytest.mark.parametrize(
     "count, arguments, said",
     [
-        (0, {}, "a sweep needs NVIDIA GPUs: its settings are NCCL's, and none is usable here"),
+        (0, {}, "a sweep needs NVIDIA GPUs: what it sets is NCCL's, and none is usable here"),
         (0, {"one_gpu": True}, "a sweep needs NVIDIA GPUs"),
         (
             1,
