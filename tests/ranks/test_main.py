@@ -113,6 +113,13 @@ def test_one_wrong_element_on_one_rank_is_counted(two, collective):
     assert two.run(spoilt) == [sides, sides]
 
 
+def test_where_ranks_share_a_gpu_a_row_is_checked_and_not_timed(two):
+    line = two.run(measure, "all_gather", 400, None, 0, 0, 1, False)[0]
+    assert (line.wrong, line.seconds, line.busbw) == (0, None, None)
+    assert columns.row(line).split()[5:] == ["N/A", "N/A", "N/A", "0"] * 2 + ["N/A", "N/A"]
+    assert line.as_json()["in_place"] == {"wrong": 0} and line.as_json()["seconds"] is None
+
+
 def test_bench_alone_is_an_all_reduce_up_to_16_mib():
     options = parser(module.__doc__).parse_args(["bench"])
     assert (options.collectives, options.begin, options.end, options.factor) == (["all_reduce"], 2**10, 2**24, 4)
