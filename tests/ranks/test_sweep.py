@@ -153,6 +153,15 @@ def test_bad_input_is_refused_before_anything_starts(monkeypatch, count, argumen
         sweep(**arguments)
 
 
+def test_a_setting_of_the_environment_would_hold_for_all(monkeypatch):
+    here(monkeypatch, 4)
+    monkeypatch.setenv("NCCL_PROTO", "Simple")
+    with pytest.raises(
+        ValueError, match=r"a sweep sets NCCL_ALGO, NCCL_PROTO, .* by itself; unset here: NCCL_PROTO=Simple"
+    ):
+        sweep(proto="LL")
+
+
 def test_before_2_24_a_setting_is_of_all_collectives():
     asked = combinations("Ring", ("LL", "auto"), (4, "auto"))
     assert asked[0].env("all_gather", (2, 23, 4)) == {
