@@ -6,6 +6,7 @@ Each sweep has fresh ranks for every combination, so those of other checks are e
 from __future__ import annotations
 
 from helpers.ranks import Swept, sweep
+from helpers.ranks.machine.gpus import find_gpus
 from helpers.ranks.sweeping.processes import one_or_many
 from helpers.units import KIB, MIB
 
@@ -21,14 +22,14 @@ TIMEOUT = 30.0
 
 def protocols(place: Place) -> dict:
     """An all_reduce by the ring with LL, LL128 and Simple, each forced, and read back from its log."""
-    end = _largest(place, LARGEST)
+    end = _largest(LARGEST)
     found = _swept("all_reduce", algo="Ring", proto=("LL", "LL128", "Simple"), end=end)
     return _told(found, "sweep-protocols")
 
 
 def phases(place: Place) -> dict:
     """busbw of a reduce_scatter and of an all_reduce of one size, both by the ring with Simple: how far are they apart?"""
-    nbytes = _largest(place, PHASES)
+    nbytes = _largest(PHASES)
     one, two = (
         _swept(collective, algo="Ring", proto="Simple", begin=nbytes, end=nbytes)
         for collective in ("reduce_scatter", "all_reduce")
@@ -46,7 +47,7 @@ def one_gpu(place: Place) -> dict:
 
 def processes(place: Place) -> dict:
     """One process for all GPUs beside a process a GPU: on the GPU, and as the host sees it."""
-    end = _largest(place, LARGEST)
+    end = _largest(LARGEST)
     found = one_or_many("all_reduce", begin=KIB, end=end, factor=FACTOR, timeout=TIMEOUT)
     print(found)
     assert not found.wrong, f"{found.wrong} elements are wrong"
@@ -55,12 +56,10 @@ def processes(place: Place) -> dict:
     return named | {"nbytes": first.nbytes, "record": {"processes": found.as_json()}}
 
 
-def _largest(place: Place, most: int) -> int:
-    """As much as every rank's device has room for."""
-    with place.ranks() as ranks:
-        memory = min(ranks.run(scale.mine))
+def _largest(most: int) -> int:
+    """As much as every GPU has room for, as the driver tells it: nobody starts CUDA for that."""
     kept.close()
-    return most if memory >= scale.ROOM else SMALL
+    return most if all((gpu.free or 0) >= scale.ROOM for gpu in find_gpus().usable) else SMALL
 
 
 def _swept(collective: str, **asked: object) -> Swept:

@@ -29,7 +29,7 @@ WATCHED = (
 )
 STARTS = " && env "
 PATIENCE, LOOKS = 40.0, 0.1  # seconds: torchrun gives its ranks 30 to end
-_HOST = re.compile(r"(?:[\w.-]+@)?[\w.-]+|\[[0-9A-Fa-f:]+\]")
+_HOST = re.compile(r"(?:[\w.-]+@)?[\w.-]+")
 
 
 def hosts(text: str) -> list[str]:

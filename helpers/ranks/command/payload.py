@@ -20,4 +20,7 @@ def run(options: argparse.Namespace) -> int:
     print(f"# what one training step of {model.name} sends, in 16-bit numbers; each kind of parallelism by itself")
     print(f"# size: as nccl-tests counts it; times: a step of one rank, on one micro-batch of {options.batch}")
     print(HEADER, *rows, sep="\n")
+    print(
+        f"# to bench one of them: python -m helpers.ranks bench {rows[0].collective} -b {rows[0].nbytes} -e {rows[0].nbytes}"
+    )
     return 0
