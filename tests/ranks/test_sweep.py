@@ -87,6 +87,19 @@ def test_one_combination_that_fails_does_not_end_the_others(replayed):
     assert [(case.outcome, case.why) for case in found.cases] == [("failed", "rank 1 is gone")] * 2 and found.failed
 
 
+def test_rows_before_a_failure_are_kept(replayed, monkeypatch):
+    def run(ranks, fn, collective, nbytes, *rest):
+        replayed.breaks = nbytes > 1024
+        return real(ranks, fn, collective, nbytes, *rest)
+
+    real = replaying.Replayed.run
+    monkeypatch.setattr(replayed, "run", run)
+    found = sweep("all_reduce", begin=1024, end=4096)
+    (case,) = found.cases
+    assert (case.outcome, case.why, [row.nbytes for row in case.rows]) == ("failed", "rank 1 is gone", [1024])
+    assert "# NCCL's own choice: failed: rank 1 is gone" in str(found) and found.rows[0].took == Took("Tree", "LL", 1)
+
+
 def test_it_prints_and_becomes_json(replayed):
     replayed.wrong = 3
     found = sweep("all_reduce", algo="Ring", proto="LL", begin=1024, end=1024)
@@ -142,6 +155,8 @@ def test_several_ranks_on_one_gpu_are_labelled_and_not_timed(replayed, monkeypat
         (4, {"algo": ("Ring", 3)}, "an algorithm of NCCL's is Tree, Ring, .* or auto, got 3"),
         (4, {"channels": 0}, r"channels are a whole number in 1\.\.64 or auto, got 0"),
         (4, {"channels": "many"}, "got 'many'"),
+        (4, {"warmup": -1}, "warmup is a whole number of at least 0, got -1"),
+        (4, {"iters": 0}, "iters is a whole number of at least 1, got 0"),
         (4, {"begin": "8 B"}, "at least 16 B"),
         (4, {"begin": "1 MiB", "end": "1 KiB"}, "sizes go from"),
     ],

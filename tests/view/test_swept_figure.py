@@ -1,6 +1,7 @@
 """A sweep's figure: every row where its numbers say, a cross where NCCL did otherwise, and choices where nothing was timed."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -46,6 +47,10 @@ def test_a_line_a_combination_and_a_cross_where_nccl_did_otherwise():
     assert figure.layout.title.text == (
         "all_reduce of 64 MiB: Ring/Simple, 8 channels is fastest, 252 GB/s busbw one way"
     )
+    cut = swept(
+        Swept("all_reduce", 4, "here", False, (TIMED.cases[0], replace(TIMED.cases[1], rows=TIMED.cases[1].rows[:2])))
+    )
+    assert cut.layout.title.text.startswith("all_reduce of 1 MiB: Ring/LL is fastest"), "the largest size that all have"
     assert figure.layout.yaxis.title.text == "busbw, one way" and figure.layout.yaxis.range[0] == 0
 
 

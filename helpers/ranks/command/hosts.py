@@ -15,12 +15,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-SHIPPED = (
-    "NCCL_",
-    "GLOO_",
-    "TORCH_NCCL_",
-    "CUDA_VISIBLE_DEVICES",
-)  # of the environment, since ssh takes none of it along
+SHIPPED = ("NCCL_", "GLOO_", "TORCH_NCCL_", "CUDA_VISIBLE_DEVICES")  # ssh takes nothing of the environment along
 SSH = ("ssh", "-o", "BatchMode=yes")  # no question for a password, which nobody would see
 # A host whose ssh is ended sees the end of its stdin, and ends its ranks: a shell's background job has no stdin, so 3 stands for it.
 WATCHED = (
@@ -97,8 +92,8 @@ def run(names: Sequence[str], commands: Sequence[str]) -> int:
 
 
 def _watched(command: str) -> str:
-    """exec: so that the job is torchrun itself, and not a shell around it."""
-    return WATCHED.format(command=command.replace(STARTS, " && exec env ", 1))
+    """exec: so that the job is torchrun itself, and not a shell around it. sh: whatever shell the host logs in with."""
+    return f"sh -c {shlex.quote(WATCHED.format(command=command.replace(STARTS, ' && exec env ', 1)))}"
 
 
 def _end(process: subprocess.Popen) -> None:

@@ -75,8 +75,9 @@ class SweptRow(NamedTuple):
 class Case:
     """One combination. outcome: "ran", "impossible" (no NCCL has it, so nothing was started), "refused" (NCCL would not), "failed".
 
-    why: of all outcomes but the first. env: what its ranks were given for it. read: which of its settings NCCL says it has read, by name.
-    rings: channels of its communicator, None where the log does not tell. version: of NCCL, as the log has it. log: rank 0's, whole.
+    why: of all outcomes but the first. rows: of one that failed, those before. env: what its ranks were given for it. read: which of its
+    settings NCCL says it has read, by name. rings: channels of its communicator, None where the log does not tell. version: of NCCL, as
+    the log has it. log: rank 0's, whole.
     """
 
     asked: Asked
@@ -136,7 +137,8 @@ class Swept:
     def __str__(self) -> str:
         lines = [header(self.collective, self.label, self.version)]
         for case in self.cases:
-            lines += map(text, case.rows) if case.rows else [untold(case)]
+            lines += map(text, case.rows)
+            lines += [] if case.outcome == "ran" else [untold(case)]
         return "\n".join([*lines, footer(self)])
 
 
@@ -167,7 +169,7 @@ def text(row: SweptRow) -> str:
 
 
 def untold(case: Case) -> str:
-    """One line of a combination without rows."""
+    """One line of a combination that has no rows, or not all."""
     return f"# {case.asked}: {case.outcome}: {case.why}"
 
 

@@ -22,6 +22,7 @@ from helpers.collectives import find_primitive
 from helpers.ranks.pool.ranks import Ranks
 from helpers.ranks.primitives import prepared
 from helpers.ranks.sweeping.places import place
+from helpers.ranks.sweeping.settings import repeats
 from helpers.ranks.timing import columns
 from helpers.ranks.timing.timing import AHEAD, bench
 from helpers.units import GB, MIB, parse_nbytes
@@ -111,6 +112,7 @@ def one_or_many(
     ValueError, before anything starts, where there are fewer than two NVIDIA GPUs, and for a collective that is not one of `TAKEN`.
     """
     taken(collective)
+    repeats(warmup, iters)
     world = place(nranks, one_gpu=False, what="one process for all GPUs")
     sizes = columns.sizes(parse_nbytes(begin), parse_nbytes(end), factor, world.nranks)
     many = _asked(

@@ -108,6 +108,13 @@ def known(collective: str) -> None:
         )
 
 
+def repeats(warmup: object, iters: object) -> None:
+    """Raises ValueError for a number of calls that is none."""
+    for name, value, least in (("warmup", warmup, 0), ("iters", 1 if iters is None else iters, 1)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise ValueError(f"{name} is a whole number of at least {least}, got {value!r}")
+
+
 def _several(given: object) -> Sequence[object]:
     return [given] if isinstance(given, (str, int)) else list(given)  # type: ignore[call-overload]
 

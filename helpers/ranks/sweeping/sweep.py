@@ -66,6 +66,7 @@ def sweep(
     """
     settings.known(collective)
     settings.free()
+    settings.repeats(warmup, iters)
     asked = settings.combinations(algo, proto, channels)
     first, last = parse_nbytes(begin), parse_nbytes(end)
     with one_gpu_visible(one_gpu):
@@ -94,26 +95,27 @@ def _case(job: Job, asked: Asked, note: Note) -> Case:
     env = asked.env(job.collective, sharing.nccl_version())
     with tempfile.TemporaryDirectory(prefix="nccl-log-") as folder:
         note(0, len(job.sizes), f"{asked}: ranks start")
-        try:
-            lines, failure = _lines(job, asked, env | LOGGED | {"NCCL_DEBUG_FILE": f"{folder}/%p"}, note), ""
-        except RankError as error:
-            lines, failure = [], str(error).partition("\n")[0]
+        lines, failure = _lines(job, asked, env | LOGGED | {"NCCL_DEBUG_FILE": f"{folder}/%p"}, note)
         log = _log_of_rank_0(Path(folder))
     said = read_back(log, job.collective, job.world.nranks)
-    if failure:
-        return _case_without_rows(asked, env, said, failure, log)
+    outcome = ("refused", said.refusal) if failure and said.refusal else ("failed", failure) if failure else ("ran", "")
+    read = {name: said.read[name] for name in env if name in said.read}
     rows = tuple(_row(job, asked, line, said) for line in lines)
-    return Case(asked, "ran", "", _pairs(env), _pairs(_ours(said, env)), said.rings, said.version, rows, log)
+    return Case(asked, *outcome, tuple(env.items()), tuple(read.items()), said.rings, said.version, rows, log)
 
 
-def _lines(job: Job, asked: Asked, env: dict[str, str], note: Note) -> list[columns.Line]:
-    """In fresh ranks: the rows of one combination."""
-    with Ranks(job.world.nranks, backend="nccl", env=env, timeout=job.timeout) as ranks:
-        found = []
-        for i, nbytes in enumerate(job.sizes):
-            note(i, len(job.sizes), f"{asked}: {job.collective} of {nbytes} B")
-            found.append(ranks.run(measured, job.collective, nbytes, job.warmup, job.iters, not job.world.shared)[0])
-        return found
+def _lines(job: Job, asked: Asked, env: dict[str, str], note: Note) -> tuple[list[columns.Line], str]:
+    """In fresh ranks: the rows of one combination, and why there are no more, "" where all are there."""
+    found: list[columns.Line] = []
+    try:
+        with Ranks(job.world.nranks, backend="nccl", env=env, timeout=job.timeout) as ranks:
+            for i, nbytes in enumerate(job.sizes):
+                note(i, len(job.sizes), f"{asked}: {job.collective} of {nbytes} B")
+                rest = job.warmup, job.iters, not job.world.shared
+                found.append(ranks.run(measured, job.collective, nbytes, *rest)[0])
+    except RankError as error:
+        return found, str(error).partition("\n")[0]
+    return found, ""
 
 
 def measured(collective: str, nbytes: int, warmup: int, iters: int | None, timed: bool) -> columns.Line:
@@ -127,21 +129,8 @@ def _log_of_rank_0(folder: Path) -> str:
     return next((text for text in texts if " rank 0 n" in text), "".join(texts[:1]))
 
 
-def _case_without_rows(asked: Asked, env: dict[str, str], said: Said, failure: str, log: str) -> Case:
-    outcome = ("refused", said.refusal) if said.refusal else ("failed", failure)
-    return Case(asked, *outcome, _pairs(env), _pairs(_ours(said, env)), said.rings, said.version, (), log)
-
-
 def _row(job: Job, asked: Asked, line: columns.Line, said: Said) -> SweptRow:
     side: Any = line.out_of_place or line.in_place  # an all_reduce of torch's has only the second
     took = said.took.get(line.nbytes)
     effect = took_effect(asked, took, said.rings)
     return SweptRow(asked, job.collective, job.world.nranks, line.nbytes, side.timing, line.wrong, took, effect)
-
-
-def _ours(said: Said, env: dict[str, str]) -> dict[str, str]:
-    return {name: said.read[name] for name in env if name in said.read}
-
-
-def _pairs(found: dict[str, str]) -> tuple[tuple[str, str], ...]:
-    return tuple(found.items())

@@ -126,7 +126,10 @@ def _marks(pair: str, own: list, ink: str) -> go.Scatter:
 
 def _best(told: Mapping[str, Any], cases: list) -> str:
     """The finding: who is fastest at the largest size that all have."""
-    last = max(row["nbytes"] for row in cases[0]["rows"])
+    shared = set.intersection(*({row["nbytes"] for row in case["rows"]} for case in cases))
+    if not shared:
+        return f"{told['collective']} on {told['label']}"
+    last = max(shared)
     best = max(cases, key=lambda case: _at(case, last)["busbw"])
     rate = bandwidth_text(_at(best, last)["busbw"])
     return f"{told['collective']} of {nbytes_text(last)}: {asked(best)} is fastest, {rate} busbw one way"
