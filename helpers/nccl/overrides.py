@@ -81,8 +81,8 @@ def overridden(choice: Choice, by: Overrides) -> Choice:
         raise OverrideError(_nothing(choice.collective, by))
     best = left[0]
     seconds = best.raw if best.corrected is None else best.corrected
-    what = {"algorithm": best.algorithm, "protocol": best.protocol, "channels": best.channels}
-    return replace(choice, **what, seconds=seconds, raw=best.raw, candidates=left)
+    chosen = replace(choice, algorithm=best.algorithm, protocol=best.protocol, channels=best.channels)
+    return replace(chosen, seconds=seconds, raw=best.raw, candidates=left)
 
 
 def _nothing(collective: str, by: Overrides) -> str:
