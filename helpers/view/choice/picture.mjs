@@ -94,7 +94,7 @@ function axes(to) {
 export function linesPicture({ strips, drawn, seen }, width, onHold) {
   const to = scales(width, drawn, seen);
   const tones = [...new Set(strips.flatMap(({ found }) => found.map(({ name }) => name)))];
-  const cursor = svg("g", { class: "bim-cursor" }, line("", 0, 0, 0, TOP + PLOT + 2));
+  const cursor = svg("g", { class: "bim-cursor" }, line("", 0, TOP - 18, 0, TOP + PLOT + 2));
   const node = canvas(
     "bim-lines",
     width,
