@@ -1,6 +1,7 @@
 """What a reader sees: widgets and figures. Plain data in; never torch."""
 
 from helpers.view.calculator import Calculator, calculator
+from helpers.view.choice import ChoiceWidget, explore_choice
 from helpers.view.clock import Clock, clock
 from helpers.view.figures import (
     Climb,
@@ -49,6 +50,7 @@ from helpers.view.watch import Watch, watch
 
 __all__ = [
     "Calculator",
+    "ChoiceWidget",
     "Climb",
     "Clock",
     "Cost",
@@ -72,6 +74,7 @@ __all__ = [
     "chains",
     "climbs",
     "clock",
+    "explore_choice",
     "explore_occupancy",
     "explore_warp",
     "joined",
