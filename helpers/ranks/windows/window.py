@@ -12,6 +12,7 @@ import os
 import tempfile
 import threading
 import time
+from pathlib import Path
 
 import torch
 import torch.distributed as dist
@@ -113,7 +114,7 @@ def _mapped(size: int, rank: int) -> mmap.mmap:
         dist.all_reduce(everywhere, op=dist.ReduceOp.MIN)
     finally:
         if rank == 0:
-            os.unlink(made[1])
+            Path(made[1]).unlink()
     if not everywhere.item():
         raise RuntimeError(
             "a window is memory that all ranks share: they must be on one machine, with one numel and dtype"
@@ -126,7 +127,7 @@ def _folder() -> str | None:
     """Where the ranks meet, if that is a folder of their own: what is killed meanwhile leaves its file there, and it goes with the team."""
     store = dist.distributed_c10d._get_default_store()
     store = getattr(store, "underlying_store", store)
-    return os.path.dirname(store.path) if isinstance(store, dist.FileStore) else None
+    return str(Path(store.path).parent) if isinstance(store, dist.FileStore) else None
 
 
 def _opened(name: str, size: int) -> int:
