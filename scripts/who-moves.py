@@ -51,8 +51,8 @@ def set_up(**options):
 def main():
     device = set_up()
     rank, nranks = dist.get_rank(), dist.get_world_size()
-    assert nranks > 1, "a put wants two ranks: 1 rank"
     right, left = (rank + 1) % nranks, (rank - 1) % nranks
+    assert right != rank, "a put wants two ranks: 1 rank"
     data, landed = torch.full((1 << 22,), float(rank), device=device), torch.empty(1 << 22, device=device)
     parts, signal, wait = window(rank, nranks, device, len(data))
 
@@ -71,9 +71,8 @@ def main():
         dist.barrier()
         start = time.perf_counter()
         call()
-        got[-1].item()  # on a GPU only this waits
-        took = time.perf_counter() - start
-        print(f"rank {rank}: {name} {took * 1e6:.0f} us, {'whole' if (got == left).all() else 'TORN'}")
+        took = f"{got[-1].item():.0f} after {(time.perf_counter() - start) * 1e6:.0f} us"  # item() waits for a GPU
+        print(f"rank {rank}: {name}, {took}, {'whole' if (got == left).all() else 'TORN'}")
     dist.destroy_process_group()
 
 

@@ -17,9 +17,10 @@ ROOT = Path(__file__).parents[2]
 def test_both_ways_deliver_whole(nranks):
     done = torchrun("who-moves.py", nranks)
     assert done.returncode == 0, done.stderr[-2000:]
-    rows = re.findall(r"rank (\d): (put and signal|send and receive) (\d+) us, whole", done.stdout)
-    assert sorted(rank + name[0] for rank, name, _ in rows) == [f"{r}{way}" for r in range(nranks) for way in "ps"]
-    assert all(int(took) > 0 for *_, took in rows) and "TORN" not in done.stdout
+    rows = re.findall(r"rank (\d): (put and signal|send and receive), (\d) after (\d+) us, whole", done.stdout)
+    assert sorted(rank + name[0] for rank, name, *_ in rows) == [f"{r}{way}" for r in range(nranks) for way in "ps"]
+    assert all(int(got) == (int(rank) - 1) % nranks and int(took) > 0 for rank, _, got, took in rows)
+    assert "TORN" not in done.stdout
 
 
 def test_one_rank_is_told_why_not():
