@@ -18,9 +18,8 @@ import torch.distributed._symmetric_memory as symm_mem
 def window(rank, nranks, device, numel):
     """Every rank's part, which all may write, and how a rank is told so: parts, signal(dst), wait(src)."""
     if device.type == "cuda":
-        handle = symm_mem.rendezvous(symm_mem.empty(numel, device=device), dist.group.WORLD)
-        buffers = [handle.get_buffer(r, (numel,), torch.float32) for r in range(nranks)]
-        return buffers, handle.put_signal, handle.wait_signal
+        each = symm_mem.rendezvous(symm_mem.empty(numel, device=device), dist.group.WORLD)
+        return [each.get_buffer(r, (numel,), torch.float32) for r in range(nranks)], each.put_signal, each.wait_signal
     name = [tempfile.mkstemp()[1] if rank == 0 else None]
     dist.broadcast_object_list(name)
     raw = torch.from_file(name[0], shared=True, size=nranks * (4 * numel + 8), dtype=torch.uint8)
@@ -68,6 +67,7 @@ def main():
 
     for name, call, got in (("put and signal", put, parts[rank]), ("send and receive", send, landed)):
         call()  # the first is not timed
+        got.zero_()
         dist.barrier()
         start = time.perf_counter()
         call()

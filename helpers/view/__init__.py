@@ -3,11 +3,13 @@
 from helpers.view.calculator import Calculator, calculator
 from helpers.view.clock import Clock, clock
 from helpers.view.figures import (
+    Area,
     Climb,
     Cost,
     Curve,
     Growth,
     Level,
+    Panel,
     Rates,
     RungMark,
     Span,
@@ -15,9 +17,11 @@ from helpers.view.figures import (
     Win,
     chains,
     climbs,
+    engines,
     joined,
     lanes,
     leaf_spine,
+    occupied,
     over_ranks,
     passes,
     peaks,
@@ -47,6 +51,7 @@ from helpers.view.warp import WarpWidget, explore_warp
 from helpers.view.watch import Watch, watch
 
 __all__ = [
+    "Area",
     "Calculator",
     "Climb",
     "Clock",
@@ -56,6 +61,7 @@ __all__ = [
     "Level",
     "Memory",
     "OccupancyWidget",
+    "Panel",
     "Player",
     "Playground",
     "PrimitiveWidget",
@@ -71,6 +77,7 @@ __all__ = [
     "chains",
     "climbs",
     "clock",
+    "engines",
     "explore_occupancy",
     "explore_warp",
     "joined",
@@ -78,6 +85,7 @@ __all__ = [
     "lanes",
     "leaf_spine",
     "memory",
+    "occupied",
     "over_ranks",
     "passes",
     "peaks",
