@@ -1,4 +1,4 @@
-"""What goes on inside NCCL: a message cut up, the primitives of a ring, a tree over nodes, rounds in stages, engines. Plain data in, figures out."""
+"""Inside NCCL: a message cut up, a ring's primitives, a tree over nodes, rounds in stages, engines. Plain data in, figures out."""
 
 from helpers.view.figures.nccl.chains import chains
 from helpers.view.figures.nccl.engines import engines

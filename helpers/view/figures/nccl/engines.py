@@ -10,9 +10,12 @@ import plotly.graph_objects as go
 from helpers.view.figures.twin import tabled
 from helpers.view.shared.tokens import colour, plotly_template
 
-ROW = -0.62  # of a way, whose height is 1: where its line runs; its name stands above
+TALL, LOW = 1.0, 0.72  # a row's height where another engine orders, and where none does
+FOOT = 0.3  # from a row's lower end to its line; its name stands at the upper end
+UP = 0.34  # from the line to who orders
 SIDE = 22  # of an engine's square in pixels
-OFF = 0.13  # how far below the line the engines' names stand
+OFF = 0.12  # how far below the line the engines' names stand
+SILENT = {"hoverinfo": "skip", "hovertext": []}
 UNSEEN = {"visible": False, "fixedrange": True}
 
 
@@ -29,8 +32,10 @@ class Way(Protocol):
     def adds(self) -> str: ...
 
 
-def engines(ways: Sequence[Way], columns: Sequence[str], title: str, since: Mapping[str, str] | None = None) -> go.Figure:
-    """One row for every way, the engines in the order of `columns`, between the memories of two GPUs.
+def engines(
+    ways: Sequence[Way], columns: Sequence[str], title: str, since: Mapping[str, str] | None = None
+) -> go.Figure:
+    """One row for every way, the engines in the order of `columns`, between two GPUs, which are their memories.
 
     since: by the way's name, what stands behind it. ValueError for no way, or an engine that is no column.
     """
@@ -40,56 +45,58 @@ def engines(ways: Sequence[Way], columns: Sequence[str], title: str, since: Mapp
         if unknown := [one for one in (*way.touches, way.orders) if one not in columns]:
             raise ValueError(f"{way.name}: {unknown[0]!r} is none of the columns {', '.join(columns)}")
     figure = go.Figure(layout={"template": plotly_template(), "title": title, "showlegend": False})
-    for i, way in enumerate(ways):
-        figure.add_traces([*_row(way, columns, -i), _headline(way, (since or {}).get(way.name, ""), -i)])
-    figure.update_layout(height=64 + 92 * len(ways), margin={"l": 8, "r": 8, "t": 48, "b": 8})
-    figure.update_xaxes(range=[-0.6, len(columns) + 1.6], **UNSEEN)
-    figure.update_yaxes(range=[-len(ways), 0], **UNSEEN)
+    top = 0.0
+    for way in ways:
+        foot = round(top - (LOW if way.orders in way.touches else TALL), 2)
+        figure.add_traces([*_row(way, columns, foot + FOOT), _headline(way, (since or {}).get(way.name, ""), top)])
+        top = foot
+    figure.update_layout(height=round(64 - 112 * top), margin={"l": 8, "r": 8, "t": 48, "b": 8})
+    figure.update_xaxes(range=[-0.6, len(columns) + 1.8], **UNSEEN)
+    figure.update_yaxes(range=[top, 0], **UNSEEN)
     figure.update_layout(tabled(("way", "name"), ("the bytes pass", 0), ("orders", 1), ("adds", 2)))
     return figure
 
 
-def _row(way: Way, columns: Sequence[str], top: float) -> list[go.Scatter]:
-    """A line from memory to memory through what the bytes pass; who posts, if it is another, stands on it hollow."""
-    y, last = top + ROW, len(columns) + 1
+def _row(way: Way, columns: Sequence[str], y: float) -> list[go.Scatter]:
+    """A line from GPU to GPU through what the bytes pass, and above it who posts, if that is another engine."""
+    last = len(columns) + 1.2
     at = {name: x for x, name in enumerate(columns, 1)}
-    posts = [] if way.orders in way.touches else [at[way.orders]]
-    passed = [at[name] for name in way.touches]
-    x = [0, *passed, *posts, last]
-    fills = ["page", *["accent"] * len(passed), *["page"] * len(posts), "accent"]
-    edges = ["accent", *["accent"] * len(passed), *["edge"] * len(posts), "accent"]
-    inner = ["", *["+" if name == way.adds else "" for name in way.touches], *[""] * len(posts), ""]
-    names = ["memory", *way.touches, *[way.orders] * len(posts), "memory"]
+    x = [0, *(at[name] for name in way.touches), last]
+    names = ["GPU", *way.touches, "GPU"]
+    squares = _squares(x, y, ["page", *["accent"] * (len(x) - 1)], "accent")
+    squares.update(
+        text=["+" if name == way.adds else "" for name in names], textfont={"color": colour("page"), "size": 16}
+    )
+    line = go.Scatter(x=[0, last], y=[y, y], mode="lines", line={"color": colour("accent"), "width": 3}, **SILENT)
+    told = _names(x, y - OFF, names, "bottom center", "ink")
+    return [line, *_orders(way, at, y), squares, told]
+
+
+def _orders(way: Way, at: Mapping[str, int], y: float) -> list[go.Scatter]:
+    """Hollow, off the line, and dotted to the first engine of the way that is not on the SMs: it has the orders."""
+    if way.orders in way.touches:
+        return []
+    x, told = at[way.orders], next(at[name] for name in way.touches if name != "SMs")
+    dots = {"color": colour("edge"), "width": 2, "dash": "dot"}
+    line = go.Scatter(x=[x, told], y=[y + UP, y], mode="lines", line=dots, **SILENT)
     return [
-        go.Scatter(x=[0, last], y=[y, y], mode="lines", line={"color": colour("accent"), "width": 3}, **_silent()),
-        go.Scatter(
-            x=x,
-            y=[y] * len(x),
-            mode="markers+text",
-            text=inner,
-            textfont={"color": colour("page"), "size": 16},
-            marker={
-                "symbol": "square",
-                "size": SIDE,
-                "color": [colour(fill) for fill in fills],
-                "line": {"width": 3, "color": [colour(edge) for edge in edges]},
-            },
-            **_silent(),
-        ),
-        go.Scatter(
-            x=x,
-            y=[y - OFF] * len(x),
-            mode="text",
-            text=[name.replace(" ", "<br>") for name in names],
-            textposition="bottom center",
-            textfont={"color": [colour("muted" if k in posts else "ink") for k in x]},
-            **_silent(),
-        ),
+        line,
+        _squares([x], y + UP, ["page"], "edge"),
+        _names([x + 0.4], y + UP, [way.orders], "middle right", "muted"),
     ]
 
 
-def _silent() -> dict[str, object]:
-    return {"hoverinfo": "skip", "hovertext": []}
+def _squares(x: Sequence[float], y: float, fills: Sequence[str], edge: str) -> go.Scatter:
+    line = {"width": 3, "color": colour(edge)}
+    marker = {"symbol": "square", "size": SIDE, "color": [colour(fill) for fill in fills], "line": line}
+    return go.Scatter(x=list(x), y=[y] * len(x), mode="markers+text", marker=marker, **SILENT)
+
+
+def _names(x: Sequence[float], y: float, names: Sequence[str], where: str, shade: str) -> go.Scatter:
+    font = {"color": colour(shade)}
+    return go.Scatter(
+        x=list(x), y=[y] * len(x), mode="text", text=list(names), textposition=where, textfont=font, **SILENT
+    )
 
 
 def _headline(way: Way, since: str, top: float) -> go.Scatter:

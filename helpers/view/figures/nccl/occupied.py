@@ -15,7 +15,9 @@ from helpers.view.figures.lanes import _ticks
 from helpers.view.figures.twin import tabled
 from helpers.view.shared.tokens import colour, plotly_template
 
-GAP = 0.62  # between two panels, in their height: the words of the one below
+GAP = 0.5  # between two panels, in their height: the words of the one below
+LETTERS = 12  # pixels
+WORTH = 0.35  # of the axis: what is shorter has no room for its words on a phone
 
 
 class Area(NamedTuple):
@@ -41,15 +43,17 @@ def occupied(panels: Mapping[str, Panel], sms: int, title: str) -> go.Figure:
     """
     if not panels:
         raise ValueError("a picture of SMs wants at least one panel")
-    figure = go.Figure(layout={"template": plotly_template(), "title": title, "showlegend": False, "barmode": "overlay"})
+    figure = go.Figure(
+        layout={"template": plotly_template(), "title": title, "showlegend": False, "barmode": "overlay"}
+    )
+    longest = max(_ends(panel) for panel in panels.values())
     for i, (name, panel) in enumerate(panels.items()):
         _refuse(name, panel, sms)
         foot = -(i + 1) * (1 + GAP)
-        figure.add_traces([*_bars(name, panel, sms, foot), *_measured(panel, foot), _words(name, panel, foot)])
-    longest = max(_ends(panel) for panel in panels.values())
+        figure.add_traces([*_bars(name, panel, sms, foot, longest), *_measured(panel, foot), _words(name, panel, foot)])
     figure.update_xaxes(title="time", **_ticks(longest) | {"range": [0, longest * 1.04]})
     figure.update_yaxes(range=[-len(panels) * (1 + GAP) - 0.05, 0], visible=False)
-    figure.update_layout(height=120 + 128 * len(panels))
+    figure.update_layout(height=120 + 190 * len(panels))
     figure.update_layout(tabled(("case", "name"), ("who", 0), ("SMs", 1), ("from", "base", "s"), ("to", "end", "s")))
     return figure
 
@@ -66,11 +70,13 @@ def _ends(panel: Panel) -> float:
     return max([area.end for area in panel.areas] + [panel.measured or 0.0])
 
 
-def _bars(name: str, panel: Panel, sms: int, foot: float) -> Iterator[go.Bar]:
+def _bars(name: str, panel: Panel, sms: int, foot: float, longest: float) -> Iterator[go.Bar]:
     """An area stands on those SMs, counted from the top, that are free when it starts."""
     used: list[tuple[int, int, float]] = []
     for area in panel.areas:
-        first = next(k for k in range(sms) if all(k + area.sms <= a or k >= b or end <= area.start for a, b, end in used))
+        first = next(
+            k for k in range(sms) if all(k + area.sms <= a or k >= b or end <= area.start for a, b, end in used)
+        )
         used.append((first, first + area.sms, area.end))
         taken = area.what == "collective"
         yield go.Bar(
@@ -80,11 +86,12 @@ def _bars(name: str, panel: Panel, sms: int, foot: float) -> Iterator[go.Bar]:
             base=[area.start],
             x=[area.end - area.start],
             width=area.sms / sms,
-            text=[f"{area.what}: {area.sms} SMs"],
+            text=[f"{area.what}: {area.sms} SMs" if area.end - area.start > WORTH * longest else ""],
+            constraintext="none",
             textposition="inside",
             insidetextanchor="middle",
             textangle=0,
-            textfont={"color": colour("page" if taken else "ink")},
+            textfont={"color": colour("page" if taken else "ink"), "size": LETTERS},
             marker={"color": colour("muted" if taken else "well"), "line": {"width": 1, "color": colour("edge")}},
             customdata=[[area.what, str(area.sms)]],
             hovertext=[f"{area.what}, {area.sms} SMs: {seconds_text(area.start)} to {seconds_text(area.end)}"],
