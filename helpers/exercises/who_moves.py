@@ -96,4 +96,6 @@ def _sender(answer: Callable[[int, int], Sequence[str]], messages: int, slots: i
         raise NotYetError(f"{where}, you do {', '.join(steps) or 'nothing'}: {error}") from None
     first = steps.index("wait") if "wait" in steps else len(steps)
     if (ahead := steps[:first].count("put")) < (want := min(messages, slots)):
-        raise NotYetError(f"{where}: sound, but you wait after {ahead} puts. Hint: {want} can go before the first wait.")
+        raise NotYetError(
+            f"{where}: sound, but you wait after {ahead} puts. Hint: {want} can go before the first wait."
+        )

@@ -81,7 +81,11 @@ WRONG = {
         "Hint: which SM is the first to be free",
     ),
     "no number": (product_beside, lambda *case: None, "expected seconds, got None"),
-    "the blank: signal first": (sender, lambda m, s: ["signal", "put"] * m, "1 messages through 1 slots, you do signal, put"),
+    "the blank: signal first": (
+        sender,
+        lambda m, s: ["signal", "put"] * m,
+        "1 messages through 1 slots, you do signal, put",
+    ),
     "never waits": (sender, lambda m, s: ["put", "signal"] * m, "it finds message 1"),
     "one signal for all": (sender, lambda m, s: ["put"] * m + ["signal"], "2 messages through 1 slots"),
     "waits for each": (sender, lambda m, s: ["put", "signal", "wait"] * m, "sound, but you wait after 1 puts"),

@@ -9,7 +9,12 @@ from helpers.facts import FactError, public, public_names
 from helpers.facts.tables import PUBLIC, build_table
 
 MEMORY = ["optimum-benchmark-training", "vit-large-training"]
-BESIDE = ["deepep-sms", "fsdp-4xgb200-symmetric", "fsdp-8xh100-copy-engines", "overlap-8xh100"]  # a product beside a collective
+BESIDE = [
+    "deepep-sms",
+    "fsdp-4xgb200-symmetric",
+    "fsdp-8xh100-copy-engines",
+    "overlap-8xh100",
+]  # a product beside a collective
 ALL_REDUCE = [name for name in public_names() if name.endswith("all_reduce")]
 ROWS = {
     "nccl-tests-4xh100-all_reduce": (28, 8, 2**30),
