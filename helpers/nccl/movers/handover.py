@@ -84,11 +84,18 @@ def _nexts(state: State, sender: Sequence[str], messages: int, slots: int) -> It
             yield _on(state, 1), f"the receiver has waited for message {message}", ""
 
 
-def _on(state: State, who: int, half: bool = False, **changed: object) -> State:
+def _on(
+    state: State,
+    who: int,
+    half: bool = False,
+    memory: tuple[tuple[int, int], ...] | None = None,
+    arrived: tuple[int, int] | None = None,
+) -> State:
     """The same with one of the two a step further, or in the middle of it."""
-    at = tuple(place + (not half) if i == who else place for i, place in enumerate(state.at))
-    halves = tuple(half if i == who else old for i, old in enumerate(state.half))
-    return state._replace(at=at, half=halves, **changed)
+    first, second = state.at
+    at = (first + (not half), second) if who == 0 else (first, second + (not half))
+    halves = (half, state.half[1]) if who == 0 else (state.half[0], half)
+    return State(at, halves, memory or state.memory, arrived or state.arrived)
 
 
 def _put(state: State, message: int, slots: int) -> Next:
