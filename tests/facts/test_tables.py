@@ -9,12 +9,9 @@ from helpers.facts import FactError, public, public_names
 from helpers.facts.tables import PUBLIC, build_table
 
 MEMORY = ["optimum-benchmark-training", "vit-large-training"]
-BESIDE = [
-    "deepep-sms",
-    "fsdp-4xgb200-symmetric",
-    "fsdp-8xh100-copy-engines",
-    "overlap-8xh100",
-]  # a product beside a collective
+# What a product loses beside a collective, and who moves without taking it.
+BESIDE = ["conccl-overlap", "deepep-sms", "fsdp-4xgb200-symmetric", "fsdp-8xh100-copy-engines", "overlap-8xh100"]
+BESIDE += ["nccl-put-signal-pipeline"]
 ALL_REDUCE = [name for name in public_names() if name.endswith("all_reduce")]
 ROWS = {
     "nccl-tests-4xh100-all_reduce": (28, 8, 2**30),
@@ -61,6 +58,8 @@ def test_what_is_told_beside_a_product_agrees_with_itself():
     printed = [1.023, 1.011, 1.024, 1.027, 1.063, 1.034]
     gains = [row["after"] / row["before"] for row in public("fsdp-4xgb200-symmetric").rows]
     assert gains == pytest.approx(printed, abs=6e-4)
+    assert public("conccl-overlap").column("share") == sorted(public("conccl-overlap").column("share"))
+    assert public("nccl-put-signal-pipeline").rows[0].keys() == public("nccl-put-signal-pipeline").units.keys()
     most, least = public("deepep-sms").rows[2:]
     assert most["sms"] > least["sms"] and most["dispatch"] > least["dispatch"] and most["combine"] > least["combine"]
 
