@@ -4,11 +4,13 @@ from helpers.view.calculator import Calculator, calculator
 from helpers.view.choice import ChoiceWidget, explore_choice
 from helpers.view.clock import Clock, clock
 from helpers.view.figures import (
+    Area,
     Climb,
     Cost,
     Curve,
     Growth,
     Level,
+    Panel,
     Rates,
     RungMark,
     Span,
@@ -16,9 +18,11 @@ from helpers.view.figures import (
     Win,
     chains,
     climbs,
+    engines,
     joined,
     lanes,
     leaf_spine,
+    occupied,
     over_ranks,
     passes,
     peaks,
@@ -49,6 +53,7 @@ from helpers.view.warp import WarpWidget, explore_warp
 from helpers.view.watch import Watch, watch
 
 __all__ = [
+    "Area",
     "Calculator",
     "ChoiceWidget",
     "Climb",
@@ -59,6 +64,7 @@ __all__ = [
     "Level",
     "Memory",
     "OccupancyWidget",
+    "Panel",
     "Player",
     "Playground",
     "PrimitiveWidget",
@@ -74,6 +80,7 @@ __all__ = [
     "chains",
     "climbs",
     "clock",
+    "engines",
     "explore_choice",
     "explore_occupancy",
     "explore_warp",
@@ -82,6 +89,7 @@ __all__ = [
     "lanes",
     "leaf_spine",
     "memory",
+    "occupied",
     "over_ranks",
     "passes",
     "peaks",

@@ -9,6 +9,9 @@ from helpers.facts import FactError, public, public_names
 from helpers.facts.tables import PUBLIC, build_table
 
 MEMORY = ["optimum-benchmark-training", "vit-large-training"]
+# What a product loses beside a collective, and who moves without taking it.
+BESIDE = ["conccl-overlap", "deepep-sms", "fsdp-4xgb200-symmetric", "fsdp-8xh100-copy-engines", "overlap-8xh100"]
+BESIDE += ["nccl-put-signal-pipeline"]
 ALL_REDUCE = [name for name in public_names() if name.endswith("all_reduce")]
 ROWS = {
     "nccl-tests-4xh100-all_reduce": (28, 8, 2**30),
@@ -26,7 +29,7 @@ ROWS = {
 
 
 def test_every_table_is_there_whole():
-    assert public_names() == sorted([*ROWS, *MEMORY])
+    assert public_names() == sorted([*ROWS, *MEMORY, *BESIDE])
     for name, (count, smallest, largest) in ROWS.items():
         sizes = public(name).column("nbytes")
         assert (len(sizes), min(sizes), max(sizes)) == (count, smallest, largest)
@@ -44,6 +47,21 @@ def test_vit_large_held_less_with_fewer_bits_and_fewer_pictures():
     table = public(MEMORY[1])
     held = table.column("max_reserved")
     assert held == sorted(held, reverse=True) and table.column("batch") == [64, 64, 64, 16]
+
+
+def test_what_is_told_beside_a_product_agrees_with_itself():
+    """Copies beat a kernel, and both beat doing one after the other; MFU goes with the tokens; more SMs carry more."""
+    in_turn, by_kernel, by_engine = public("overlap-8xh100").column("seconds")
+    assert in_turn > by_kernel > by_engine > in_turn / 2
+    before, after = public("fsdp-8xh100-copy-engines").rows
+    assert after["tokens"] / before["tokens"] == pytest.approx(after["mfu"] / before["mfu"], rel=1e-3)
+    printed = [1.023, 1.011, 1.024, 1.027, 1.063, 1.034]
+    gains = [row["after"] / row["before"] for row in public("fsdp-4xgb200-symmetric").rows]
+    assert gains == pytest.approx(printed, abs=6e-4)
+    assert public("conccl-overlap").column("share") == sorted(public("conccl-overlap").column("share"))
+    assert public("nccl-put-signal-pipeline").rows[0].keys() == public("nccl-put-signal-pipeline").units.keys()
+    most, least = public("deepep-sms").rows[2:]
+    assert most["sms"] > least["sms"] and most["dispatch"] > least["dispatch"] and most["combine"] > least["combine"]
 
 
 @pytest.mark.parametrize(
