@@ -65,7 +65,12 @@ def bench_each(fns: dict[str, Callable[[], object]], warmup: int = 2, reps: int 
     with aside():
         dist.all_reduce(seconds, dist.ReduceOp.MAX)
     columns = zip(fns, seconds.T.tolist(), strict=True)
-    return {name: Timing(min(column), median(column), reps) for name, column in columns}
+    return {name: summed_up(column) for name, column in columns}
+
+
+def summed_up(seconds: Sequence[float]) -> Timing:
+    """The least and the median of repetitions."""
+    return Timing(min(seconds), median(seconds), len(seconds))
 
 
 def _wall_seconds(fn: Callable[[], object]) -> float:
