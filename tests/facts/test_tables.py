@@ -143,7 +143,7 @@ def test_the_lecture_divides_a_reduce_scatter_by_its_output():
     for row in public("torch-4xh100-lecture").rows:
         passed, part = (2, 1) if row["collective"] == "all_reduce" else (1, 4)
         printed = row["nbytes"] / part * passed * 3 / 4 / row["seconds"] / 2**30
-        assert printed == pytest.approx(row["published"], rel=0.004)
+        assert printed == pytest.approx(row["published"], rel=0.003, abs=0.5), "both were rounded"
 
 
 @pytest.mark.parametrize("name", sorted(ROWS))
