@@ -15,7 +15,7 @@ import torch
 import torch.distributed as dist
 
 from helpers.collectives import CATALOGUE
-from helpers.ranks import RankError, Ranks, bench, here, sweep, traced
+from helpers.ranks import RankError, Ranks, bench, here, paired, traced
 from helpers.ranks.primitives import perform_all
 
 two_gpus = pytest.mark.gpus(2)
@@ -73,7 +73,7 @@ def test_time_is_taken_on_the_stream(gpus):
 
     first, second = gpus.run(f)
     assert first == second and 0 < first.min <= first.median
-    assert gpus.run(sweep, CATALOGUE["all_reduce", "ring"](nranks=2), [4096])[0][0].nbytes == 4096
+    assert gpus.run(paired, CATALOGUE["all_reduce", "ring"](nranks=2), [4096])[0][0].nbytes == 4096
 
 
 @two_gpus
