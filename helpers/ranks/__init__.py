@@ -10,6 +10,7 @@ from helpers.ranks.pool.ranks import Ranks
 from helpers.ranks.pool.status import RankStatus, Status
 from helpers.ranks.pool.turn import Stopped
 from helpers.ranks.sweeping.found import Swept
+from helpers.ranks.sweeping.processes import one_or_many
 from helpers.ranks.sweeping.sweep import sweep
 from helpers.ranks.timing.timing import Row, Timing, bench, bench_each, fit_link, messages, paired
 from helpers.ranks.wire.pack import PackError
@@ -45,6 +46,7 @@ __all__ = [
     "load",
     "measured_or_recorded",
     "messages",
+    "one_or_many",
     "paired",
     "progress",
     "record",

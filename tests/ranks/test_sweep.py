@@ -127,7 +127,7 @@ def test_several_ranks_on_one_gpu_are_labelled_and_not_timed(replayed, monkeypat
 @pytest.mark.parametrize(
     "count, arguments, said",
     [
-        (0, {}, "a sweep needs NVIDIA GPUs: its settings are NCCL's, and none is usable here"),
+        (0, {}, "a sweep needs NVIDIA GPUs: what it sets is NCCL's, and none is usable here"),
         (0, {"one_gpu": True}, "a sweep needs NVIDIA GPUs"),
         (
             1,
@@ -151,6 +151,15 @@ def test_bad_input_is_refused_before_anything_starts(monkeypatch, count, argumen
     monkeypatch.setattr(module, "Ranks", lambda *_, **__: pytest.fail("ranks were started"))
     with pytest.raises((ValueError, TypeError), match=said):
         sweep(**arguments)
+
+
+def test_a_setting_of_the_environment_would_hold_for_all(monkeypatch):
+    here(monkeypatch, 4)
+    monkeypatch.setenv("NCCL_PROTO", "Simple")
+    with pytest.raises(
+        ValueError, match=r"a sweep sets NCCL_ALGO, NCCL_PROTO, .* by itself; unset here: NCCL_PROTO=Simple"
+    ):
+        sweep(proto="LL")
 
 
 def test_before_2_24_a_setting_is_of_all_collectives():

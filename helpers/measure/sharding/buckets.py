@@ -2,28 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import torch
 from torch import nn
 
-from helpers.units import MIB
-
-FIRST, REST = MIB, 25 * MIB  # DistributedDataParallel's own: a small first bucket, so that communication starts early
-
-
-def bucket_sizes(nbytes: Iterable[int], first: int = FIRST, rest: int = REST) -> list[int]:
-    """Bytes of each bucket. nbytes: of the gradients in the order in which backward makes them.
-
-    A bucket is full as soon as it holds its limit or more (torch/csrc/distributed/c10d/reducer.cpp).
-    """
-    sizes, filled = [], 0
-    for one in nbytes:
-        filled += one
-        if filled >= (rest if sizes else first):
-            sizes.append(filled)
-            filled = 0
-    return sizes + [filled] * bool(filled)
+from helpers.memory.payloads import bucket_sizes
 
 
 def make_buckets(model: nn.Module) -> list[torch.Tensor]:

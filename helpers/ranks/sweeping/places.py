@@ -14,8 +14,8 @@ from helpers.ranks.sweeping.found import ONE_GPU
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
-def place(nranks: int | None, one_gpu: bool) -> World:
-    """The world of a sweep's ranks. Raises TypeError or ValueError naming what is here and what was expected."""
+def place(nranks: int | None, one_gpu: bool, what: str = "a sweep") -> World:
+    """The world of the ranks of `what`. Raises TypeError or ValueError naming what is here and what was expected."""
     if nranks is not None:
         check_nranks(nranks)
         if nranks < 2:
@@ -24,7 +24,7 @@ def place(nranks: int | None, one_gpu: bool) -> World:
     count = len(gpus.usable)
     if not count:
         raise ValueError(
-            f"a sweep needs NVIDIA GPUs: its settings are NCCL's, and none is usable here. {gpus.trouble}".rstrip()
+            f"{what} needs NVIDIA GPUs: what it sets is NCCL's, and none is usable here. {gpus.trouble}".rstrip()
         )
     if one_gpu:
         world = plan(nranks or 2, "nccl")

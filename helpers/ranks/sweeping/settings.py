@@ -7,7 +7,8 @@ to the most, then copied up to the least).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -31,6 +32,14 @@ HAS = {  # algorithms of each collective
 }
 EVERY_PROTOCOL = ("Ring", "Tree")  # the others have Simple alone
 EACH_FROM = (2, 24)  # the first NCCL whose settings can be of one collective
+CTAS = ("NCCL_MIN_CTAS", "NCCL_MAX_CTAS")
+VARIED = (
+    "NCCL_ALGO",
+    "NCCL_PROTO",
+    *CTAS,
+    "NCCL_MIN_NCHANNELS",
+    "NCCL_MAX_NCHANNELS",
+)  # the last two: CTAs' names up to 2.16
 MOST_CHANNELS = 64  # MAXCHANNELS, src/include/device.h
 
 
@@ -67,7 +76,7 @@ class Asked(NamedTuple):
         of = f"{NCCL_NAMES[collective]}:" if version is None or version >= EACH_FROM else ""
         found = {"NCCL_ALGO": f"{of}{self.algorithm}"} if self.algorithm else {}
         found |= {"NCCL_PROTO": f"{of}{self.protocol}"} if self.protocol else {}
-        return found | (dict.fromkeys(("NCCL_MIN_CTAS", "NCCL_MAX_CTAS"), str(self.channels)) if self.channels else {})
+        return found | (dict.fromkeys(CTAS, str(self.channels)) if self.channels else {})
 
 
 def combinations(
@@ -83,6 +92,12 @@ def combinations(
     protocols = [_named(name, tuple(PROTOCOLS), "a protocol") for name in _several(proto)] or [None]
     numbers = [_channels(number) for number in _several(channels)] or [None]
     return list(dict.fromkeys(Asked(*one) for one in product(algorithms, protocols, numbers)))
+
+
+def free(env: Mapping[str, str] = os.environ) -> None:
+    """Raises ValueError where this process's environment has a say in what a sweep varies: it would hold for every combination."""
+    if held := [f"{name}={env[name]}" for name in VARIED if name in env]:
+        raise ValueError(f"a sweep sets {', '.join(VARIED)} by itself; unset here: {', '.join(held)}")
 
 
 def known(collective: str) -> None:

@@ -61,9 +61,11 @@ def sweep(
 
     begin, end: of nccl-tests' size, the larger of a rank's input and output. nranks: all GPUs by default. one_gpu: so many ranks (2 by
     default) share the first GPU, and nothing is timed. iters: 20 up to 1 MiB and 5 beyond. note: called before every row.
-    ValueError, before anything starts, where there is no NVIDIA GPU, for a name, a size or a number that makes no sense.
+    ValueError, before anything starts, where there is no NVIDIA GPU, for a name, a size or a number that makes no sense, and where one
+    of these settings stands in this process's environment.
     """
     settings.known(collective)
+    settings.free()
     asked = settings.combinations(algo, proto, channels)
     first, last = parse_nbytes(begin), parse_nbytes(end)
     with one_gpu_visible(one_gpu):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
@@ -64,6 +64,31 @@ class Line(NamedTuple):
     def wrong(self) -> int:
         """Elements that were wrong, on both sides."""
         return sum(side.wrong for side in (self.out_of_place, self.in_place) if side)
+
+    @property
+    def seconds(self) -> float | None:
+        """The least time out of place, or in place where there is no other; None where nothing was timed."""
+        side = self.out_of_place or self.in_place
+        return side.timing.min if side and side.timing else None
+
+    @property
+    def busbw(self) -> float | None:
+        """Bytes per second, one way, of `seconds`."""
+        return None if self.seconds is None else self.bandwidths(self.seconds)[1]
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain numbers: seconds, bytes, bytes per second one way."""
+        head = {"nbytes": self.nbytes, "count": self.count, "root": self.root, "wrong": self.wrong}
+        best = {"seconds": self.seconds, "busbw": self.busbw}
+        return head | best | {"out_of_place": self._side(self.out_of_place), "in_place": self._side(self.in_place)}
+
+    def _side(self, side: Side | None) -> dict[str, Any] | None:
+        if side is None:
+            return None
+        if side.timing is None:
+            return {"wrong": side.wrong}
+        algbw, busbw = self.bandwidths(side.timing.min)
+        return side.timing._asdict() | {"algbw": algbw, "busbw": busbw, "wrong": side.wrong}
 
 
 def sizes(begin: int, end: int, factor: int, nranks: int) -> list[int]:
