@@ -19,6 +19,7 @@ ROWS = {
     "nccl-tests-8xh200-collectives": (4, 2**34, 2**34),
     "nccl-tests-8xa100-latency": (7, 128, 128),
     "nccl-tests-six-gpus": (114, 512, 2048),
+    "nccl-tests-six-gpus-timings": (308, 512, 2048),
     "gpu-benches-a100-l2": (85, 1536 * 1024, 4881920 * 1024),
     "gpu-benches-h100-pcie-l2": (86, 1024 * 1024, 4881920 * 1024),
     "gpu-benches-h200-l2": (85, 1536 * 1024, 4881920 * 1024),

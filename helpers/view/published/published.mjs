@@ -8,7 +8,7 @@ import { LETTERS, reading } from "./data/words.mjs";
 import { decode, fits } from "./link.mjs";
 import { chart } from "./panel/chart.mjs";
 import { sentences } from "./panel/controls.mjs";
-import { free, furniture } from "./panel/furniture.mjs";
+import { furniture, isFree } from "./panel/furniture.mjs";
 import { cards } from "./panel/numbers.mjs";
 import { provenance } from "./panel/provenance.mjs";
 
@@ -50,7 +50,7 @@ function draw(widget) {
   const { parts, s } = widget;
   picture(widget);
   parts.sentences.replaceChildren(...sentences(widget));
-  parts.more.hidden = !free(widget);
+  parts.more.hidden = !isFree(widget);
   parts.shows.show(s);
   parts.sources.replaceChildren(...provenance(widget));
   parts.notice.replaceChildren();
@@ -77,15 +77,14 @@ function take(widget, change) {
   landed(widget);
 }
 
-// The place of a control is kept for the keyboard although its sentence is written anew.
+// Another run for a letter; the keyboard stays at its control although the sentence is written anew.
 function choose(widget, letter, field, value) {
   const i = LETTERS.indexOf(letter);
   const label = document.activeElement?.getAttribute("aria-label");
-  const others = widget.curves.filter(({ run, letter: one }) => run.key && one !== letter).map(({ run }) => run);
-  const rest = widget.runs.filter((run) => !others.includes(run));
-  const has = rest.some((run) => String(run[field] ?? "") === value);
-  const run = nearest(has ? rest : widget.runs, widget.curves[i].run, field, value);
-  if (!others.includes(run)) take(widget, { curves: widget.s.curves.with(i, run.key) });
+  const free = widget.runs.filter(({ key }) => !widget.s.curves.includes(key));
+  const run = nearest(free, widget.curves[i].run, field, value);
+  if (run) take(widget, { curves: widget.s.curves.with(i, run.key) });
+  else draw(widget); // only another letter has it
   widget.parts.root.querySelector(`[aria-label="${label}"]`)?.focus();
 }
 

@@ -35,4 +35,4 @@ export function lineThrough(sizes, seconds) {
   return { ...line, worst: Math.max(...off) };
 }
 
-export const at = ({ alpha, beta }, nbytes) => alpha + nbytes * beta;
+export const lineAt = ({ alpha, beta }, nbytes) => alpha + nbytes * beta;

@@ -11,23 +11,29 @@ export const valueOf = (run, field) => (field === "ran" ? ran(run) : (run[field]
 export function offered(runs, run, field) {
   const above = ABOVE[field] ?? ["collective", "gpu", "nranks", ...(field === "ran" ? ["dtype"] : [])];
   const same = runs.filter((one) => above.every((other) => valueOf(one, other) === valueOf(run, other)));
-  return [...new Set(same.map((one) => valueOf(one, field)))];
+  const values = [...new Set(same.map((one) => valueOf(one, field)))];
+  return field === "nranks" ? values.sort((a, b) => a - b) : values;
 }
 
 const likeness = (one, run) =>
   FIELDS.reduce((sum, field) => sum + (valueOf(one, field) === valueOf(run, field) ? WEIGHTS[field] : 0), 0);
 
-// The run that has the chosen value and is most like the one before; of equals the one with more sizes.
-export function nearest(runs, run, field, value) {
-  const fitting = runs.filter((one) => `${valueOf(one, field)}` === `${value}`);
+// Of equals the one with more sizes; null where there is none to choose from.
+function mostLike(runs, run) {
   const rank = (one) => likeness(one, run) + Math.min(one.sizes.length, 99) / 100;
-  return fitting.reduce((best, one) => (rank(one) > rank(best) ? one : best));
+  return runs.reduce((best, one) => (best && rank(best) >= rank(one) ? best : one), null);
 }
 
-// For a further curve: the same with another NCCL, else the most like it of those not on show.
-export function another(runs, shown) {
-  const last = shown.at(-1);
-  const free = runs.filter((one) => !shown.includes(one));
-  const rank = (one) => likeness(one, last) + Math.min(one.sizes.length, 99) / 100;
-  return free.reduce((best, one) => (rank(one) > rank(best) ? one : best));
-}
+// The run that has the chosen value and is most like the one before.
+export const nearest = (runs, run, field, value) =>
+  mostLike(
+    runs.filter((one) => `${valueOf(one, field)}` === `${value}`),
+    run,
+  );
+
+// For a further curve: the one most like the last, as a rule the same with another NCCL.
+export const another = (runs, shown) =>
+  mostLike(
+    runs.filter((one) => !shown.includes(one)),
+    shown.at(-1),
+  );

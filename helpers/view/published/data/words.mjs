@@ -5,7 +5,7 @@ export const LETTERS = "ABC";
 export const MARK = "†";
 const FACTOR_NOTE = ", one way per GPU";
 
-const listed = (words) => words.join(", ").replace(/, (?=[^,]*$)/, " and ");
+const listed = (words) => [words.slice(0, -1).join(", "), words.at(-1)].filter(Boolean).join(" and ");
 
 export function ran({ loaded, version, folder, setting, table, isNamedOtherwise }) {
   const release = loaded ? `NCCL ${loaded}` : "NCCL not stated";

@@ -1,7 +1,7 @@
 // Every curve over the sizes: what was measured solid with a mark a size, repeats as bars, NCCL's model dashed, a plain line dotted.
 import { set, svg } from "../../shared/page/dom.mjs";
 import { canvas, label, line, moved } from "../../shared/page/shapes.mjs";
-import { at as onLine } from "../data/line.mjs";
+import { lineAt } from "../data/line.mjs";
 import { HIGH, scales } from "./scales.mjs";
 
 const APART = 15; // pixels between letters at the right end
@@ -35,7 +35,7 @@ function beside({ run }, s, { x, y }) {
   const place = (second, i) => [x(run.sizes[i]), y(shown(run, i, second, s.axis))];
   const within = ([, b], high = HIGH) => b > -high && b < 2 * high;
   const model = s.model && run.model && run.model.map(({ seconds }, i) => place(seconds, i));
-  const plain = s.line && run.line && run.sizes.map((size, i) => place(Math.max(onLine(run.line, size), 1e-12), i));
+  const plain = s.line && run.line && run.sizes.map((size, i) => place(Math.max(lineAt(run.line, size), 1e-12), i));
   return [
     model && path("bim-pub-model", model),
     plain &&

@@ -34,7 +34,7 @@ export function sentences(widget) {
           {
             type: "button",
             class: "bim-tool bim-pub-away",
-            "aria-label": `Take ${one.letter} away`,
+            "aria-label": `take away ${one.letter}`,
             click: () => widget.does.drop(one.letter),
           },
           "take away",

@@ -58,4 +58,4 @@ export function furniture(widget) {
   return { ...parts, root };
 }
 
-export const free = ({ s }) => s.curves.length < LETTERS.length;
+export const isFree = ({ s }) => s.curves.length < LETTERS.length;

@@ -2,7 +2,7 @@
 import { h } from "../../shared/page/dom.mjs";
 import { bandwidthText, nbytesText, secondsText, SECONDS } from "../../shared/page/numbers.mjs";
 import { table } from "../../shared/page/tables.mjs";
-import { at as onLine } from "../data/line.mjs";
+import { lineAt } from "../data/line.mjs";
 import { nameOf, percent } from "../data/words.mjs";
 import { chip } from "./controls.mjs";
 
@@ -15,7 +15,7 @@ const off = (told, second) => {
 
 function facts(run, i) {
   const [second, model] = [run.seconds[i], run.model?.[i]];
-  const line = run.line && onLine(run.line, run.sizes[i]);
+  const line = run.line && lineAt(run.line, run.sizes[i]);
   const ends = [run.least[i], run.most[i]].map(secondsText).join(" to ");
   return [
     `${bandwidthText(run.busbw[i])} busbw, one way`,
@@ -55,7 +55,7 @@ function tableOf({ letter, run }) {
     run.busbw[i],
     run.model?.[i].seconds ?? "–",
     run.model?.[i].way ?? "–",
-    run.line ? onLine(run.line, size) : "–",
+    run.line ? lineAt(run.line, size) : "–",
   ]);
   const times = ["Time", "Least", "Most"].map((word) => [word, SECONDS]);
   const head = ["Size", ...times, "Repeats", ["busbw, one way", RATES], ["Model", SECONDS], "Way", ["Line", SECONDS]];

@@ -20,13 +20,22 @@ function bandwidths(curves) {
   return { ticks, share: (value) => value / last, text: bandwidthText, of: ({ busbw }) => busbw };
 }
 
+const ROUND = [1, 2, 5];
+
+// Powers of ten inside, with 2 and 5 times them where there are few.
+function decades(low, high) {
+  const from = Math.floor(Math.log10(low));
+  const all = times(Math.ceil(Math.log10(high)) - from + 1, (i) => ROUND.map((one) => one * 10 ** (from + i))).flat();
+  const inside = all.filter((one) => one >= low * 0.999 && one <= high * 1.001);
+  const tens = inside.filter((one) => Math.abs(Math.log10(one) % 1) < 1e-9 || Math.abs(Math.log10(one) % 1) > 1 - 1e-9);
+  return tens.length > 1 ? tens : inside;
+}
+
 function seconds(curves) {
-  const [low, high] = [Math.min(...flat(curves, ({ least }) => least)), Math.max(...flat(curves, ({ most }) => most))];
-  const [from, to] = [Math.floor(Math.log10(low) + 1e-9), Math.max(Math.ceil(Math.log10(high) - 1e-9), 1 - 12)];
-  const decades = Math.max(1, to - from);
-  const ticks = times(decades + 1, (i) => 10 ** (from + i));
-  const share = (value) => (Math.log10(value) - from) / decades;
-  return { ticks, share, text: secondsText, of: (run) => run.seconds };
+  const low = 0.8 * Math.min(...flat(curves, ({ least }) => least));
+  const high = 1.25 * Math.max(...flat(curves, ({ most }) => most));
+  const share = (value) => Math.log(value / low) / Math.log(high / low);
+  return { ticks: decades(low, high), share, text: secondsText, of: (run) => run.seconds };
 }
 
 // -> { x(nbytes), y(value), size at a pixel, ticks }
