@@ -109,9 +109,7 @@ class Published:
 
 
 @cache
-def modelled(
-    gpu: str, collective: str, nranks: int, version: str, sizes: tuple[int, ...]
-) -> tuple[Model, ...] | None:
+def modelled(gpu: str, collective: str, nranks: int, version: str, sizes: tuple[int, ...]) -> tuple[Model, ...] | None:
     """The model on the node of that GPU, with the launch that its own rows up to 4 KiB show."""
     machine = measured_platform(gpu)
     try:
@@ -142,6 +140,7 @@ def _six_gpus() -> Iterator[Published]:
 def _curves() -> Iterator[Published]:
     for name, (gpu, version, dtype) in CURVES.items():
         rows, nranks = _rows(name), public(name).nranks
+        assert nranks is not None, name
         settings = {"": "torch script" if name.startswith("torch") else "", "in_place_": "in place"}
         for half, setting in settings.items():
             if f"{half}algbw" not in rows[0]:

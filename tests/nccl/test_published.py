@@ -95,7 +95,9 @@ def test_the_model_is_there_where_nccls_rules_are_known_and_nowhere_else():
     assert {gpu for gpu, collective in silent if collective == "all_to_all"} == {run.gpu for run in of(TIMINGS)}
     assert all(run.model is None for run in [*of(LATENCY), *of("nccl-tests-8xa100-all_reduce")]), "no version is stated"
     assert all((run.model is None) == bool(run.setting) for run in [*of(NVLS), *of(EACH)])
-    assert RUNS["H100.all_reduce.4.float.2.26.2.nccl.in-place"].model == RUNS["H100.all_reduce.4.float.2.26.2.nccl"].model
+    assert (
+        RUNS["H100.all_reduce.4.float.2.26.2.nccl.in-place"].model == RUNS["H100.all_reduce.4.float.2.26.2.nccl"].model
+    )
 
 
 def test_the_line_misses_by_what_the_table_says_of_it():

@@ -79,7 +79,9 @@ def _size(at: int | str, keys: tuple[str, ...]) -> int:
     sizes = sorted({size for key in keys for size in by_key()[key].sizes})
     size = parse_nbytes(at)
     if isinstance(at, bool) or size not in sizes:
-        raise ValueError(f"at is a size that was measured, {nbytes_text(sizes[0])} to {nbytes_text(sizes[-1])}, got {at!r}")
+        raise ValueError(
+            f"at is a size that was measured, {nbytes_text(sizes[0])} to {nbytes_text(sizes[-1])}, got {at!r}"
+        )
     return size
 
 
@@ -95,7 +97,10 @@ def published_html(spec: PublishedSpec) -> str:
     sizes = sorted({size for run in runs for size in run.sizes})
     columns = [("Size", [nbytes_text(size) for size in sizes])]
     for letter, run in zip(LETTERS, runs, strict=False):
-        for words, values, unit in ((f"{letter}, time", run.seconds, "s"), (f"{letter}, busbw one way", run.busbw, "B/s")):
+        for words, values, unit in (
+            (f"{letter}, time", run.seconds, "s"),
+            (f"{letter}, busbw one way", run.busbw, "B/s"),
+        ):
             head, cells = column(words, values, unit)
             told = dict(zip(run.sizes, cells, strict=True))
             columns.append((head, [told.get(size, "–") for size in sizes]))

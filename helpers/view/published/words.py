@@ -68,11 +68,8 @@ def misses(run: Published) -> float | None:
 
 def summary(run: Published) -> str:
     """From which size to which, how often, the most busbw, and how far model and line are off at worst."""
-    n = len(run.sizes)
-    if n == 1:
-        span = f"one size, {nbytes_text(run.first)}"
-    else:
-        span = f"{n} sizes, {nbytes_text(run.first)} to {nbytes_text(run.sizes[-1])}"
+    n, first, last = len(run.sizes), nbytes_text(run.first), nbytes_text(run.sizes[-1])
+    span = f"one size, {first}" if n == 1 else f"{n} sizes, {first} to {last}"
     repeats = max(map(len, run.times))
     often = f", up to {counted(repeats, 'time', 'times')} each" if repeats > 1 else ""
     most = f"at most {bandwidth_text(max(run.busbw))} busbw, one way per GPU"
