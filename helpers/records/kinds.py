@@ -43,6 +43,7 @@ _RUN = fields(
     }
 )
 _MESSAGE = "step", "src", "dst"
+_SORTS = {str: "a text", list: "a list"}
 
 
 def run(data: Any, stem: str) -> None:
@@ -136,45 +137,14 @@ def predicted(data: Any, stem: str) -> None:
             raise expected(f"a value for each of {len(columns)} columns", row, f"rows.{i}")
         told = dict(zip(columns, row, strict=True))
         positive(told.get("peak"), f"rows.{i}.peak")
+        named(_nbytes)(told.get("by_class"), f"rows.{i}.by_class")
         if told["peak"] != sum(told["by_class"].values()):
             raise expected(f"the sum of by_class, {sum(told['by_class'].values())}", told["peak"], f"rows.{i}.peak")
 
 
-def published(data: Any, stem: str) -> None:
-    """What `helpers.facts.public` reads: a source, and rows of one shape whose numbers have a unit."""
-    if not isinstance(data, dict):
-        raise expected("an object", data, "")
-    for name, check in (("source", named(or_null(text))), ("rows", each(named(_cell), 1)), ("not_stated", texts)):
-        if name in data:
-            check(data[name], name)
-    try:
-        build_table(stem, data)
-    except FactError as error:
-        raise Bad("", f"{error}".removeprefix(f"{stem}: ")) from None
-    _source(data)
-    columns = list(data["rows"][0])
-    for i, row in enumerate(data["rows"]):
-        if list(row) != columns:
-            raise expected(f"the columns of the first row, {', '.join(columns)}", ", ".join(row), f"rows.{i}")
-        for name, value in row.items():
-            if isinstance(value, (int, float, list)) and name != "nranks":
-                _has_unit(name, data["units"])
-        if "nbytes" in row:
-            whole_number(row["nbytes"], f"rows.{i}.nbytes")
-
-
-def _source(data: Mapping[str, Any]) -> None:
-    source = data["source"]
-    if not source["url"].startswith("https://"):
-        raise expected("an address that begins with https://", source["url"], "source.url")
-    day(source["checked"], "source.checked")
-    or_null(day)(source["date"], "source.date")
-    or_null(day)(data["measured"], "measured")
-
-
-def _has_unit(name: str, units: Mapping[str, str]) -> None:
-    if name.removeprefix("in_place_") not in units:
-        raise Bad("units", f"the column {name!r} holds numbers and has no unit")
+def _nbytes(value: Any, place: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise expected("bytes, a whole number from 0", value, place)
 
 
 def _cell(value: Any, place: str) -> None:
@@ -185,6 +155,63 @@ def _cell(value: Any, place: str) -> None:
         raise expected("a number from 0", value, place)
     elif isinstance(value, dict):
         raise expected("a number or a text", value, place)
+
+
+_TABLE = fields(
+    {
+        "source": named(or_null(text)),
+        **dict.fromkeys(("collective", "command"), or_null(text)),
+        "nranks": or_null(whole_number),
+        "measured": or_null(day),
+        **dict.fromkeys(("machine", "software", "meaning"), text),
+        "not_stated": texts,
+        "units": named(text),
+        "rows": each(named(_cell), 1),
+    }
+)
+
+
+def published(data: Any, stem: str) -> None:
+    """What `helpers.facts.public` reads: a source, and rows of one shape whose numbers have a unit."""
+    _TABLE(data, "")
+    try:
+        build_table(stem, data)
+    except FactError as error:
+        raise Bad("", f"{error}".removeprefix(f"{stem}: ")) from None
+    _source(data)
+    columns = list(data["rows"][0])
+    for i, row in enumerate(data["rows"]):
+        if list(row) != columns:
+            raise expected(f"the columns of the first row, {', '.join(columns)}", ", ".join(row), f"rows.{i}")
+        if "nbytes" in row:
+            whole_number(row["nbytes"], f"rows.{i}.nbytes")
+    for name in columns:
+        _column(name, [row[name] for row in data["rows"]], data["units"])
+
+
+def _column(name: str, cells: list[Any], units: Mapping[str, str]) -> None:
+    """All of one sort, or null; numbers have a unit."""
+    sorts = [_sort(cell) for cell in cells]
+    own = next((sort for sort in sorts if sort), "nothing")
+    for i, sort in enumerate(sorts):
+        if sort not in (None, own):
+            raise expected(f"{own}, as in the rows above", cells[i], f"rows.{i}.{name}")
+    if own in ("a number", "a list") and name != "nranks" and name.removeprefix("in_place_") not in units:
+        raise Bad("units", f"the column {name!r} holds numbers and has no unit")
+
+
+def _sort(cell: Any) -> str | None:
+    if cell is None:
+        return None
+    return "a flag" if isinstance(cell, bool) else _SORTS.get(type(cell), "a number")
+
+
+def _source(data: Mapping[str, Any]) -> None:
+    source = data["source"]
+    if not source["url"].startswith("https://"):
+        raise expected("an address that begins with https://", source["url"], "source.url")
+    day(source["checked"], "source.checked")
+    or_null(day)(source.get("date"), "source.date")
 
 
 def faults(data: Any, stem: str) -> None:

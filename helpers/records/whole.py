@@ -34,13 +34,14 @@ def kind_of(place: Path) -> str:
         return "predicted" if place.stem == "memory-predictions" else "run"
     if place.parts[0] not in FOLDERS:
         raise RecordError(f"{place.as_posix()}: a folder of recorded/ is one of {', '.join(FOLDERS)}")
-    return "memory" if place.parent.name == "memory" else FOLDERS[place.parts[0]]
+    return FOLDERS[place.parts[0]]
 
 
 def whole(path: Path, folder: Path) -> Any:
     """What the file holds, if it is whole; RecordError else. folder: recorded/, or one like it."""
     place = path.relative_to(folder)
-    check = KINDS[kind_of(place)]
+    kind = kind_of(place)
+    check = memory if kind == "reader" and place.parent.name == "memory" else KINDS[kind]
     try:
         text = path.read_text(encoding="utf-8")
         text_without_paths(text)

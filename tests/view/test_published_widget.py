@@ -75,7 +75,7 @@ def test_every_state_is_read_off_and_linked_as_in_python(played):
 
 def test_times_are_told_by_their_differences():
     assert steps([[8980], [9080], [9060, 9090, 9100]]) == "8980 100 -20,30,10"
-    assert ways([run.model for run in published() if run.model][0])[0] == ["Ring LL", 12]
+    assert ways(next(run.model for run in published() if run.model))[0] == ["Ring LL", 12]
 
 
 def test_what_a_reader_without_scripts_has():

@@ -2,6 +2,7 @@
 import { ncclTestsTables } from "../../shared/read/tables/nccl_tests.mjs";
 import { Refused } from "../../shared/read/refused.mjs";
 import { lineThrough } from "./line.mjs";
+import { factorOf } from "./runs.mjs";
 
 const NAME = { alltoall: "all_to_all" };
 const isPositive = (value) => typeof value === "number" && Number.isFinite(value) && value > 0;
@@ -18,12 +19,15 @@ function curve(name, points, from, spread) {
   return { ...own, model: null, line: lineThrough(sizes, seconds), version: "", folder: null };
 }
 
-function half(row, which) {
-  const timing = row[which];
-  if (!timing || !isPositive(timing.busbw) || !row.nbytes) return null;
-  const seconds = timing.seconds ?? row.nbytes / timing.algbw;
-  return isPositive(seconds) ? { nbytes: row.nbytes, seconds, busbw: timing.busbw } : null;
+// Below 0.005 GB/s busbw is printed as 0.00: there it follows from the time, by the factor of the collective.
+function half({ nbytes }, timing, factor) {
+  if (!timing || !nbytes) return null;
+  const seconds = timing.seconds ?? nbytes / timing.algbw;
+  const busbw = timing.busbw || (nbytes / seconds) * factor;
+  return isPositive(seconds) && isPositive(busbw) ? { nbytes, seconds, busbw } : null;
 }
+
+const KNOWN = ["all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce"];
 
 const HALVES = [
   ["out_of_place", "out of place"],
@@ -32,12 +36,17 @@ const HALVES = [
 
 function ofTable(table) {
   const over = table.nranks === null ? "" : ` on ${table.nranks} ranks`;
-  const name = `yours: ${NAME[table.collective] ?? table.collective ?? "a collective"}${over}`;
+  const collective = NAME[table.collective] ?? table.collective;
+  const name = `yours: ${collective ?? "a collective"}${over}`;
+  const factor = KNOWN.includes(collective) && table.nranks > 1 ? factorOf(collective, table.nranks) : 0;
   const told = [
     ["Software", `nccl-tests ${table.tests ?? "of unknown version"}, NCCL ${table.nccl ?? "not stated"}`],
     ["GPUs", [...new Set(table.devices.map((one) => one.name))].join(", ") || null],
   ].filter(([, words]) => words);
-  const found = HALVES.map(([which, words]) => [table.rows.map((row) => half(row, which)).filter(Boolean), words]);
+  const found = HALVES.map(([which, words]) => [
+    table.rows.map((row) => half(row, row[which], factor)).filter(Boolean),
+    words,
+  ]);
   const kept = found.filter(([points]) => points.length);
   return kept.map(([points, words]) => curve(kept.length > 1 ? `${name}, ${words}` : name, points, told));
 }

@@ -30,8 +30,10 @@ export function median(sorted) {
 }
 
 // nccl-tests' factor from algbw to busbw.
-export const factorOf = (collective, nranks) =>
-  ({ all_reduce: 2 * (nranks - 1), broadcast: nranks, reduce: nranks }[collective] ?? nranks - 1) / nranks;
+export function factorOf(collective, nranks) {
+  if (["broadcast", "reduce"].includes(collective)) return 1;
+  return ((collective === "all_reduce" ? 2 : 1) * (nranks - 1)) / nranks;
+}
 
 function keyOf({ gpu, collective, nranks, dtype, version, folder, setting, table }) {
   const where = folder ? `in-${folder}` : (SHORT[table.name] ?? table.name.split("-")[0]);
