@@ -6,6 +6,7 @@ The argument is a kind of `helpers.records`; a file that is not whole fails the 
 """
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
@@ -20,7 +21,7 @@ from helpers.records.whole import KINDS
 from website.hierarchy_table import table, text
 
 log = logging.getLogger(__name__)
-HEADS = ("Run", "On", "When, and by which command", "Shown by")
+GROUPED, SINGLE = ("Run", "When", "Shown by"), ("Run", "On, by which command", "When", "Shown by")
 CODE = (
     "helpers/facts",
     "helpers/nccl",
@@ -30,6 +31,7 @@ CODE = (
 CHAPTERS = re.compile(r"(?:Chapters?|Pages?): ([a-z][\w ,-]*)\.")
 FILLED = re.compile(r"f\\?\"([a-z][\w.-]{3,}\{[^\"]*\}[\w.-]*)\\?\"")
 UNSTATED = "not stated"
+NAME = "NAME"  # of the run, in a command that makes several
 
 
 class RecordedRunsDirective(SphinxDirective):
@@ -42,24 +44,40 @@ class RecordedRunsDirective(SphinxDirective):
         try:
             if kind not in KINDS:
                 raise ValueError(f"{kind!r} is no kind of recorded run: expected one of {', '.join(KINDS)}")
-            found = [record for record in records(Path(self.env.srcdir, "recorded")) if record.kind == kind]
+            found = [record for record in all_of(Path(self.env.srcdir, "recorded")) if record.kind == kind]
         except (ValueError, RecordError) as error:
             log.warning("%s", error, location=self.get_location(), type="bim", subtype="recorded")
             return []
         for record in found:
             self.env.note_dependency(str(FOLDER / record.path))
-        if not found:
-            return [nodes.paragraph(text="None yet.")]
-        return [table("bim-recorded-runs", [[text(words)] for words in HEADS], [self.row(record) for record in found])]
+        return self.single(found) if kind == "published" else self.grouped(found)
 
-    def row(self, record: Record) -> list[list[nodes.Node]]:
-        """A cell per column."""
-        name = nodes.paragraph("", "", nodes.literal("", record.path))
-        what = nodes.paragraph(text=record.what)
-        source = [nodes.paragraph("", "", nodes.reference("", record.title, refuri=record.url))] if record.url else []
-        command = [nodes.paragraph("", "", nodes.literal("", record.command))] if record.command else []
-        on = [text(words) for words in (record.machine, record.versions) if words] or [text(UNSTATED)]
-        return [[name, what, *source], on, [text(record.date or UNSTATED), *command], self.pages(record)]
+    def grouped(self, found: list[Record]) -> list[nodes.Node]:
+        """A table for each machine, versions and command, which are told above it."""
+        groups: dict[tuple[str | None, str | None, str], list[Record]] = {}
+        for record in found:
+            groups.setdefault(made(record), []).append(record)
+        told = ([above(*key), self.table(GROUPED, group, self.short)] for key, group in groups.items())
+        return [one for pair in told for one in pair] or [nodes.paragraph(text="None yet.")]
+
+    def single(self, found: list[Record]) -> list[nodes.Node]:
+        """One table; each row with its own machine."""
+        return [self.table(SINGLE, found, self.long)]
+
+    def table(self, heads: tuple[str, ...], found: list[Record], row: Callable[[Record], list]) -> nodes.Node:
+        return table("bim-recorded-runs", [[text(words)] for words in heads], [row(record) for record in found])
+
+    def short(self, record: Record) -> list[list[nodes.Node]]:
+        """A cell per column of GROUPED."""
+        return [[code(record.path), text(record.what)], [when(record)], self.pages(record)]
+
+    def long(self, record: Record) -> list[list[nodes.Node]]:
+        """A cell per column of SINGLE."""
+        source = nodes.paragraph("", "", nodes.reference("", record.title or "", refuri=record.url))
+        on = [text(words) for words in (record.machine, record.versions) if words]
+        command = [code(record.command)] if record.command else []
+        first, what = [code(record.path), text(record.what), source], [when(record)]
+        return [first, [*on, *command], what, self.pages(record)]
 
     def pages(self, record: Record) -> list[nodes.Node]:
         """A link to each page that shows it."""
@@ -77,13 +95,39 @@ class RecordedRunsDirective(SphinxDirective):
         return addnodes.pending_xref("", nodes.inline("", words), refdoc=self.env.docname, **attributes)
 
 
+def made(record: Record) -> tuple[str | None, str | None, str]:
+    """Machine, versions and the command, where the run's own name is NAME."""
+    words = (record.command or "").split()
+    return record.machine, record.versions, " ".join(NAME if word == record.name else word for word in words)
+
+
+def above(machine: str | None, versions: str | None, command: str) -> nodes.paragraph:
+    """ "AMD EPYC, 2 cores, 24 GiB; python 3.11.7, torch 2.13.0; made by `make notebooks`."."""
+    on = "; ".join(part for part in (machine, versions) if part)
+    return nodes.paragraph(
+        "", "", nodes.Text(f"{on}; made by " if on else "Made by "), nodes.literal("", command), nodes.Text(":")
+    )
+
+
+def when(record: Record) -> nodes.paragraph:
+    """The day, in one line."""
+    words, _, day = (record.date or UNSTATED).rpartition(" ")
+    return nodes.paragraph("", "", nodes.Text(f"{words} " if words else ""), nodes.inline("", day, classes=["bim-day"]))
+
+
+def code(words: str) -> nodes.paragraph:
+    return nodes.paragraph("", "", nodes.literal("", words))
+
+
 def shown_by(record: Record, root: Path, pages: frozenset[str]) -> list[str]:
     """The pages and labs that ask for the run by name, and the chapters of the modules that read it for them."""
     if record.kind == "faults":
         return []
     asked = asking(record)
-    own = {name for name, words in texts(root) if name in pages and (asked.search(words) or fills(words, record.name))}
-    chapters = {f"book/{stem}" for words, stems in modules(root) if asked.search(words) for stem in stems}
+    own = {name for name, words, made_up in texts(root) if name in pages and asks(asked, words, made_up, record.name)}
+    chapters = {
+        f"book/{stem}" for words, stems in modules(root) if asks(asked, words, (), record.name) for stem in stems
+    }
     return sorted(own | (chapters & pages), key=lambda name: (PurePosixPath(name).name, name))
 
 
@@ -95,17 +139,28 @@ def asking(record: Record) -> re.Pattern:
     return re.compile(rf"^```{{memory}}.*(?<= ){name}(?= |$)|^:recorded: {name}$|{{recorded}}`{name}:|{quoted}", re.M)
 
 
-def fills(words: str, name: str) -> bool:
-    """Whether a lab makes the name by filling a part of it in: f"gpu-benches-{gpu}-l2"."""
-    made = (re.sub(r"\\{.*?\\}", r"[\\w.]+", re.escape(one)) for one in FILLED.findall(words))
-    return any(re.fullmatch(one, name) for one in made)
+def asks(asked: re.Pattern, words: str, made_up: tuple[str, ...], name: str) -> bool:
+    """Whether a source asks for a run, or fills a part of its name in."""
+    return bool(name in words and asked.search(words)) or any(re.fullmatch(one, name) for one in made_up)
+
+
+def filled(words: str) -> tuple[str, ...]:
+    """The names that a lab makes by filling a part in, as patterns: f"gpu-benches-{gpu}-l2"."""
+    return tuple(re.sub(r"\\{.*?\\}", r"[\\w.]+", re.escape(one)) for one in FILLED.findall(words))
 
 
 @lru_cache(maxsize=2)
-def texts(root: Path) -> tuple[tuple[str, str], ...]:
-    """Every page and lab with its source."""
+def all_of(folder: Path) -> tuple[Record, ...]:
+    """Every record, read once in a build."""
+    return tuple(records(folder))
+
+
+@lru_cache(maxsize=2)
+def texts(root: Path) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
+    """Every page and lab with its source, and the names that it makes."""
     paths = [*sorted(root.glob("book/*.md")), *sorted(root.glob("notebooks/*.ipynb"))]
-    return tuple((f"{path.parent.name}/{path.stem}", path.read_text(encoding="utf-8")) for path in paths)
+    read = ((path, path.read_text(encoding="utf-8")) for path in paths)
+    return tuple((f"{path.parent.name}/{path.stem}", words, filled(words)) for path, words in read)
 
 
 @lru_cache(maxsize=2)

@@ -72,7 +72,10 @@ def _published(data: Mapping[str, Any], _: Path) -> dict[str, str | None]:
 
 
 def _predicted(data: Mapping[str, Any], _: Path) -> dict[str, str | None]:
-    versions, device = f"torch {data['machine']['torch']}", f"none: torch's {data['machine']['device']} device"
+    versions, device = (
+        f"torch {data['machine']['torch']}",
+        f"torch's {data['machine']['device']} device, which computes nothing",
+    )
     return {"what": data["label"], "machine": device, "versions": versions, "date": None, "command": data["command"]}
 
 
