@@ -1,4 +1,5 @@
-// The widget `published`: published times of nccl-tests over the size, up to three runs and a reader's own. Ties state and drawing together.
+// The widget `published`: published times of nccl-tests over the size, up to three runs and a reader's own.
+// Ties state and drawing together.
 import { onWidth, placeOf } from "../shared/page/lifecycle.mjs";
 import { nbytesText } from "../shared/page/numbers.mjs";
 import { lineThrough } from "./data/line.mjs";
