@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -13,6 +14,7 @@ import pytest
 from fake_cuda import environment
 
 from helpers.memory import unpack
+from helpers.records import record_of
 from tools import gpu_check
 from tools.gpu import desk, figures, results, serve
 from tools.gpu.checks import CHECKS, Check
@@ -32,6 +34,7 @@ class Checked:
         command = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *command]
         done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, timeout=560)
         self.code, self.rows, self.said = done.returncode, done.stdout.splitlines(), done.stdout + done.stderr
+        self.out = out
         self.records = {path.stem: json.loads(path.read_text()) for path in out.rglob("*.json")}
 
     @property
@@ -104,6 +107,15 @@ def test_it_records_with_machine_versions_and_command(on_two):
         assert [line["nbytes"] for line in lines] == sorted({line["nbytes"] for line in lines}) and len(lines) > 3
         assert all(0 < line["min"] <= line["median"] and line["busbw"] > 0 for line in lines)
     assert records["gpu-roofline"]["data"]["float32 matmul precision"] == "highest"
+
+
+def test_what_it_writes_can_be_sent_as_it_is(on_two, tmp_path):
+    """Under recorded/from/NAME every file is whole, by the check that a pull request has to pass."""
+    place = tmp_path / "from" / "2xplayed"
+    shutil.copytree(on_two.out, place)
+    found = [record_of(path, tmp_path) for path in sorted(place.rglob("*.json"))]
+    assert {record.name for record in found} == set(on_two.records) and len(found) > 10
+    assert {(record.kind, record.machine) for record in found} == {("reader", f"2 x {PLAYED}")}
 
 
 @pytest.mark.parametrize("gpus, ranks", [(1, 2), (8, 8)])

@@ -43,7 +43,7 @@ _RUN = fields(
     }
 )
 _MESSAGE = "step", "src", "dst"
-_SORTS = {str: "a text", list: "a list"}
+_SORTS = ((bool, "a flag"), (str, "a text"), (list, "a list"))
 
 
 def run(data: Any, stem: str) -> None:
@@ -203,7 +203,7 @@ def _column(name: str, cells: list[Any], units: Mapping[str, str]) -> None:
 def _sort(cell: Any) -> str | None:
     if cell is None:
         return None
-    return "a flag" if isinstance(cell, bool) else _SORTS.get(type(cell), "a number")
+    return next((name for kind, name in _SORTS if isinstance(cell, kind)), "a number")
 
 
 def _source(data: Mapping[str, Any]) -> None:

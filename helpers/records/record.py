@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,10 +47,10 @@ def record_of(path: Path, folder: Path = FOLDER) -> Record:
     """What one file says of itself. RecordError where it is not whole."""
     data, place = whole(path, folder), path.relative_to(folder)
     kind = kind_of(place)
-    return Record(place.as_posix(), kind, **_READ[kind](data, place))
+    return Record(path=place.as_posix(), kind=kind, **_READ[kind](data, place))
 
 
-def _run(data: Mapping[str, Any], _: Path) -> dict[str, str | None]:
+def _run(data: Mapping[str, Any], _: Path) -> dict[str, Any]:
     versions = ", ".join(f"{name} {version}" for name, version in data["versions"].items())
     told = {"machine": _machine(data["machine"]), "versions": versions, "date": data["date"]}
     return {"what": data["label"], "command": data["command"], **told}
@@ -64,14 +64,14 @@ def _machine(machine: Mapping[str, Any]) -> str:
     return f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB"
 
 
-def _published(data: Mapping[str, Any], _: Path) -> dict[str, str | None]:
+def _published(data: Mapping[str, Any], _: Path) -> dict[str, Any]:
     source = data["source"]
     day = data["measured"] or (f"published {source['date']}" if source["date"] else None)
     told = {"machine": data["machine"], "versions": data["software"], "date": day}
     return {"what": data["meaning"], "command": data["command"], "title": source["title"], "url": source["url"], **told}
 
 
-def _predicted(data: Mapping[str, Any], _: Path) -> dict[str, str | None]:
+def _predicted(data: Mapping[str, Any], _: Path) -> dict[str, Any]:
     versions, device = (
         f"torch {data['machine']['torch']}",
         f"torch's {data['machine']['device']} device, which computes nothing",
@@ -79,14 +79,14 @@ def _predicted(data: Mapping[str, Any], _: Path) -> dict[str, str | None]:
     return {"what": data["label"], "machine": device, "versions": versions, "date": None, "command": data["command"]}
 
 
-def _planted(data: list[Mapping[str, Any]], place: Path) -> dict[str, str | None]:
+def _planted(data: list[Mapping[str, Any]], place: Path) -> dict[str, Any]:
     many, is_drawn = len({one["id"] for one in data}), place.stem == "drawn"
     what = f"{many} small faults, {'drawn' if is_drawn else f'judged {place.stem} the suite was made fast'}"
     command = f"{MUTANTS} {'draw' if is_drawn else f'judge {place.stem}'}"
     return {"what": what, "machine": None, "versions": None, "date": None, "command": command}
 
 
-_READ = {
+_READ: Mapping[str, Callable[[Any, Path], dict[str, Any]]] = {
     "run": _run,
     "memory": _run,
     "reader": _run,
