@@ -26,17 +26,10 @@ function escaped(letter, quote) {
 
 // f"{value:.{digits}g}": an exact half goes to the even digit, where toPrecision goes upwards.
 export function general(value, digits = 6) {
-  const [all, exponent] = value.toExponential(20).split("e");
-  const kept = all.replace(".", "").slice(0, digits);
-  const isHalf = /^50*$/.test(all.replace(".", "").slice(digits));
-  const down = isHalf && Number(kept.at(-1)) % 2 === 0;
-  const rounded = down ? Number(`${kept}e${exponent - digits + 1}`) : value;
+  const [all, exponent] = value.toExponential(20).replace(".", "").split("e");
+  const isHalf = /^[02468]50*$/.test(all.slice(digits - 1)); // behind an even digit
+  const rounded = isHalf ? Number(`${all.slice(0, digits)}e${exponent - digits + 1}`) : value;
   const [shown, power] = rounded.toExponential(digits - 1).split("e");
-  return -4 <= power && power < digits ? plain(shown, Number(power)) : scientific(shown, Number(power));
+  if (-4 <= power && power < digits) return String(Number(`${shown}e${power}`));
+  return `${Number(shown)}e${power[0]}${power.slice(1).padStart(2, "0")}`;
 }
-
-const bare = (text) => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
-const plain = (shown, power) =>
-  bare(Number(`${shown}e${power}`).toFixed(Math.max(0, shown.replace(".", "").length - 1 - power)));
-const scientific = (shown, power) =>
-  `${bare(shown)}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
