@@ -18,6 +18,11 @@ from helpers.view.published.widget import START, PublishedSpec, published_spec
 from helpers.view.published.words import name, oddity, reading
 
 TABLE = Path(__file__).parents[1] / "nccl" / "output" / "tables" / "article-4xh100-all_reduce.txt"
+DROP = """(text) => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File([text], "table.txt"));
+    document.querySelector(".bim-published").dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true }));
+}"""
 OTHER = "B200.all_reduce.4.half.2.28.9.in-2.28.9"
 
 
@@ -117,6 +122,8 @@ def test_a_readers_own_table_is_one_more_curve_and_stays_in_the_browser(open_pub
     check = {"name": "gpu-bandwidth.json", "mimeType": "application/json", "buffer": json.dumps(own.check()).encode()}
     page.locator("input[type=file]").set_input_files([check])
     expect(told).to_have_text("yours: all_reduce, 2 ranks, nccl, 2 x H100 is curve Y.")
+    page.evaluate(DROP, text)
+    expect(told).to_have_text("yours: all_reduce on 4 ranks, out of place is curve Y.")
     assert widget_harness.violations_in_both_themes(page) == []
     widget_harness.narrow(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 375

@@ -46,7 +46,30 @@ def broken(field: str, value: object) -> str:
     return json.dumps(told)
 
 
+def sweep(**parts: object) -> dict:
+    """What a sweep writes (helpers.ranks.sweep): as asked, and NCCL's own choice, which did not run."""
+    rows = [
+        {**{k: v for k, v in line(2**n, 20e-6 + 2**n / 50e9).items() if k != "min"}, "seconds": 20e-6 + 2**n / 50e9}
+        for n in (10, 20)
+    ]
+    one = {"algorithm": "Ring", "protocol": "LL128", "channels": None, "outcome": "ran", "rows": rows}
+    other = {"algorithm": None, "protocol": None, "channels": None, "outcome": "failed", "rows": []}
+    head = {
+        "kind": "sweep",
+        "collective": "all_reduce",
+        "nranks": 2,
+        "label": "2 ranks, nccl",
+        "nccl": "2.27.7",
+        "timed": True,
+    }
+    return {**head, "cases": [one, other], **parts}
+
+
+LONG = changed(data={f"of {n}": [line(i, 1e-5 + i * 1e-11) for i in range(1, n + 1)] for n in (200, 201)})
 REFUSED = [
+    (json.dumps(sweep(timed=False)), "the ranks of this sweep shared a GPU, so nothing was timed"),
+    (json.dumps(sweep(cases=sweep()["cases"][1:])), "no combination of this sweep ran"),
+    (json.dumps(sweep()).replace('"busbw"', '"bus"'), "cases.0.rows.0.busbw is a positive number, got undefined"),
     ("hello", "this is no output of nccl-tests"),
     ("", "this is no output of nccl-tests"),
     (
@@ -66,7 +89,9 @@ REFUSED = [
 def read(node, tmp_path_factory):
     """What became of every table, of a gpu-check and of what is refused, in one process."""
     texts = (
-        [path.read_text(encoding="utf-8") for path in TABLES] + [json.dumps(check())] + [text for text, _ in REFUSED]
+        [path.read_text(encoding="utf-8") for path in TABLES]
+        + [json.dumps(check()), json.dumps(sweep())]
+        + [text for text, _ in REFUSED]
     )
     path = tmp_path_factory.mktemp("own") / "texts.json"
     path.write_text(json.dumps(texts), encoding="utf-8")
@@ -114,7 +139,20 @@ def test_a_gpu_check_joins_collective_by_collective(read):
     assert dict(first["from"])["Date"] == "2026-11-23" and "gpu_check" in dict(first["from"])["Command"]
 
 
+def test_a_line_is_sought_through_so_many_sizes_and_not_through_more(read):
+    """It tries every three of them: a table of thousands would hold the page up."""
+    few, many = read[len(TABLES) + 2]
+    assert (len(few["sizes"]), few["line"] is None) == (200, False)
+    assert (len(many["sizes"]), many["line"]) == (201, None)
+
+
+def test_a_sweep_joins_combination_by_combination(read):
+    (one,) = read[len(TABLES) + 1]
+    assert one["name"] == "yours: all_reduce on 2 ranks, Ring/LL128"
+    assert (one["sizes"], dict(one["from"])["Versions"]) == ([2**10, 2**20], "NCCL 2.27.7")
+
+
 @pytest.mark.parametrize(("text", "words"), REFUSED, ids=[words[:40] for _, words in REFUSED])
 def test_what_has_no_curve_is_refused_with_the_reason(read, text, words):
-    got = read[len(TABLES) + 1 + [one for one, _ in REFUSED].index(text)]
+    got = read[len(TABLES) + 3 + [one for one, _ in REFUSED].index(text)]
     assert words in got["refused"]

@@ -2,7 +2,8 @@
 import { h, set } from "../../shared/page/dom.mjs";
 import { ownCurves } from "../data/own.mjs";
 
-const HINT = "What nccl-tests printed, or gpu-bandwidth.json of make gpu-check. It stays in your browser.";
+const HINT =
+  "What nccl-tests printed, or gpu-bandwidth.json of make gpu-check, or the JSON of a sweep. It stays in your browser.";
 
 async function taken(file, take) {
   if (file) take(await file.text());
