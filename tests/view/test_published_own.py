@@ -88,11 +88,8 @@ REFUSED = [
 @pytest.fixture(scope="module")
 def read(node, tmp_path_factory):
     """What became of every table, of a gpu-check and of what is refused, in one process."""
-    texts = (
-        [path.read_text(encoding="utf-8") for path in TABLES]
-        + [json.dumps(check()), json.dumps(sweep())]
-        + [text for text, _ in REFUSED]
-    )
+    tables = [path.read_text(encoding="utf-8") for path in TABLES]
+    texts = [*tables, json.dumps(check()), json.dumps(sweep()), LONG, *(text for text, _ in REFUSED)]
     path = tmp_path_factory.mktemp("own") / "texts.json"
     path.write_text(json.dumps(texts), encoding="utf-8")
     script = Path(__file__).with_name("play_published_own.mjs")
