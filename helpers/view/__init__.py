@@ -42,6 +42,7 @@ from helpers.view.occupancy import OccupancyWidget, explore_occupancy
 from helpers.view.player import Player, player
 from helpers.view.playground import Playground, playground
 from helpers.view.primitive import PrimitiveWidget, primitive
+from helpers.view.published import PublishedWidget, explore_published
 from helpers.view.segments import SegmentsWidget, segments
 from helpers.view.shared.keep import keep
 from helpers.view.warp import WarpWidget, explore_warp
@@ -60,6 +61,7 @@ __all__ = [
     "Player",
     "Playground",
     "PrimitiveWidget",
+    "PublishedWidget",
     "Rates",
     "RungMark",
     "SegmentsWidget",
@@ -73,6 +75,7 @@ __all__ = [
     "climbs",
     "clock",
     "explore_occupancy",
+    "explore_published",
     "explore_warp",
     "joined",
     "keep",
