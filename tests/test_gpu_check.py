@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -16,6 +17,7 @@ from helpers.memory import unpack
 from helpers.ranks import Swept
 from helpers.ranks.sweeping.found import Case, SweptRow, Took
 from helpers.ranks.sweeping.settings import Asked
+from helpers.records import record_of
 from tools import gpu_check
 from tools.gpu import desk, figures, results, serve, sweeps
 from tools.gpu.checks import CHECKS, Check
@@ -35,6 +37,7 @@ class Checked:
         command = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *command]
         done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, timeout=560)
         self.code, self.rows, self.said = done.returncode, done.stdout.splitlines(), done.stdout + done.stderr
+        self.out = out
         self.records = {path.stem: json.loads(path.read_text()) for path in out.rglob("*.json")}
 
     @property
@@ -118,6 +121,15 @@ def test_it_records_with_machine_versions_and_command(on_two):
     assert records["gpu-sweep-one-gpu"]["data"]["timed"] is False
     assert [row["nbytes"] for row in records["gpu-processes"]["data"]["rows"]] == [2**k for k in (10, 13, 16, 19)]
     assert records["gpu-roofline"]["data"]["float32 matmul precision"] == "highest"
+
+
+def test_what_it_writes_can_be_sent_as_it_is(on_two, tmp_path):
+    """Under recorded/from/NAME every file is whole, by the check that a pull request has to pass."""
+    place = tmp_path / "from" / "2xplayed"
+    shutil.copytree(on_two.out, place)
+    found = [record_of(path, tmp_path) for path in sorted(place.rglob("*.json"))]
+    assert {record.name for record in found} == set(on_two.records) and len(found) > 10
+    assert {(record.kind, record.machine) for record in found} == {("reader", f"2 x {PLAYED}")}
 
 
 @pytest.mark.parametrize("gpus, ranks", [(1, 2), (8, 8)])

@@ -47,6 +47,7 @@ from helpers.view.occupancy import OccupancyWidget, explore_occupancy
 from helpers.view.player import Player, player
 from helpers.view.playground import Playground, playground
 from helpers.view.primitive import PrimitiveWidget, primitive
+from helpers.view.published import PublishedWidget, explore_published
 from helpers.view.segments import SegmentsWidget, segments
 from helpers.view.shared.keep import keep
 from helpers.view.warp import WarpWidget, explore_warp
@@ -68,6 +69,7 @@ __all__ = [
     "Player",
     "Playground",
     "PrimitiveWidget",
+    "PublishedWidget",
     "Rates",
     "RungMark",
     "SegmentsWidget",
@@ -83,6 +85,7 @@ __all__ = [
     "engines",
     "explore_choice",
     "explore_occupancy",
+    "explore_published",
     "explore_warp",
     "joined",
     "keep",

@@ -70,6 +70,7 @@ WIDGETS = (
     Widget("calculator", 11_000, ("Llama-2-7B", {"seq": 4096}, ""), "ArrowDown"),
     Widget("clock", 8_000, ("", {"nbytes": "64 KiB", "link": "nvlink-4"}, ""), wears=DRAWN),
     Widget("choice", 12_000, ("HGX-B200", {"nbytes": "8 MiB", "nranks": 4}, ""), wears=DRAWN),
+    Widget("published", 24_000, ("", {}, ""), wears=DRAWN),
     Widget("watch", 3_000, None),
 )
 

@@ -22,6 +22,8 @@ ROWS = {
     "nccl-tests-8xh200-collectives": (4, 2**34, 2**34),
     "nccl-tests-8xa100-latency": (7, 128, 128),
     "nccl-tests-six-gpus": (114, 512, 2048),
+    "nccl-tests-six-gpus-timings": (308, 512, 2048),
+    "torch-4xh100-lecture": (8, 4 * 100 * 2**20, 16 * 100 * 2**20),
     "gpu-benches-a100-l2": (85, 1536 * 1024, 4881920 * 1024),
     "gpu-benches-h100-pcie-l2": (86, 1024 * 1024, 4881920 * 1024),
     "gpu-benches-h200-l2": (85, 1536 * 1024, 4881920 * 1024),
@@ -135,6 +137,14 @@ def test_latencies_grow_with_the_ranks_and_from_protocol_to_protocol():
     for protocol in ("ll", "ll128", "simple"):
         assert all(a < b for a, b in pairwise(table.column(protocol)))
     assert all(row["ll"] < row["ll128"] < row["simple"] for row in table.rows)
+
+
+def test_the_lecture_divides_a_reduce_scatter_by_its_output():
+    """What its program prints, from its own times: (n - 1) / n buffers a second in GiB, of the output where the input is larger."""
+    for row in public("torch-4xh100-lecture").rows:
+        passed, part = (2, 1) if row["collective"] == "all_reduce" else (1, 4)
+        printed = row["nbytes"] / part * passed * 3 / 4 / row["seconds"] / 2**30
+        assert printed == pytest.approx(row["published"], rel=0.003, abs=0.5), "both were rounded"
 
 
 @pytest.mark.parametrize("name", sorted(ROWS))

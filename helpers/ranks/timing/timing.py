@@ -63,7 +63,12 @@ def bench_each(fns: dict[str, Callable[[], object]], warmup: int = 2, reps: int 
             fn()
     seconds = _slowest(torch.tensor([[clock(fn) for fn in fns.values()] for _ in range(reps)], dtype=torch.float64))
     columns = zip(fns, seconds.T.tolist(), strict=True)
-    return {name: Timing(min(column), median(column), reps) for name, column in columns}
+    return {name: summed_up(column) for name, column in columns}
+
+
+def summed_up(seconds: Sequence[float]) -> Timing:
+    """The least and the median of repetitions."""
+    return Timing(min(seconds), median(seconds), len(seconds))
 
 
 def _slowest(seconds: torch.Tensor) -> torch.Tensor:
