@@ -1,0 +1,67 @@
+"""The verdict on dumps of torch's flight recorder: who waits for whom. Chapter: yours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from helpers.nccl import FlightRecord
+from helpers.nccl.output import Disagreement, Unmet
+from helpers.yours.causes import cause
+from helpers.yours.verdict import Cause, Verdict
+
+
+def of_dumps(record: FlightRecord) -> Verdict:
+    """Ranks that do different things come first, then who has not come, then who left no dump."""
+    several = len(record.dumps) != 1
+    what = f"the flight recorder's {'dumps' if several else 'dump'} of {_ranks(sorted(record.dumps))}"
+    causes = tuple(_causes(record))
+    if causes:
+        return Verdict("dumps", what, f"{causes[0].why[:1].upper()}{causes[0].why[1:]}.", causes=causes)
+    return Verdict("dumps", what, "Every rank that left a dump has come to all that the others are in: nobody waits.")
+
+
+def _causes(record: FlightRecord) -> Iterator[Cause]:
+    unmet = record.unmet()
+    for one in record.disagreements():
+        yield cause("ranks disagree", _disagree(one))
+    for told in unmet:
+        if told.missing:
+            yield cause("missing rank", _missing(told))
+    if record.absent:
+        yield cause("no dump", _absent(record, unmet))
+    pending = [rank for rank in sorted(record.dumps) if record.pending(rank)]
+    if pending and not unmet and not record.disagreements():
+        first = record.pending(pending[0])[0]
+        why = f"{_ranks(pending)} all came to {first.op} #{first.number}, and it is not over: a link, a card or a kernel hangs"
+        yield cause("all waiting", why)
+
+
+def _disagree(one: Disagreement) -> str:
+    calls = "; ".join(
+        f"{_ranks(ranks)}: {op}{f' of {what}' if what else ''}" for (op, what), ranks in one.calls.items()
+    )
+    return f"number {one.number} of group {one.group!r} is not the same call everywhere: {calls}"
+
+
+def _missing(one: Unmet) -> str:
+    wait = "waits" if len(one.entered) == 1 else "wait"
+    has = "has" if len(one.missing) == 1 else "have"
+    return f"{_ranks(one.entered)} {wait} in {one.op} #{one.number} of group {one.group!r}; {_ranks(one.missing)} {has} not come"
+
+
+def _absent(record: FlightRecord, unmet: Sequence[Unmet]) -> str:
+    """A rank without a dump is not accused: it may have died, or its file was not collected."""
+    waiting = next((one for one in unmet if one.unknown), None)
+    beside = (
+        f", and {_ranks(waiting.entered)} wait in {waiting.op} #{waiting.number}" if waiting and waiting.entered else ""
+    )
+    return f"there is no dump of {_ranks(record.absent)}{beside}: dead, or the file was not brought along"
+
+
+def _ranks(ranks: Sequence[int]) -> str:
+    """ "rank 3", "ranks 0, 1 and 2", "ranks 0, 1, 2 and 5 more"."""
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}"
+    shown = list(map(str, ranks[:8]))
+    last = shown.pop() if len(ranks) <= 8 else f"{len(ranks) - 8} more"
+    return f"ranks {', '.join(shown)} and {last}"
