@@ -54,7 +54,7 @@ def curve_of(table: NcclTable) -> Curve:
         table.collective,
         table.nranks,
         table.nccl,
-        tuple(sorted(points)),
+        _quickest(points),
         found_place(table.devices),
         len(hosts),
         table.average_busbw,
@@ -65,19 +65,22 @@ def curve_of(table: NcclTable) -> Curve:
 def curve_of_bench(result: Any) -> Curve:
     """A result of helpers.ranks' bench or sweep: rows with nbytes, seconds and busbw; collective and nranks where it has them.
 
-    Of a size that ran under several settings the quickest; rows without a time, as of ranks that share a GPU, are left out.
+    Rows without a time, as of ranks that share a GPU, are left out.
     """
-    quickest: dict[int, Point] = {}
-    for row in result.rows:
-        if row.seconds and row.nbytes:
-            point = Point(row.nbytes, row.seconds, row.busbw)
-            quickest[row.nbytes] = min(point, quickest.get(row.nbytes, point), key=lambda one: one.seconds)
+    points = [Point(row.nbytes, row.seconds, row.busbw) for row in result.rows if row.seconds and row.nbytes]
     collective, nranks = getattr(result, "collective", None), getattr(result, "nranks", None)
-    points = tuple(sorted(quickest.values()))
-    return Curve(f"{collective or 'a collective'}, measured here", collective, nranks, None, points)
+    return Curve(f"{collective or 'a collective'}, measured here", collective, nranks, None, _quickest(points))
+
+
+def _quickest(points: list[Point]) -> tuple[Point, ...]:
+    """By size; of a size that was taken more than once, or under several settings, the quickest."""
+    found: dict[int, Point] = {}
+    for point in points:
+        found[point.nbytes] = min(point, found.get(point.nbytes, point), key=lambda one: one.seconds)
+    return tuple(found[nbytes] for nbytes in sorted(found))
 
 
 def _point(nbytes: int, seconds: float, collective: str | None, nranks: int | None, printed: float) -> Point:
     """busbw anew, as two decimals are few at small sizes; as printed where the collective is not known."""
     factor = bus_factor(collective, nranks)
-    return Point(nbytes, seconds, nbytes / seconds * factor if factor else printed)
+    return Point(nbytes, seconds, printed if factor is None else nbytes / seconds * factor)

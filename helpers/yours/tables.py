@@ -78,7 +78,7 @@ def _causes(curve: Curve, place: Place | None, model: Model, found: Verdict) -> 
     causes += slow_causes(curve, place, model, found)
     if lacking := _lacking(curve, place):
         causes.append(cause("no machine", f"{lacking}: name the machine", curve.program, gpus))
-    if curve.average and len(curve.points) > 1:
+    if curve.average and curve.best.busbw and len(curve.points) > 1:
         share = curve.average / curve.best.busbw
         why = (
             f"the table's average, {bandwidth_text(curve.average)}, is {share:.0%} of its own best: it is that of the"
