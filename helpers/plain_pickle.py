@@ -12,6 +12,7 @@ import pickletools
 import warnings
 
 DEEPEST = 32  # lists in dicts in lists; torch's own dumps need six
+BROKEN = "not a pickle, or a damaged one"  # whatever it raises, which is another thing in every Python
 
 
 class NotPlain(ValueError):
@@ -25,7 +26,7 @@ class _Plain(pickle.Unpickler):
         raise NotPlain(f"holds data only; this file asks for {module}.{name}")
 
     def persistent_load(self, pid: object) -> None:
-        raise NotPlain(f"holds data only; this file asks for an object outside of it: {pid!r}")
+        raise NotPlain("holds data only; this file asks for an object outside of it")
 
 
 def load_plain(data: bytes, longest: int | None = None) -> object:
@@ -39,8 +40,8 @@ def load_plain(data: bytes, longest: int | None = None) -> object:
         return _Plain(io.BytesIO(data)).load()
     except NotPlain:
         raise
-    except Exception as error:  # a broken pickle raises nearly anything
-        raise NotPlain(f"not a pickle: {error!r}") from None
+    except Exception:  # a broken pickle raises nearly anything
+        raise NotPlain(BROKEN) from None
 
 
 def _look_through(data: bytes, longest: int) -> None:
@@ -58,8 +59,8 @@ def _look_through(data: bytes, longest: int) -> None:
                 raise NotPlain(f"keeps its {kept}th thing as number {argument}")
     except NotPlain:
         raise
-    except Exception as error:
-        raise NotPlain(f"not a pickle: {error!r}") from None
+    except Exception:
+        raise NotPlain(BROKEN) from None
 
 
 def check_depth(data: object, deepest: int = DEEPEST) -> None:

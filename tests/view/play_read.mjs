@@ -1,0 +1,89 @@
+// What a reader of helpers/view/shared/read answers: node play_read.mjs KIND CASES.json -> a line a case, its value or its refusal.
+import { readFileSync } from "node:fs";
+import {
+  communicators,
+  ignoredSettings,
+  logText,
+  parseDebugLog,
+  tookEffect,
+  transports,
+  version,
+} from "../../helpers/view/shared/read/logs/log.mjs";
+import { typeName } from "../../helpers/view/shared/read/pickle/data.mjs";
+import { checkDepth, readPickle } from "../../helpers/view/shared/read/pickle/pickle.mjs";
+import { Refused } from "../../helpers/view/shared/read/refused.mjs";
+
+function log(text) {
+  const read = parseDebugLog(text);
+  const told = { transports: transports(read), communicators: communicators(read), text: logText(read) };
+  const settings = { took_effect: tookEffect(read), ignored: ignoredSettings(read) };
+  return { ...read, ...settings, ...told, version: answered(version, read) };
+}
+
+// Data with its types. What can be changed may stand in many places, so it is told once and then by its number.
+function typed(data) {
+  const seen = new Map();
+  const rows = [];
+  const listed = (value) =>
+    value instanceof Set ? [...value].map((one) => JSON.stringify(keyed(one))).sort() : value.map((one) => visit(one));
+  const visit = (value) => {
+    const type = typeName(value);
+    if (!["list", "dict", "set", "bytearray"].includes(type))
+      return [type, value !== null && typeof value === "object" ? inner(value) : leaf(value)];
+    if (!seen.has(value)) {
+      seen.set(value, seen.size);
+      const row = [type];
+      rows.push(row);
+      row.push(type === "dict" ? [...value].map(([key, one]) => [keyed(key), visit(one)]) : inner(value));
+    }
+    return seen.get(value);
+  };
+  const inner = (value) => (value instanceof Uint8Array ? Buffer.from(value).toString("hex") : listed(value));
+  const keyed = (key) => (String(key).startsWith("\0") ? "key" : visit(key));
+  return [visit(data), rows];
+}
+
+function leaf(value) {
+  if (typeof value === "string") return Array.from(value, (letter) => letter.codePointAt(0).toString(16)).join(" ");
+  if (typeof value !== "number") return String(value);
+  const bits = Buffer.alloc(8);
+  bits.writeDoubleBE(value);
+  return Number.isNaN(value) ? "nan" : bits.toString("hex");
+}
+
+function pickled(longest, bytes) {
+  const data = readPickle(bytes, longest);
+  checkDepth(data);
+  return typed(data);
+}
+
+const KINDS = {
+  pickle: (bytes) => pickled(null, bytes),
+  looked: (bytes) => pickled(1 << 20, bytes),
+  logs: log,
+  strict: (text) => parseDebugLog(text, true).damaged,
+};
+
+function opened(carried) {
+  if (typeof carried === "string") return carried;
+  if (carried.bytes !== undefined) return new Uint8Array(Buffer.from(carried.bytes, "base64"));
+  return new Map(carried.dumps.map(([rank, one]) => [rank, opened(one)]));
+}
+
+function answered(read, given) {
+  try {
+    return { value: read(given) };
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    return { refused: error.message };
+  }
+}
+
+function carry(key, value) {
+  return typeof value === "bigint" ? { whole: String(value) } : value;
+}
+
+const [kind, path] = process.argv.slice(2);
+for (const given of JSON.parse(readFileSync(path, "utf8"))) {
+  console.log(JSON.stringify(answered(KINDS[kind], opened(given)), carry));
+}
