@@ -38,10 +38,11 @@ KNOWN = (
     "nothing that is known here: expected a table of nccl-tests, the output of nvidia-smi topo -m, a log of NCCL_DEBUG=INFO,"
     " dumps of torch's flight recorder or a memory snapshot of PyTorch"
 )
-_AVERAGE = re.compile(r"(?:#? *Avg bus bandwidth *: *)?(\d{1,6}(?:\.\d{1,6})?) *(?:GB/s)?", re.IGNORECASE)
-_LOG = re.compile(r"NCCL (?:INFO|WARN|version)\b")
-_TABLE = re.compile(r"\balgbw\b|\bbusbw\b|^#? *nThread ", re.MULTILINE)
-_MATRIX = re.compile(r"^[^\S\n]*GPU0[^\S\n]+(?:GPU1|X)\b|CPU Affinity", re.MULTILINE)
+_AVERAGE = re.compile(r"(?:#? *Avg bus bandwidth *: *)?(\d{1,6}(?:\.\d{1,6})?) *(?:GB/s)?", re.IGNORECASE | re.ASCII)
+_LOG = re.compile(r"NCCL (?:INFO|WARN|version)\b", re.ASCII)
+_TABLE = re.compile(r"\balgbw\b|\bbusbw\b|^#? *nThread ", re.MULTILINE | re.ASCII)
+_MATRIX = re.compile(r"^[ \t]*GPU0[ \t]+(?:GPU1|X)\b|CPU Affinity", re.MULTILINE | re.ASCII)
+_BLANK = " \t\r\n"
 _DUMP = '"pg_config"'
 
 
@@ -84,15 +85,15 @@ def _of(thing: Any, told: Place | None) -> Verdict:
 
 def _of_text(text: str, told: Place | None) -> Verdict:
     """By what only such a text has; a table that stands in a log counts as the table that it is."""
-    if text.lstrip().startswith(("{", "[")) and _DUMP in text:
+    if text.lstrip(_BLANK).startswith(("{", "[")) and _DUMP in text:
         return of_dumps(parse_flight_recorder([text]))
-    if text.lstrip().startswith("{") or _TABLE.search(text):
+    if text.lstrip(_BLANK).startswith("{") or _TABLE.search(text):
         return _of_tables(text, told)
     if _MATRIX.search(text):
         return of_topology(parse_topo(text))
     if _LOG.search(text):
         return of_log(parse_debug_log(text))
-    if found := _AVERAGE.fullmatch(text.strip()):
+    if found := _AVERAGE.fullmatch(text.strip(_BLANK)):
         return _average(float(found[1]) * 1e9)
     return refusal(KNOWN)
 
@@ -102,7 +103,7 @@ def _of_tables(text: str, told: Place | None) -> Verdict:
     try:
         table, *more = nccl_tests_tables(text)
     except TableError:
-        if _LOG.search(text) and not re.search(r"\balgbw\b", text):
+        if _LOG.search(text) and not re.search(r"\balgbw\b", text, re.ASCII):
             return of_log(parse_debug_log(text))
         raise
     found = of_table(curve_of(table), told)

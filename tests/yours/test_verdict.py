@@ -8,13 +8,14 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from made_tables import printed, run, times, without
+from made_tables import run, times
 
 from helpers.facts import MACHINES, public
 from helpers.nccl import nccl_tests_tables, parse_debug_log, parse_flight_recorder, parse_topo
 from helpers.units import MIB
 from helpers.yours import is_my_number_good
 from helpers.yours.causes import KINDS
+from helpers.yours.printing import printed, without
 from helpers.yours.published import published
 
 REAL = Path(__file__).parents[1] / "nccl" / "output"

@@ -277,7 +277,11 @@ def test_texts_that_are_none_say_why(name):
         ('"bus_bw"', '"bus"', "result 1: 'bus_bw' is missing"),
         ('"size":1048576', '"size":1048577', "result 2: 262144 elements of float"),
         ('"time":28.062500', '"time":82.062500', "result 2: 1048576 B in 82.062500 µs"),
-        ('"nccl_version":23007', '"nccl_version":"new"', "nccl_version is a whole number of at most 15 digits, got 'new'"),
+        (
+            '"nccl_version":23007',
+            '"nccl_version":"new"',
+            "nccl_version is a whole number of at most 15 digits, got 'new'",
+        ),
         ('"results"', '"result"', "it has no list of results"),
         ('"end_time":""}', "", "this begins as JSON and is none"),
         ('"float"', '"bool"', "result 1: no type and operation of nccl-tests: 'bool', 'sum'"),

@@ -1,0 +1,1 @@
+Yours = yours = yours_html = yours_spec = None
