@@ -11,6 +11,14 @@ from helpers.yours import asked, beside, logs, places, slow, snapshots, suspects
 from helpers.yours.causes import KINDS
 from helpers.yours.published import published
 
+CHAPTERS = {  # by stem, as their pages are titled
+    "allocator": "The caching allocator",
+    "hangs": "Hangs",
+    "inside-nccl": "Inside NCCL",
+    "interconnects": "Interconnects",
+    "latency-bandwidth": "Latency and bandwidth",
+    "training-memory": "Training memory",
+}
 NUMBERS = {
     beside: ("SHOWN",),
     suspects: ("SLOWER", "LEAST", "BETTER", "ALIKE"),
@@ -28,6 +36,7 @@ def known() -> dict[str, Any]:
     """
     return {
         "kinds": {name: kind._asdict() for name, kind in KINDS.items()},
+        "chapters": CHAPTERS,
         "published": [run._asdict() | {"points": [point[:2] for point in run.points]} for run in published()],
         "places": {name: place(name) for name in MACHINES},
         "names": places.NAMES,

@@ -62,7 +62,8 @@ export function nearest(curve, place, known) {
     .filter(alike(curve))
     .map((run) => ({ other: Number(!isSameGpu(run, place, known)), run: besideOf(curve, run) }));
   const far = ({ run }) => (run.typical ? Math.abs(Math.log(run.typical)) : Infinity);
-  const before = (one, other) => one.other - other.other || (far(one) < far(other) ? -1 : Number(far(one) > far(other)));
+  const before = (one, other) =>
+    one.other - other.other || (far(one) < far(other) ? -1 : Number(far(one) > far(other)));
   return beside
     .toSorted(before)
     .slice(0, known.limits.shown)
@@ -90,7 +91,9 @@ export function plateau(curve, place, model, known) {
   if (place === null) return null;
   const largest = curve.points.at(-1).nbytes;
   const runs = known.published.filter(alike(curve)).filter((run) => isSameGpu(run, place, known));
-  const reached = runs.flatMap((run) => pointsOf(run).map(({ nbytes, busbw }) => ({ nbytes, busbw, title: run.title })));
+  const reached = runs.flatMap((run) =>
+    pointsOf(run).map(({ nbytes, busbw }) => ({ nbytes, busbw, title: run.title })),
+  );
   let found = reached.filter(({ nbytes }) => nbytes <= largest).map(({ busbw, title }) => [busbw, title]);
   if (!found.length || !isAlone(place, curve.nranks ?? 0)) found = foretold(model).map(({ busbw }) => [busbw, MODEL]);
   return found.reduce((best, one) => (best === null || isMore(one, best) ? one : best), null);

@@ -81,8 +81,7 @@ function ofAverage(curve) {
 
 // What the text does not say of the machine, "" where it says enough.
 function lacking({ nranks }, place) {
-  if (place === null)
-    return "the text does not say which GPUs these were, so there is no line rate to hold it against";
+  if (place === null) return "the text does not say which GPUs these were, so there is no line rate to hold it against";
   if (nranks && !isAlone(place, nranks) && !portsOf(place))
     return `the text does not say which network joins its ${place.nodes} nodes, so there is no line rate`;
   return "";

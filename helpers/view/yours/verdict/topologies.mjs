@@ -1,5 +1,15 @@
 // The verdict on `nvidia-smi topo -m`: the best ring, the worst pair, how far the network cards are. As helpers/yours/topologies.py.
-import { WORDS, bestRingOf, edgesOf, gpusOf, linksOf, nearestOf, rankOf, wayOf, worstHopOf } from "../../shared/read/tables/topo.mjs";
+import {
+  WORDS,
+  bestRingOf,
+  edgesOf,
+  gpusOf,
+  linksOf,
+  nearestOf,
+  rankOf,
+  wayOf,
+  worstHopOf,
+} from "../../shared/read/tables/topo.mjs";
 import { cause, verdict } from "./empty.mjs";
 import { counted, least } from "./texts.mjs";
 
