@@ -1,6 +1,16 @@
 // What a reader of helpers/view/shared/read answers: node play_read.mjs KIND CASES.json -> a line a case, its value or its refusal.
 import { readFileSync } from "node:fs";
 import {
+  absent,
+  completed,
+  disagreements,
+  members,
+  pending,
+  recordText,
+  unmet,
+} from "../../helpers/view/shared/read/flights/answers.mjs";
+import { parseFlightRecorder } from "../../helpers/view/shared/read/flights/recorder.mjs";
+import {
   communicators,
   ignoredSettings,
   logText,
@@ -57,7 +67,20 @@ function pickled(longest, bytes) {
   return typed(data);
 }
 
+function flights(byRank) {
+  const read = parseFlightRecorder(byRank);
+  const ranks = Object.keys(read.dumps).map((rank) => [completed(read, rank), pending(read, rank)]);
+  const groups = new Set(Object.values(read.dumps).flatMap(({ operations }) => operations.map(({ group }) => group)));
+  const told = {
+    members: [...groups].map((group) => members(read, group)),
+    unmet: unmet(read),
+    text: recordText(read),
+  };
+  return { ...read, ...told, ranks, absent: absent(read), disagreements: disagreements(read) };
+}
+
 const KINDS = {
+  flights,
   pickle: (bytes) => pickled(null, bytes),
   looked: (bytes) => pickled(1 << 20, bytes),
   logs: log,

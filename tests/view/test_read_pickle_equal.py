@@ -1,13 +1,11 @@
 """The page reads a pickle as Python does: as data of the same types, or not at all; hostile ones are refused at once."""
 
 import base64
-import gc
 import json
 import os
 import pickle
 import random
 import struct
-import time
 from pathlib import Path
 
 import pytest
@@ -153,18 +151,29 @@ def sources():
 PLAIN = [
     *(pickle.dumps([1, -7, True, 1.5, 1 << 80, "é\\\n€", None, (1,), {"a": []}], protocol) for protocol in (0, 1)),
     b"S'a\\n\\x41\\101\\q\"'\n.", b"S'a\n.", b"S'\\x4'\n.", b"S'\\xff'\n.", b"Va\\u0041\\U0001f600\\q\\\n.", b"V\\u12\n.",
-    b"I00\n.", b"I01\n.", b"I1\n.", b"I-5\n.", b"Ix\n.", b"I\n.", b"L12L\n.", b"L12\n.", b"LL\n.", b"F1e999\n.", b"F-inf\n.", b"F1.\n.",
-    b"]N(b.", b"]NN\x86b.", b"]N}\x86b.", b"]Nb.", b"]}b.", b"(N0.", b"(0N.", b"(.", b"]Ka(e.", b"]Kaa(e.", b"}(NNu.", b"}(Nu.", b"}]Ns.",
-    b"\x8f(]\x90.", b"\x8f(NN\x90.", b"(NK\x01\x91.", b"(KK\x01K\x02d.", b"\x98.", b"C\x01a\x98.", b"]\x98.", b"\x97.", b"\x82\x01.",
-    b"cos\nget\n.", b"c\nget\n.", b"cos\n\n.", "cos\u00e9\nget\n.".encode(), b"(ios\nget\n.", b"ios\nget\n.", b"NN\x93.", b"U\x01aU\x02bc\x93.",
+    b"I00\n.", b"I01\n.", b"I1\n.", b"I-5\n.", b"Ix\n.", b"I\n.", b"L12L\n.", b"L12\n.", b"LL\n.", b"F1e999\n.",
+    b"F-inf\n.", b"F1.\n.",
+    b"]N(b.", b"]NN\x86b.", b"]N}\x86b.", b"]Nb.", b"]}b.", b"(N0.", b"(0N.", b"(.", b"]Ka(e.", b"]Kaa(e.", b"}(NNu.",
+    b"}(Nu.", b"}]Ns.",
+    b"\x8f(]\x90.", b"\x8f(NN\x90.", b"(NK\x01\x91.", b"(KK\x01K\x02d.", b"\x98.", b"C\x01a\x98.", b"]\x98.", b"\x97.",
+    b"\x82\x01.",
+    b"cos\nget\n.", b"c\nget\n.", b"cos\n\n.", "cos\u00e9\nget\n.".encode(), b"(ios\nget\n.", b"ios\nget\n.", b"NN\x93.",
+    b"U\x01aU\x02bc\x93.",
     b"Pabc\n.", b"P\xff\n.", b"NQ.", b"Q.", b"\x80\x06N.", b"\x80\x05N.", b"NNR.", b"N)\x81.", b"N)}\x92.", b"(No.",
-    b"\x95\x02\0\0\0\0\0\0\0X\x01\0\0\0a.", b"\x95\x01\0\0\0\0\0\0\0N.", b"\x95\xff\0\0\0\0\0\0\0N.", b"\x95" + b"\xff" * 8 + b"N.",
-    b"\x95\x04\0\0\0\0\0\0\0\x95\x01\0\0\0\0\0\0\0NN.", b"\x95\x03\0\0\0\0\0\0\0B\x02\0\0\0ab.", b"\x95\x02\0\0\0\0\0\0\0B\x02\0\0\0ab.",
-    b"\x95\x02\0\0\0\0\0\0\0I12\n34\n.", b"\x95\x03\0\0\0\0\0\0\0B\x02\0\0\0a.", b"\x95\x06\0\0\0\0\0\0\0B\x03\0\0\0ab" + b"cNNN.",
-    b"X\x03\0\0\0\xed\xa0\x80.", b"X\x03\0\0\0\xed\x9f\xbf.", b"X\x02\0\0\0\xed\xa0.", b"X\x02\0\0\0\xc0\x80.", b"X\x03\0\0\0\xef\xbb\xbf.",
-    b"\x8a\x00.", b"\x8a\x01\xff.", b"\x8b\xff\xff\xff\xff.", b"\x8b\x01\0\0\0\x80.", b"T\x01\0\0\0\xff.", b"T\xff\xff\xff\xff.", b"U\x01a.",
-    b"Np0\ng0\n\x86.", b"N\x94\x94h\x01.", b"Nq\x05h\x05.", b"Nq\x05h\x04.", b"Nq\x02Nq\x02\x94h\x01.", b"h\x00.", b"2.", b"N2\x86.", b"\x85.", b"1.", b"(N1N.",
-    b"((l.", b"(t.", b"(]Na.", b"(Na.", b"Na.", b"G\x7f\xf8\0\0\0\0\0\0.", b"\x96\x02\0\0\0\0\0\0\0ab.", b"}\x88K\x01s.", b"}G\x3f\xf0\0\0\0\0\0\0NsK\x01Ks.",
+    b"\x95\x02\0\0\0\0\0\0\0X\x01\0\0\0a.", b"\x95\x01\0\0\0\0\0\0\0N.", b"\x95\xff\0\0\0\0\0\0\0N.",
+    b"\x95" + b"\xff" * 8 + b"N.",
+    b"\x95\x04\0\0\0\0\0\0\0\x95\x01\0\0\0\0\0\0\0NN.", b"\x95\x03\0\0\0\0\0\0\0B\x02\0\0\0ab.",
+    b"\x95\x02\0\0\0\0\0\0\0B\x02\0\0\0ab.",
+    b"\x95\x02\0\0\0\0\0\0\0I12\n34\n.", b"\x95\x03\0\0\0\0\0\0\0B\x02\0\0\0a.",
+    b"\x95\x06\0\0\0\0\0\0\0B\x03\0\0\0ab" + b"cNNN.",
+    b"X\x03\0\0\0\xed\xa0\x80.", b"X\x03\0\0\0\xed\x9f\xbf.", b"X\x02\0\0\0\xed\xa0.", b"X\x02\0\0\0\xc0\x80.",
+    b"X\x03\0\0\0\xef\xbb\xbf.",
+    b"\x8a\x00.", b"\x8a\x01\xff.", b"\x8b\xff\xff\xff\xff.", b"\x8b\x01\0\0\0\x80.", b"T\x01\0\0\0\xff.",
+    b"T\xff\xff\xff\xff.", b"U\x01a.",
+    b"Np0\ng0\n\x86.", b"N\x94\x94h\x01.", b"Nq\x05h\x05.", b"Nq\x05h\x04.", b"Nq\x02Nq\x02\x94h\x01.", b"h\x00.", b"2.",
+    b"N2\x86.", b"\x85.", b"1.", b"(N1N.",
+    b"((l.", b"(t.", b"(]Na.", b"(Na.", b"Na.", b"G\x7f\xf8\0\0\0\0\0\0.", b"\x96\x02\0\0\0\0\0\0\0ab.", b"}\x88K\x01s.",
+    b"}G\x3f\xf0\0\0\0\0\0\0NsK\x01Ks.",
     b"}\x8c\x01aNs\x8c\x01bNs\x8c\x01aK\x01s.", b"]q\0h\0a.", b"", b".", b"N", b"\xff", b"}X\x09\0\0\0__proto__Ns.",
 ]  # fmt: skip
 

@@ -7,7 +7,7 @@ import { step } from "./opcodes.mjs";
 import { machine, pop } from "./stack.mjs";
 import { DOES } from "./steps.mjs";
 
-const DEEPEST = 32; // lists in dicts in lists; torch's own dumps need six
+export const DEEPEST = 32; // lists in dicts in lists; torch's own dumps need six
 
 /** The data of a pickle, a Uint8Array, in the types of data.mjs: whole numbers are BigInts, dicts are Maps.
  *
