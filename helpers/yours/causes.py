@@ -40,12 +40,11 @@ KINDS = {
     "ignored setting": Kind("inside-nccl", "env | grep NCCL_; cat /etc/nccl.conf ~/.nccl.conf"),
     "warning": Kind("hangs", "NCCL_DEBUG=WARN"),
     "far NIC": Kind("interconnects", "nvidia-smi topo -m; lspci -tv"),
-    "ranks disagree": Kind("hangs", "TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1"),
+    "ranks disagree": Kind("hangs", "torchfrtrace FOLDER"),
     "missing rank": Kind("hangs", "py-spy dump --pid PID"),
-    "no dump": Kind("hangs", "TORCH_NCCL_TRACE_BUFFER_SIZE=2000 TORCH_NCCL_DUMP_ON_TIMEOUT=1"),
+    "no dump": Kind("hangs", "TORCH_NCCL_DUMP_ON_TIMEOUT=1 TORCH_FR_DUMP_TEMP_FILE=FOLDER/trace_"),
     "all waiting": Kind("hangs", "nvidia-smi; dmesg | grep -i xid"),
     "fragmentation": Kind("allocator", "PYTORCH_ALLOC_CONF=expandable_segments:True"),
-    "nearly full": Kind("training-memory", "python -m helpers.measure --help"),
 }
 
 

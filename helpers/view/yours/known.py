@@ -17,7 +17,6 @@ CHAPTERS = {  # by stem, as their pages are titled
     "inside-nccl": "Inside NCCL",
     "interconnects": "Interconnects",
     "latency-bandwidth": "Latency and bandwidth",
-    "training-memory": "Training memory",
 }
 NUMBERS = {
     beside: ("SHOWN",),
