@@ -21,6 +21,13 @@ import {
 } from "../../helpers/view/shared/read/logs/log.mjs";
 import { typeName } from "../../helpers/view/shared/read/pickle/data.mjs";
 import { checkDepth, readPickle } from "../../helpers/view/shared/read/pickle/pickle.mjs";
+import {
+  allocated,
+  devices,
+  entries,
+  readSnapshot,
+  segments,
+} from "../../helpers/view/shared/read/snapshot/snapshot.mjs";
 import { Refused } from "../../helpers/view/shared/read/refused.mjs";
 
 function log(text) {
@@ -79,8 +86,15 @@ function flights(byRank) {
   return { ...read, ...told, ranks, absent: absent(read), disagreements: disagreements(read) };
 }
 
+function snapshot(bytes) {
+  const read = readSnapshot(bytes);
+  const told = devices(read).map((device) => [segments(read, device), segments(read, device).map(allocated)]);
+  return { segments: told, entries: read.device_traces.map((_, device) => entries(read, device)) };
+}
+
 const KINDS = {
   flights,
+  snapshot,
   pickle: (bytes) => pickled(null, bytes),
   looked: (bytes) => pickled(1 << 20, bytes),
   logs: log,
