@@ -59,9 +59,9 @@ def _absent(record: FlightRecord, unmet: Sequence[Unmet]) -> str:
 
 
 def _ranks(ranks: Sequence[int]) -> str:
-    """ "rank 3", "ranks 0, 1 and 2", "ranks 0, 1, 2 and 5 more"."""
-    if len(ranks) == 1:
-        return f"rank {ranks[0]}"
+    """ "nobody", "rank 3", "ranks 0, 1 and 2", "ranks 0, 1, 2 and 5 more"."""
+    if len(ranks) < 2:
+        return f"rank {ranks[0]}" if ranks else "nobody"
     shown = list(map(str, ranks[:8]))
     last = shown.pop() if len(ranks) <= 8 else f"{len(ranks) - 8} more"
     return f"ranks {', '.join(shown)} and {last}"

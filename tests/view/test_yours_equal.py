@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
+import os
+import pickle
 import random
 import subprocess
 import sys
@@ -22,8 +25,11 @@ HERE = Path(__file__).parent
 OUTPUT = HERE.parent / "nccl" / "output"
 sys.path += [str(OUTPUT), str(HERE.parent / "yours")]
 
-from damage import damaged  # noqa: E402
+from damage import FAULTS, damaged  # noqa: E402
 from made_tables import times  # noqa: E402
+from snapshots import HOSTILE, some_snapshot  # noqa: E402
+from test_read_flights_equal import some_job, written  # noqa: E402
+from test_read_snapshots_equal import mutated  # noqa: E402
 
 TEXTS = [
     path.read_text() for folder in ("tables", "topologies", "logs") for path in sorted((OUTPUT / folder).glob("*.txt"))
@@ -76,9 +82,55 @@ def others(count: int) -> list[dict]:
     return [{"text": text} for text in (*strange, *texts)]
 
 
+def packed(one: bytes | str | dict) -> dict:
+    """A text, or bytes, as JSON carries them."""
+    return {"text": one} if isinstance(one, str) else {"pickle": base64.b64encode(one).decode()}
+
+
+def dumps(count: int) -> list[dict]:
+    """Jobs of a few ranks, as pickles and as JSON; some damaged, some without a rank, and single ones."""
+    chance = random.Random(15)
+    made = [written(some_job(chance), chance) for _ in range(count)]
+    found = []
+    for one in made:
+        fewer = {rank: dump for rank, dump in one.items() if chance.random() < 0.8} or one
+        rank, dump = chance.choice(list(one.items()))
+        torn = (
+            FAULTS[chance.randrange(len(FAULTS))](dump, chance)
+            if isinstance(dump, str)
+            else dump[: chance.randrange(len(dump))]
+        )
+        found += [{"dumps": each} for each in (one, fewer, {rank: torn})] + [{"one": dump}, {"one": torn}]
+    return [
+        {"dumps": {rank: packed(dump) for rank, dump in case["dumps"].items()}, "given": case["dumps"]}
+        if "dumps" in case
+        else {**packed(case["one"]), "given": case["one"]}
+        for case in found
+    ]
+
+
+def snapshots(count: int) -> list[dict]:
+    """Snapshots with one to several devices, some of them damaged, hostile pickles, and functions."""
+    chance = random.Random(16)
+    made = [some_snapshot(chance) for _ in range(count)]
+    some = [pickle.dumps(one, 4) for one in [*made, *(mutated(chance.choice(made), chance) for _ in made)]]
+    files = [
+        *some,
+        *HOSTILE,
+        pickle.dumps(os.system),
+        pickle.dumps(Path()),
+        b"",
+        b"\xff",
+        b"98.4 GB/s",
+        b"\xef\xbb\xbf98.4",
+    ]
+    return [{**packed(one), "given": one} for one in files]
+
+
 def asked(cases: list[dict], node, tmp_path) -> list[dict]:
     path = tmp_path / "cases.json"
-    path.write_text(json.dumps({"known": {**known(), "nccl": nccl_known()}, "cases": cases}), encoding="utf-8")
+    plain = [{name: value for name, value in case.items() if name != "given"} for case in cases]
+    path.write_text(json.dumps({"known": {**known(), "nccl": nccl_known()}, "cases": plain}), encoding="utf-8")
     command = [node, HERE / "play_yours.mjs", path]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
@@ -100,16 +152,20 @@ def same(mine, theirs, path="") -> list[str]:
     return [] if mine == theirs else [f"{path}: {mine!r} {theirs!r}"]
 
 
+COUNTS = {tables: 900, others: 20, dumps: 200, snapshots: 200}
+
+
 def wanted(case: dict) -> dict:
-    return json.loads(json.dumps(is_my_number_good(case["text"], case.get("machine")).as_json()))
+    return json.loads(json.dumps(is_my_number_good(case.get("given", case.get("text")), case.get("machine")).as_json()))
 
 
-@pytest.mark.parametrize(("cases", "least"), [(tables(900), 1000), (others(20), 600)], ids=["tables", "others"])
-def test_the_page_gives_pythons_verdict(cases, least, node, tmp_path):
+@pytest.mark.parametrize(("kind", "least"), [(tables, 1000), (others, 600), (dumps, 1000), (snapshots, 400)])
+def test_the_page_gives_pythons_verdict(kind, least, node, tmp_path):
+    cases = kind(COUNTS[kind])
     answers = asked(cases, node, tmp_path)
     assert len(answers) == len(cases) >= least
     for case, answer in zip(cases, answers, strict=True):
-        assert same(wanted(case), answer["found"]) == [], case["text"][:2000]
+        assert same(wanted(case), answer["found"]) == [], str(case)[:2000]
 
 
 def test_the_names_of_gpus_are_those_that_are_drawn():

@@ -88,7 +88,7 @@ export function chart(found, width) {
   const scale = scales(found, width);
   const [near] = found.nearest;
   const picture = canvas(
-    "bim-chart",
+    "bim-curves",
     width,
     HIGH,
     "busbw over size: yours, the nearest published run, and the prediction. The same as a table stands below.",

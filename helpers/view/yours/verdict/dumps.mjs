@@ -58,8 +58,9 @@ function noDump(gone, waits) {
   return `there is no dump of ${ranksText(gone)}${beside}: dead, or the file was not brought along`;
 }
 
-// "rank 3", "ranks 0, 1 and 2", "ranks 0, 1, 2 and 5 more"
+// "nobody", "rank 3", "ranks 0, 1 and 2", "ranks 0, 1, 2 and 5 more"
 function ranksText(ranks) {
+  if (!ranks.length) return "nobody";
   if (ranks.length === 1) return `rank ${ranks[0]}`;
   const many = ranks.length > SHOWN;
   const shown = ranks.slice(0, many ? SHOWN : -1);
