@@ -69,7 +69,7 @@ WIDGETS = (
     Widget("warp", 6_000, ("memory", {"stride": 8}, "")),
     Widget("calculator", 11_000, ("Llama-2-7B", {"seq": 4096}, ""), "ArrowDown"),
     Widget("clock", 8_000, ("", {"nbytes": "64 KiB", "link": "nvlink-4"}, ""), wears=DRAWN),
-    Widget("yours", 40_000, ("", {}, ""), "ArrowDown"),
+    Widget("yours", 48_000, ("", {}, ""), "ArrowDown"),
     Widget("watch", 3_000, None),
 )
 

@@ -20,6 +20,7 @@ from helpers.view.yours.known import known
 from helpers.yours import is_my_number_good
 from helpers.yours.printing import NAMES, printed, without
 from helpers.yours.published import published
+from website.widgets import widget_files
 
 HERE = Path(__file__).parent
 OUTPUT = HERE.parent / "nccl" / "output"
@@ -170,3 +171,11 @@ def test_the_page_gives_pythons_verdict(kind, least, node, tmp_path):
 
 def test_the_names_of_gpus_are_those_that_are_drawn():
     assert set(NAMES) <= set(known()["by_gpu"])
+
+
+def test_the_page_s_script_is_a_script(node, tmp_path):
+    """Minified, as the page has it: the minifier writes 1/0 for Infinity, which is no key of an object."""
+    path = tmp_path / "yours.js"
+    path.write_text(widget_files()["widgets/yours.js"], encoding="utf-8")
+    done = subprocess.run([node, "--check", path], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr[-500:]

@@ -8,7 +8,14 @@ const BLANK = /[ \t\n\r]*/y;
 const NUMBER = /(-?(?:0|[1-9]\d*))(\.\d+)?([eE][-+]?\d+)?/y;
 const PIECE = /[ !#-[\]-\uffff]*/y; // no quote, no backslash, no control
 const HEX = /[0-9a-fA-F]{4}/y;
-const WORDS = { null: null, true: true, false: false, NaN: NaN, Infinity: Infinity, "-Infinity": -Infinity };
+const WORDS = new Map([
+  ["null", null],
+  ["true", true],
+  ["false", false],
+  ["NaN", NaN],
+  ["Infinity", Infinity], // no object's key: minify writes 1/0 for it there, too
+  ["-Infinity", -Infinity],
+]);
 const ESCAPES = { '"': '"', "\\": "\\", "/": "/", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
 
 /** Not JSON. at: where in the text, in its own units. */
@@ -49,10 +56,10 @@ function value(reader) {
   if (next === '"') return string(reader);
   if (next === "{") return inside(reader, object);
   if (next === "[") return inside(reader, array);
-  const word = Object.keys(WORDS).find((one) => reader.text.startsWith(one, reader.at));
+  const word = [...WORDS.keys()].find((one) => reader.text.startsWith(one, reader.at));
   if (word) {
     reader.at += word.length;
-    return WORDS[word];
+    return WORDS.get(word);
   }
   const found = match(reader, NUMBER);
   if (!found) throw new NoJson(reader.at);
