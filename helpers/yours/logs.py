@@ -28,7 +28,7 @@ def of_log(log: DebugLog) -> Verdict:
     sentence += _settings(log)
     causes = tuple(_causes(log))
     accused = [one.name for one in causes if one.accuses]
-    sentence += f" Most likely: {accused[0]}." if accused else " Nothing in it accuses the machine."
+    sentence += f" Look first at: {accused[0]}." if accused else " Nothing in it accuses the machine."
     return Verdict("log", f"a log of {log}", sentence, causes=causes)
 
 

@@ -25,7 +25,7 @@ def of_table(curve: Curve, told: Place | None) -> Verdict:
     if wrong:
         return refusal(wrong)
     model = model_of(curve, place)
-    found = Verdict("nccl-tests", curve.what, machine=_machine(place), points=curve.points)
+    found = Verdict("nccl-tests", curve.what, machine=_machine(curve, place), points=curve.points)
     found = _shares(found, curve, place, model)
     found = replace(
         found,
@@ -50,13 +50,14 @@ def _does_not_fit(curve: Curve, told: Place | None) -> str:
     return ""
 
 
-def _machine(place: Place | None) -> str:
+def _machine(curve: Curve, place: Place | None) -> str:
     if place is None:
         return ""
     if place.told:
         return place.title
-    nodes = f"{place.nodes} nodes of " if place.nodes > 1 and place.domain <= place.gpus else ""
-    return f"{nodes}{place.gpus} {place.accelerator}, by the list of devices; taken to be joined as in {place.title}"
+    several = place.nodes > 1 and place.domain <= place.gpus
+    gpus = f"{place.nodes} nodes of {place.gpus}" if several else f"{curve.nranks or place.gpus}"
+    return f"{gpus} {place.accelerator}, by the list of devices; taken to be joined as in {place.title}"
 
 
 def _shares(found: Verdict, curve: Curve, place: Place | None, model: Model) -> Verdict:
@@ -81,7 +82,7 @@ def _causes(curve: Curve, place: Place | None, model: Model, found: Verdict) -> 
     if curve.average and curve.best.busbw and len(curve.points) > 1:
         share = curve.average / curve.best.busbw
         why = (
-            f"the table's average, {bandwidth_text(curve.average)}, is {share:.0%} of its own best: it is that of the"
+            f"the table's average busbw, {bandwidth_text(curve.average)}, is {share:.0%} of its own best: it is that of the"
             f" sizes that were asked for, from {nbytes_text(curve.points[0].nbytes)} on, and no property of the machine"
         )
         causes.append(cause("average", why, curve.program, gpus))
@@ -108,5 +109,5 @@ def _sentence(curve: Curve, found: Verdict) -> str:
         said += f" The table ends at {nbytes_text(curve.points[-1].nbytes)}, before a plateau shows."
     accused = [one.name for one in found.causes if one.accuses]
     if accused:
-        return f"{said} Most likely: {accused[0]}."
+        return f"{said} Look first at: {accused[0]}."
     return said + (" Nothing in it accuses the machine." if found.plateau or found.line_rate else "")

@@ -4,7 +4,7 @@ import { canvas, label, line } from "../shared/page/shapes.mjs";
 import { bandwidthText, nbytesText } from "./verdict/texts.mjs";
 
 const HIGH = 250;
-const ROOM = { left: 44, right: 16, top: 26, bottom: 28 };
+const ROOM = { left: 44, right: 16, top: 36, bottom: 28 };
 
 const isDrawn = ({ busbw }) => busbw > 0;
 

@@ -138,6 +138,7 @@ export function furniture(widget) {
   on.append("The machine: ", machine);
   const { about, what, sentence, stage, beside, causes, spoken, proof } = parts;
   const room = h("div", { class: "bim-room" }, what, sentence, stage, beside, causes);
+  parts.room = room;
   const stays = h("p", { class: "bim-stays" }, STAYS);
   const tools = h("div", { class: "bim-tools" }, link, code, notice);
   const body = h(

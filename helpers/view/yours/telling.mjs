@@ -2,7 +2,7 @@
 import { h } from "../shared/page/dom.mjs";
 import { copy } from "../shared/page/link.mjs";
 import { chart } from "./chart.mjs";
-import { fixed, nbytesText } from "./verdict/texts.mjs";
+import { fixed, nbytesText, upperFirst } from "./verdict/texts.mjs";
 
 const WAITS = "Nothing stands there yet.";
 
@@ -13,7 +13,7 @@ function causeOf({ name, why, chapter, command, accuses }, { known, parts: { not
     { class: accuses ? "bim-accuses" : "bim-remark" },
     h("strong", {}, name),
     h("span", { class: "bim-kind" }, accuses ? "" : "a remark"),
-    h("p", {}, `${why}. `, h("a", { href: `${chapter}.html` }, `Chapter: ${known.chapters[chapter]}`)),
+    h("p", {}, `${upperFirst(why)}. `, h("a", { href: `${chapter}.html` }, `Chapter: ${known.chapters[chapter]}`)),
     h("div", { class: "bim-command" }, h("code", { tabindex: "0" }, command), say),
   );
 }
@@ -36,7 +36,15 @@ function besideLines({ nearest, bends, unpredicted, kind, points }) {
   ].filter(Boolean);
 }
 
+// What stands below stays where it is: the room of the verdict grows, and shrinks only with the page's width.
+function keepRoom({ parts: { room } }, width) {
+  if (room.dataset.width !== `${width}`) room.style.minHeight = "";
+  room.dataset.width = width;
+  room.style.minHeight = `${room.offsetHeight}px`;
+}
+
 export function tell(widget) {
+  keepRoom(widget, widget.parts.stage.clientWidth);
   const { parts, found, s, examples, files } = widget;
   const example = examples.find(({ name }) => name === s.example);
   parts.tries.show(s.example);

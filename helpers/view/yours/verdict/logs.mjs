@@ -17,7 +17,7 @@ export function ofLog(known, log) {
     ways.length ? `Connections: ${ways.join(", ")}.` : none,
     channels ? ` ${channels} channels.` : "",
     settingsText(log),
-    accused ? ` Most likely: ${accused.name}.` : " Nothing in it accuses the machine.",
+    accused ? ` Look first at: ${accused.name}.` : " Nothing in it accuses the machine.",
   ];
   return verdict("log", { what: `a log of ${logText(log)}`, sentence: sentence.join(""), causes });
 }

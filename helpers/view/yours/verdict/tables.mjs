@@ -18,7 +18,7 @@ export function ofTable(known, curve, told) {
   const predicted = foretold(model);
   const found = verdict("nccl-tests", {
     what: curve.what,
-    machine: machineText(place),
+    machine: machineText(curve, place),
     points: curve.points,
     ...shares(known, curve, place, model),
     nearest: nearest(curve, place, known),
@@ -41,11 +41,12 @@ function doesNotFit({ nranks, place }, told) {
   return "";
 }
 
-function machineText(place) {
+function machineText({ nranks }, place) {
   if (place === null) return "";
-  if (place.told) return place.title;
-  const nodes = place.nodes > 1 && place.domain <= place.gpus ? `${place.nodes} nodes of ` : "";
-  return `${nodes}${place.gpus} ${place.accelerator}, by the list of devices; taken to be joined as in ${place.title}`;
+  const { title, accelerator, nodes, gpus, domain, told } = place;
+  if (told) return title;
+  const count = nodes > 1 && domain <= gpus ? `${nodes} nodes of ${gpus}` : `${nranks || gpus}`;
+  return `${count} ${accelerator}, by the list of devices; taken to be joined as in ${title}`;
 }
 
 function shares(known, curve, place, model) {
@@ -74,7 +75,7 @@ function ofAverage(curve) {
   const { average, points } = curve;
   const share = percent(average / bestOf(curve).busbw);
   return (
-    `the table's average, ${bandwidthText(average)}, is ${share} of its own best: it is that of the` +
+    `the table's average busbw, ${bandwidthText(average)}, is ${share} of its own best: it is that of the` +
     ` sizes that were asked for, from ${nbytesText(points[0].nbytes)} on, and no property of the machine`
   );
 }
@@ -97,6 +98,6 @@ function sentence({ limits }, curve, found) {
   const early = nbytes < limits.ends_early ? ` The table ends at ${nbytesText(nbytes)}, before a plateau shows.` : "";
   const said = `${parts.join(", ")}.${early}`;
   const accused = found.causes.find(({ accuses }) => accuses);
-  if (accused) return `${said} Most likely: ${accused.name}.`;
+  if (accused) return `${said} Look first at: ${accused.name}.`;
   return said + (found.plateau || found.line_rate ? " Nothing in it accuses the machine." : "");
 }
