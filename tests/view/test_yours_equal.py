@@ -16,8 +16,9 @@ import pytest
 
 from helpers.facts import MACHINES
 from helpers.view.shared.nccl import known as nccl_known
-from helpers.view.yours.known import known
+from helpers.view.yours.known import CHAPTERS, known
 from helpers.yours import is_my_number_good
+from helpers.yours.causes import KINDS
 from helpers.yours.printing import NAMES, printed, without
 from helpers.yours.published import published
 from website.widgets import widget_files
@@ -179,3 +180,9 @@ def test_the_page_s_script_is_a_script(node, tmp_path):
     path.write_text(widget_files()["widgets/yours.js"], encoding="utf-8")
     done = subprocess.run([node, "--check", path], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr[-500:]
+
+
+def test_a_chapter_is_called_as_its_page_is():
+    for stem, title in CHAPTERS.items():
+        assert (HERE.parents[1] / "book" / f"{stem}.md").read_text().split("\n# ", 1)[1].split("\n")[0] == title
+    assert {kind.chapter for kind in KINDS.values()} == set(CHAPTERS)

@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import pickle
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -244,3 +245,12 @@ def test_a_snapshot_with_holes():
 )
 def test_a_log_tells_what_was_set(setting, cause):
     assert first(is_my_number_good(f"node1:10:20 [0] NCCL INFO {setting}\n")) == cause
+
+
+def test_the_code_of_the_page_runs(tmp_path, monkeypatch, capsys):
+    code = re.search(r"```python\n(.*?)```", (Path(__file__).parents[2] / "book" / "yours.md").read_text(), re.S)[1]
+    (tmp_path / "mine.txt").write_text(printed("H200", "all_reduce", 8, "2.29.2", times(run("H200"))))
+    monkeypatch.chdir(tmp_path)
+    exec(code, {})
+    said = capsys.readouterr().out
+    assert "100% of 460 GB/s" in said and said.endswith("()\n")

@@ -40,7 +40,7 @@ function besideLines({ nearest, bends, unpredicted, kind, points }) {
 function keepRoom({ parts: { room } }, width) {
   if (room.dataset.width !== `${width}`) room.style.minHeight = "";
   room.dataset.width = width;
-  room.style.minHeight = `${room.offsetHeight}px`;
+  room.style.minHeight = `${room.getBoundingClientRect().height}px`;
 }
 
 export function tell(widget) {
