@@ -61,7 +61,7 @@ function typed(data) {
 }
 
 function leaf(value) {
-  if (typeof value === "string") return Array.from(value, (letter) => letter.codePointAt(0).toString(16)).join(" ");
+  if (typeof value === "string") return Buffer.from(value, "utf16le").swap16().toString("hex");
   if (typeof value !== "number") return String(value);
   const bits = Buffer.alloc(8);
   bits.writeDoubleBE(value);
@@ -92,7 +92,18 @@ function snapshot(bytes) {
   return { segments: told, entries: read.device_traces.map((_, device) => entries(read, device)) };
 }
 
+function hostile(bytes) {
+  const data = (longest) => checkDepth(readPickle(bytes, longest));
+  const dump = () => parseFlightRecorder([bytes]);
+  return [dump, () => readSnapshot(bytes), () => data(null), () => data(64 << 20)].map((read) => {
+    const start = performance.now();
+    const { refused } = answered(() => void read(), null);
+    return { refused: refused ?? null, seconds: (performance.now() - start) / 1000 };
+  });
+}
+
 const KINDS = {
+  hostile,
   flights,
   snapshot,
   pickle: (bytes) => pickled(null, bytes),

@@ -81,13 +81,13 @@ def mutated(data, chance):
     return data
 
 
-@pytest.mark.parametrize("count", [340, pytest.param(8000, marks=pytest.mark.matrix("sixteen thousand snapshots"))])
+@pytest.mark.parametrize("count", [340, pytest.param(3000, marks=pytest.mark.matrix("nine thousand snapshots"))])
 def test_snapshots_are_read_alike(node, tmp_path, count):
     chance = random.Random(20261123)
     made = [some_snapshot(chance) for _ in range(count)]
     written = snapshot_of(replay(program("a = 6 MiB; b = 3 MiB; del a; c = 4 MiB")))
-    datas = [*ODD, written, *made, *(mutated(chance.choice(made), chance) for _ in range(2 * count))]
-    files = [*HOSTILE, *(pickle.dumps(data, chance.choice((2, 3, 4, 5))) for data in datas)]
+    dicts = [*ODD, written, *made, *(mutated(chance.choice(made), chance) for _ in range(2 * count))]
+    files = [*HOSTILE, *(pickle.dumps(data, chance.choice((2, 3, 4, 5))) for data in dicts)]
     files += [data[: chance.randrange(len(data))] for data in files[-20:]]
     mine = [answer(told, data, SnapshotError) for data in files]
     assert unequal(mine, played(node, tmp_path, "snapshot", files)) == []

@@ -101,6 +101,7 @@ def test_the_command_says_which_program_ran_where_the_numbers_leave_two():
         "0: ",
         "node-1: ",
         "[node-1] ",
+        "[pod/worker-0/nccl] ",
         "2026-11-23T14:00:00.123Z ",
         "14:00:00 ",
         "worker-0  | ",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 _SPACE = re.compile(
-    r"[^\S\n]|\ufeff"
+    r"[^\S\n ]|\ufeff"
 )  # tabs, no-break spaces of a web page, and the mark that Windows begins a text with
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _BEFORE = tuple(
@@ -15,7 +15,7 @@ _BEFORE = tuple(
     for pattern in (
         r"\((?:[\w.-]+, )?\w+=[^,()]*(?:, \w+=[^,()]*)*\)\s",  # Ray, SkyPilot: (head, rank=0, pid=3808)
         r"\[[\w.@-]+,\d+\]<std(?:out|err)>:",  # mpirun --tag-output: [1,0]<stdout>:
-        r"\[[\w.:-]+\]:?\s",  # [node-1], [default0]:
+        r"\[[\w.:/-]+\]:?\s",  # [node-1], [default0]:, kubectl logs --prefix: [pod/worker-0/nccl]
         r"\d+:\s",  # srun --label
         r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?:?\s",
         r"\d\d:\d\d:\d\d(?:[.,]\d+)?:?\s",

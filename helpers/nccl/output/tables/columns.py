@@ -73,8 +73,7 @@ class Columns:
             if not _STAMP.fullmatch(stamp):
                 raise TableError(f"a row ends with its timestamp, 2026-11-23 14:00:00, got {stamp!r}", line)
         wanted = len(self.base) + self.halves * len(self.half)
-        blank = "redop" in self.base and len(tokens) > 3 and (_ROOT.fullmatch(tokens[3]) or printed(tokens[3]))
-        if blank and tokens[3] not in REDOPS:
+        if "redop" in self.base and len(tokens) > 3 and (_ROOT.fullmatch(tokens[3]) or printed(tokens[3])):
             tokens.insert(3, "none")
         gap = re.match(rf"\s*(?:\S+\s+){{{len(self.base) - 1}}}\S+ {{{_EMPTY_HALF},}}\S", line.text)
         if len(tokens) == wanted - len(self.half) and self.halves == 2 and gap:

@@ -28,7 +28,7 @@ _DEVICE = re.compile(
 _STARTS = re.compile(r"Collective test starting: (\S+)")
 _NCCL = re.compile(r"\bNCCL version (\d{1,4}\.\d{1,4}\.\d{1,4})", re.ASCII)
 _COMMAND = re.compile(rf"\b({'|'.join(NAMES)})_perf(?:_mpi)?(?=\s+-|\s*$)", re.ASCII)
-_RANK = re.compile(r"^Rank +\d+ |\bPid +\d+ +on ", re.ASCII)
+_RANK = re.compile(r"\s*#+\s*Rank +\d+ |.*\bPid +\d+ +on ", re.ASCII)  # not what a script says of its ranks
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Facts:
             )
         elif said.startswith("nThread"):
             self._begin(line, said)
-        elif _RANK.search(said):
+        elif _RANK.match(line.text):
             self._device(line, said)
         elif found := _NCCL.search(said):
             self._nccl(found[1], line)

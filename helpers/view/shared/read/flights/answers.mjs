@@ -119,9 +119,9 @@ function parts(call) {
 }
 
 function differ(calls) {
-  const [ops, whats] = [0, 1].map((side) => new Set(calls.map((call) => parts(call)[side])));
-  whats.delete("");
-  return ops.size > 1 || whats.size > 1;
+  const [ops, kinds] = [0, 1].map((side) => new Set(calls.map((call) => parts(call)[side])));
+  kinds.delete("");
+  return ops.size > 1 || kinds.size > 1;
 }
 
 /** What must be equal on all ranks, "" where sizes may differ or nobody can tell: "Float[4]", "Float[8] in 2 tensors". */

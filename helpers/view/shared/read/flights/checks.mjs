@@ -30,9 +30,9 @@ export function notTooMuch(groups, entries) {
   const letters = sum(texts, (text) => (typeof text === "string" ? length(text) : 0));
   const frames = entries.length + sum(rows, (row) => lengthOf(row.get("frames")));
   const tensors = sum(rows, (row) => lengthOf(row.get("input_sizes")) + lengthOf(row.get("input_dtypes")));
-  atMost(letters, "letters of ranks", MOST_LETTERS);
-  atMost(frames, "entries and frames", MOST_FRAMES);
-  atMost(tensors, "tensors", MOST_TENSORS);
+  limited(letters, "letters of ranks", MOST_LETTERS);
+  limited(frames, "entries and frames", MOST_FRAMES);
+  limited(tensors, "tensors", MOST_TENSORS);
 }
 
 function sum(values, of) {
@@ -43,7 +43,7 @@ function lengthOf(value) {
   return Array.isArray(value) ? value.length : 0;
 }
 
-function atMost(count, what, most) {
+function limited(count, what, most) {
   if (count > most) throw new Refused(`${count} ${what}, expected at most ${most}`);
 }
 

@@ -1,5 +1,6 @@
 // A dump of the flight recorder as data: from a pickle or from JSON. See helpers/nccl/output/flights/flight_sources.py.
 
+import { keyOf } from "../pickle/data.mjs";
 import { NotPlain } from "../pickle/errors.mjs";
 import { DEEPEST, checkDepth, readPickle } from "../pickle/pickle.mjs";
 import { NoJson, TooDeep, parseJson } from "../python/json.mjs";
@@ -31,7 +32,7 @@ function loaded(source) {
   if (long > LONGEST) throw new NotPlain(`is longer than ${LONGEST} bytes: ${long}`);
   const text = typeof source === "string" ? source : decoded(source);
   try {
-    return parseJson(text, wholeNumber);
+    return parseJson(text, { whole: wholeNumber, float: Number, key: keyOf });
   } catch (error) {
     if (error instanceof TooDeep) throw new NotPlain(`is nested deeper than ${DEEPEST} levels`);
     if (error instanceof NoJson) throw new Refused(`not JSON from behind ${before(text, error.at)} on`);

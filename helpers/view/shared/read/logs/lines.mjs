@@ -9,11 +9,11 @@ import { LEVEL, LONGEST_ORIGIN, ORIGIN, SHAPES } from "./shapes.mjs";
 
 const CUT_NUMBERS = 1000; // before 2.23 a ring line has room for three digits a rank
 const WORD = "[\\p{L}\\p{N}_]"; // Python's \w of all letters
-const BARE = new RegExp( // lines that stand without "NCCL INFO", perhaps behind a launcher's "[1,0]<stdout>:" or "0: "
-  `^(?:(?:\\[[\\p{Nd},]+\\](?:<std${WORD}+>:)? ?|\\p{Nd}+: ?)?[${SPACES}]*` +
-    "(?<told>(?:NCCL version \\p{Nd}|Channel \\p{Nd}+(?:/\\p{Nd}+)? : \\p{Nd}+\\[)[^\\n]*))$",
-  "u",
-);
+const DIGIT = "\\p{Decimal_Number}";
+// Lines that stand without "NCCL INFO", perhaps behind a launcher's "[1,0]<stdout>:" or "0: ".
+const BEFORE = `(?:\\[[${DIGIT},]+\\](?:<std${WORD}+>:)? ?|${DIGIT}+: ?)?[${SPACES}]*`;
+const TOLD = `(?:NCCL version ${DIGIT}|Channel ${DIGIT}+(?:/${DIGIT}+)? : ${DIGIT}+\\[)[^\\n]*`;
+const BARE = new RegExp(`^${BEFORE}(?<told>${TOLD})$`, "u");
 
 /** seen: whether any line was NCCL's; unread: how many of them are of no kind known here. */
 export function reader() {

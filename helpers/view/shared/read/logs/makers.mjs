@@ -97,7 +97,7 @@ function nvlsComm(rows, number, origin, found) {
 }
 
 function set(rows, number, origin, found) {
-  const dotted = /^(-?\p{Nd}+)\.$/u.exec(found.value);
+  const dotted = /^(-?\p{Decimal_Number}+)\.$/u.exec(found.value);
   rows.settings.push(setting(number, found.name, dotted ? dotted[1] : found.value));
 }
 

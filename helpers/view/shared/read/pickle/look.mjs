@@ -1,9 +1,9 @@
 // A pickle's steps looked through before any is done, as Python's pickletools would: helpers/plain_pickle.py, _look_through.
 
 import { NotPlain, unbroken } from "./errors.mjs";
-import { step } from "./opcodes.mjs";
+import { STEPS, stepCode } from "./opcodes.mjs";
 import { source } from "./source.mjs";
-import { ascii, floatLine, intLine, longLine, placeLine, quotedLine, rawLine, unescaped, utf8 } from "./texts.mjs";
+import { ascii, floatLine, intLine, longLine, placeLine, quotedLine, rawLine, unescaped } from "./texts.mjs";
 
 const CHECKS = {
   INT: intLine,
@@ -16,9 +16,6 @@ const CHECKS = {
   PERSID: (bytes) => unescaped(ascii(bytes)),
   GLOBAL: (lines) => lines.forEach((one) => unescaped(ascii(one))),
   INST: (lines) => lines.forEach((one) => unescaped(ascii(one))),
-  SHORT_BINUNICODE: utf8,
-  BINUNICODE: utf8,
-  BINUNICODE8: utf8,
 };
 const PUTS = { PUT: placeLine, BINPUT: (place) => place, LONG_BINPUT: (place) => place };
 
@@ -34,8 +31,9 @@ function farPut(bytes) {
   const from = source(bytes, false);
   let [kept, far, name] = [0, null, ""];
   while (name !== "STOP") {
-    const [now, argument] = step(from);
-    name = now;
+    const found = STEPS[stepCode(from)];
+    const argument = found.argument(from);
+    name = found.name;
     CHECKS[name]?.(argument);
     if (name === "MEMOIZE") kept += 1;
     if (!PUTS[name]) continue;

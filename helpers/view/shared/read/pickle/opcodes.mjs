@@ -1,7 +1,8 @@
 // The steps of a pickle by their code, each with the kind of its argument, as Python's pickletools lists them.
 
 import { Broken } from "./errors.mjs";
-import { byte, line, signed, take, takeAcross, unsigned } from "./source.mjs";
+import { byte, int32, line, pass, take, takeAcross, unsigned } from "./source.mjs";
+import { utf8 } from "./texts.mjs";
 
 const LINES = { I: "INT", L: "LONG", S: "STRING", V: "UNICODE", F: "FLOAT", g: "GET", p: "PUT", P: "PERSID" };
 const BARE = {
@@ -68,7 +69,8 @@ const NUMBERED = {
   "\x8d": ["BINUNICODE8", 8, "text"],
 };
 
-const STEPS = Array(256).fill(null);
+/** By its code: the name of a step, and how its argument is read, null where there is none. */
+export const STEPS = Array(256).fill(null);
 const code = (letter) => letter.charCodeAt(0);
 for (const [letter, name] of Object.entries(LINES)) STEPS[code(letter)] = { name, argument: line };
 for (const [letter, name] of Object.entries(BARE)) STEPS[code(letter)] = { name, argument: () => null };
@@ -82,24 +84,28 @@ function pair(from) {
 }
 
 function numbered([width, kind, sign]) {
-  if (kind === "u") return (from) => unsigned(take(from, width));
-  if (kind === "i") return (from) => Number(signed(take(from, width)));
+  if (kind === "u") return (from) => unsigned(from, width);
+  if (kind === "i") return int32;
   if (kind === "f") return (from) => float(take(from, width));
-  const body = kind === "bytes" ? takeAcross : take;
+  const body = { bytes: takeAcross, text }[kind] ?? take;
   return (from) => {
-    const length = sign ? Number(signed(take(from, width))) : unsigned(take(from, width));
+    const length = sign ? int32(from) : unsigned(from, width);
     if (length < 0) throw new Broken("a length below 0");
     return body(from, length);
   };
+}
+
+function text(from, length) {
+  return utf8(from.bytes, pass(from, length), length);
 }
 
 function float(bytes) {
   return new DataView(bytes.buffer, bytes.byteOffset, 8).getFloat64(0);
 }
 
-/** The next step: its name and its argument, null where it has none. */
-export function step(from) {
-  const found = STEPS[byte(from)];
-  if (!found) throw new Broken("no such step");
-  return [found.name, found.argument(from)];
+/** The code of the next step. */
+export function stepCode(from) {
+  const found = byte(from);
+  if (!STEPS[found]) throw new Broken("no such step");
+  return found;
 }

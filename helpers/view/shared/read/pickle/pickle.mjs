@@ -3,11 +3,14 @@
 
 import { NotPlain, Broken, unbroken } from "./errors.mjs";
 import { lookThrough } from "./look.mjs";
-import { step } from "./opcodes.mjs";
+import { STEPS, stepCode } from "./opcodes.mjs";
 import { machine, pop } from "./stack.mjs";
 import { DOES } from "./steps.mjs";
 
 export const DEEPEST = 32; // lists in dicts in lists; torch's own dumps need six
+
+const STOP = STEPS.findIndex((one) => one?.name === "STOP");
+const BY_CODE = STEPS.map((one) => one && DOES[one.name]);
 
 /** The data of a pickle, a Uint8Array, in the types of data.mjs: whole numbers are BigInts, dicts are Maps.
  *
@@ -19,10 +22,11 @@ export function readPickle(bytes, longest = null) {
   return unbroken(() => {
     const m = machine(bytes);
     for (;;) {
-      const [name, argument] = step(m.from);
-      if (name === "STOP") return pop(m);
-      if (!DOES[name]) throw new Broken("a step that calls or makes something");
-      DOES[name](m, argument);
+      const code = stepCode(m.from);
+      const argument = STEPS[code].argument(m.from);
+      if (code === STOP) return pop(m);
+      if (!BY_CODE[code]) throw new Broken("a step that calls or makes something");
+      BY_CODE[code](m, argument);
     }
   });
 }

@@ -7,12 +7,18 @@ export function source(bytes, frames) {
   return { bytes, at: 0, end: frames ? 0 : bytes.length };
 }
 
-/** The next bytes, a view of them. Of a frame that ends before them nothing more is read: they are taken from behind it. */
-export function take(from, length) {
+/** Past the next bytes; where they begin. Of a frame that ends before them nothing more is read: they stand behind it. */
+export function pass(from, length) {
   const start = from.at + length <= from.end ? from.at : Math.max(from.at, from.end);
   if (start + length > from.bytes.length) throw new Broken("the end");
   from.at = start + length;
-  return from.bytes.subarray(start, from.at);
+  return start;
+}
+
+/** The next bytes, a view of them. */
+export function take(from, length) {
+  const start = pass(from, length);
+  return from.bytes.subarray(start, start + length);
 }
 
 /** Bytes of a bytes object: these may begin in a frame and end behind it. */
@@ -49,15 +55,33 @@ export function frame(from, length) {
   Object.assign(from, { at: start, end: start + length });
 }
 
-/** An unsigned little-endian number of some bytes; beyond 2^53 there is no such file. */
-export function unsigned(bytes) {
+/** The next bytes as an unsigned little-endian number; beyond 2^53 there is no such file. */
+export function unsigned(from, width) {
+  const start = pass(from, width);
   let value = 0;
-  for (let at = bytes.length - 1; at >= 0; at -= 1) value = value * 256 + bytes[at];
+  for (let at = start + width - 1; at >= start; at -= 1) value = value * 256 + from.bytes[at];
   return value;
+}
+
+/** The next four bytes as a signed little-endian number. */
+export function int32(from) {
+  return unsigned(from, 4) | 0;
 }
 
 /** A signed little-endian number of some bytes, as a BigInt. */
 export function signed(bytes) {
-  const digits = Array.from(bytes, (one) => one.toString(16).padStart(2, "0"));
-  return bytes.length ? BigInt.asIntN(8 * bytes.length, BigInt(`0x${digits.reverse().join("")}`)) : 0n;
+  const width = 8 * bytes.length;
+  if (width > 64) return BigInt.asIntN(width, BigInt(`0x${hexadecimal(bytes)}`));
+  let [low, high] = [0, 0];
+  for (let at = 0; at < bytes.length; at += 1) {
+    if (at < 4) low += bytes[at] * 256 ** at;
+    else high += bytes[at] * 256 ** (at - 4);
+  }
+  return BigInt.asIntN(width, (BigInt(high) << 32n) | BigInt(low));
+}
+
+function hexadecimal(bytes) {
+  return Array.from(bytes, (one) => one.toString(16).padStart(2, "0"))
+    .reverse()
+    .join("");
 }

@@ -3,9 +3,12 @@
 import { Broken } from "./errors.mjs";
 import { source } from "./source.mjs";
 
-/** marks: heights of the stack; nothing below the last one is within reach until it goes. memo: kept values by number. */
+/** marks: heights of the stack; nothing below the last one is within reach until it goes.
+ *
+ * memo: kept values by number, with holes; kept: how many.
+ */
 export function machine(bytes) {
-  return { from: source(bytes, true), stack: [], marks: [], memo: new Map() };
+  return { from: source(bytes, true), stack: [], marks: [], memo: [], kept: 0 };
 }
 
 function floor({ marks }) {
@@ -41,10 +44,12 @@ export function under(m, height) {
 }
 
 export function put(m, place) {
-  m.memo.set(place, top(m));
+  const value = top(m);
+  if (m.memo[place] === undefined) m.kept += 1;
+  m.memo[place] = value;
 }
 
 export function get(m, place) {
-  if (!m.memo.has(place)) throw new Broken("nothing is kept there");
-  m.stack.push(m.memo.get(place));
+  if (m.memo[place] === undefined) throw new Broken("nothing is kept there");
+  m.stack.push(m.memo[place]);
 }

@@ -4,7 +4,7 @@ import { Bytearray, Frozenset, isTuple, keyOf, tuple } from "./data.mjs";
 import { Broken, named, outside } from "./errors.mjs";
 import { frame, signed } from "./source.mjs";
 import { above, get, mark, pop, put, top, under } from "./stack.mjs";
-import { ascii, floatLine, intLine, longLine, placeLine, quotedLine, rawLine, strictUtf8, utf8 } from "./texts.mjs";
+import { ascii, floatLine, intLine, longLine, placeLine, quotedLine, rawLine, strictUtf8 } from "./texts.mjs";
 
 const HIGHEST = 5; // protocol
 
@@ -33,9 +33,9 @@ const VALUES = {
   BINSTRING: pushed(ascii),
   SHORT_BINSTRING: pushed(ascii),
   UNICODE: pushed(rawLine),
-  SHORT_BINUNICODE: pushed(utf8),
-  BINUNICODE: pushed(utf8),
-  BINUNICODE8: pushed(utf8),
+  SHORT_BINUNICODE: pushed((text) => text),
+  BINUNICODE: pushed((text) => text),
+  BINUNICODE8: pushed((text) => text),
   BINBYTES: pushed((bytes) => bytes.slice()),
   SHORT_BINBYTES: pushed((bytes) => bytes.slice()),
   BINBYTES8: pushed((bytes) => bytes.slice()),
@@ -49,10 +49,22 @@ function fill(dict, pairs) {
   return dict;
 }
 
-function extend(m, height) {
-  const [list, values] = under(m, height) ?? [[], []];
+/** Into a list, which a tuple is not. */
+function extend(list, values) {
   if (!Array.isArray(list) || isTuple(list)) throw new Broken("no list");
   for (const value of values) list.push(value);
+}
+
+function appendAll(m) {
+  extend(...(under(m, mark(m)) ?? [[], []]));
+}
+
+/** The one that pickles have most of, so without a list of its own. */
+function append(m) {
+  const value = pop(m);
+  const list = top(m);
+  if (!Array.isArray(list) || isTuple(list)) throw new Broken("no list");
+  list.push(value);
 }
 
 function setItems(m, height) {
@@ -72,13 +84,13 @@ const BOXES = {
   EMPTY_SET: pushed(() => new Set()),
   LIST: (m) => m.stack.push(above(m, mark(m))),
   TUPLE: (m) => m.stack.push(tuple(above(m, mark(m)))),
-  TUPLE1: (m) => m.stack.push(tuple(above(m, m.stack.length - 1))),
+  TUPLE1: (m) => m.stack.push(tuple([pop(m)])),
   TUPLE2: (m) => m.stack.push(tuple(above(m, m.stack.length - 2))),
   TUPLE3: (m) => m.stack.push(tuple(above(m, m.stack.length - 3))),
   DICT: (m) => m.stack.push(fill(new Map(), above(m, mark(m)))),
   FROZENSET: (m) => m.stack.push(new Frozenset(above(m, mark(m)).map(keyOf))),
-  APPEND: (m) => extend(m, m.stack.length - 1),
-  APPENDS: (m) => extend(m, mark(m)),
+  APPEND: append,
+  APPENDS: appendAll,
   SETITEM: (m) => setItems(m, m.stack.length - 2),
   SETITEMS: (m) => setItems(m, mark(m)),
   ADDITEMS: addItems,
@@ -107,7 +119,7 @@ const BOOKS = {
   PUT: (m, bytes) => put(m, placeLine(bytes)),
   BINPUT: put,
   LONG_BINPUT: put,
-  MEMOIZE: (m) => put(m, m.memo.size),
+  MEMOIZE: (m) => put(m, m.kept),
 };
 
 /** A class or a function by two lines. */

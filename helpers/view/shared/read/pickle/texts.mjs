@@ -7,9 +7,18 @@ const SHORT = 24; // bytes of a text that is quicker to make without the decoder
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const ESCAPES = { "\\": "\\", "'": "'", '"': '"', a: "\x07", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t", v: "\v" };
 
-/** UTF-8 as Python reads it with "surrogatepass": a half of a pair may stand alone. */
-export function utf8(bytes) {
-  if (bytes.length <= SHORT && bytes.every((one) => one < 128)) return String.fromCharCode(...bytes);
+/** UTF-8 as Python reads it with "surrogatepass": a half of a pair may stand alone. Short ones of ASCII are made without the decoder. */
+export function utf8(bytes, start, length) {
+  if (length > SHORT) return longUtf8(bytes.subarray(start, start + length));
+  let text = "";
+  for (let at = start; at < start + length; at += 1) {
+    if (bytes[at] > 127) return longUtf8(bytes.subarray(start, start + length));
+    text += String.fromCharCode(bytes[at]);
+  }
+  return text;
+}
+
+function longUtf8(bytes) {
   let [text, from] = ["", 0];
   for (let at = bytes.indexOf(0xed); at >= 0; at = bytes.indexOf(0xed, at + 1)) {
     if (bytes[at + 1] < 0xa0 || !(bytes[at + 1] < 0xc0 && bytes[at + 2] >= 0x80 && bytes[at + 2] < 0xc0)) continue;

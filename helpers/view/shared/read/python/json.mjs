@@ -1,21 +1,12 @@
-// JSON as Python's json.loads reads it: NaN and infinities too, whole numbers exact, and the place where it is none.
-// The data is that of ../pickle/data.mjs: whole numbers are BigInts, objects are Maps.
-
-import { keyOf } from "../pickle/data.mjs";
+// JSON as Python's json.loads reads it: NaN and infinities too, and the place where it is none. An object is a Map.
 
 const DEEPEST = 500; // lists in lists; Python gives up at some hundred more
 const BLANK = /[ \t\n\r]*/y;
 const NUMBER = /(-?(?:0|[1-9]\d*))(\.\d+)?([eE][-+]?\d+)?/y;
 const PIECE = /[ !#-[\]-\uffff]*/y; // no quote, no backslash, no control
 const HEX = /[0-9a-fA-F]{4}/y;
-const WORDS = new Map([
-  ["null", null],
-  ["true", true],
-  ["false", false],
-  ["NaN", NaN],
-  ["Infinity", Infinity], // no object's key: minify writes 1/0 for it there, too
-  ["-Infinity", -Infinity],
-]);
+const WORDS = { null: null, true: true, false: false };
+const CONSTANTS = ["NaN", "Infinity", "-Infinity"];
 const ESCAPES = { '"': '"', "\\": "\\", "/": "/", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
 
 /** Not JSON. at: where in the text, in its own units. */
@@ -29,10 +20,14 @@ export class NoJson extends Error {
 /** Lists in lists beyond what Python's own reader takes. */
 export class TooDeep extends Error {}
 
-/** wholeNumber: makes a value of the digits of a whole number. */
-export function parseJson(text, wholeNumber = BigInt) {
+/** make: what becomes of an object's `key`, of the digits of a `whole` number, and of a `float`, which may be a constant's name.
+ *
+ * Each stays the text that it is where nothing is given.
+ */
+export function parseJson(text, make = {}) {
   if (text.startsWith("\ufeff")) throw new NoJson(0);
-  const reader = { text, at: 0, depth: 0, wholeNumber };
+  const same = (one) => one;
+  const reader = { text, at: 0, depth: 0, make: { whole: same, float: same, key: same, ...make } };
   blank(reader);
   const data = value(reader);
   blank(reader);
@@ -56,14 +51,16 @@ function value(reader) {
   if (next === '"') return string(reader);
   if (next === "{") return inside(reader, object);
   if (next === "[") return inside(reader, array);
-  const word = [...WORDS.keys()].find((one) => reader.text.startsWith(one, reader.at));
-  if (word) {
-    reader.at += word.length;
-    return WORDS.get(word);
-  }
+  const word = [...Object.keys(WORDS), ...CONSTANTS].find((one) => reader.text.startsWith(one, reader.at));
+  if (word === undefined) return number(reader);
+  reader.at += word.length;
+  return word in WORDS ? WORDS[word] : reader.make.float(word);
+}
+
+function number(reader) {
   const found = match(reader, NUMBER);
   if (!found) throw new NoJson(reader.at);
-  return found[2] || found[3] ? Number(found[0]) : reader.wholeNumber(found[0]);
+  return found[2] || found[3] ? reader.make.float(found[0]) : reader.make.whole(found[0]);
 }
 
 function inside(reader, read) {
@@ -81,7 +78,7 @@ function object(reader) {
   if (ends(reader, "}")) return made;
   for (;;) {
     if (reader.text[reader.at] !== '"') throw new NoJson(reader.at);
-    const key = keyOf(string(reader));
+    const key = reader.make.key(string(reader));
     blank(reader);
     if (!ends(reader, ":")) throw new NoJson(reader.at);
     blank(reader);

@@ -1,12 +1,12 @@
 // The lines of a pasted log, without what launchers, collectors and terminals put around them: helpers/nccl/output/tables/cleaned.py.
 
 /* oxlint-disable no-control-regex -- they are what is looked for */
-const SPACE = /[^\S\n]|[\x1c-\x1f\x85]/g; // \s has the mark that Windows begins a text with, and lacks five that Python has
+const SPACE = /[^\S\n ]|[\x1c-\x1f\x85]/g; // \s has the mark that Windows begins a text with, and lacks five that Python has
 const COLOURS = /\x1b\[[0-9;]*[A-Za-z]/g;
 const BEFORE = [
   /^\((?:[\w.-]+, )?\w+=[^,()]*(?:, \w+=[^,()]*)*\)\s/, // Ray, SkyPilot: (head, rank=0, pid=3808)
   /^\[[\w.@-]+,\d+\]<std(?:out|err)>:/, // mpirun --tag-output: [1,0]<stdout>:
-  /^\[[\w.:-]+\]:?\s/, // [node-1], [default0]:
+  /^\[[\w.:/-]+\]:?\s/, // [node-1], [default0]:, kubectl logs --prefix: [pod/worker-0/nccl]
   /^\d+:\s/, // srun --label
   /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?:?\s/,
   /^\d\d:\d\d:\d\d(?:[.,]\d+)?:?\s/,
@@ -31,9 +31,9 @@ export function cleaned(text) {
 function without(text) {
   for (let i = 0; i < MOST; i++) {
     const bare = text.trimStart();
-    const found = BEFORE.map((pattern) => pattern.exec(bare)).find((hit) => hit);
+    const found = BEFORE.find((pattern) => pattern.test(bare));
     if (!found) break;
-    text = bare.slice(found[0].length);
+    text = bare.replace(found, "");
   }
   return text;
 }

@@ -44,7 +44,7 @@ function tokensOf({ base, half, halves, stamped }, line) {
   const tokens = stamped ? unstamped(words(line.text), line) : words(line.text);
   const wanted = base.length + halves * half.length;
   const blank = base.includes("redop") && tokens.length > 3 && (ROOT.test(tokens[3]) || printed(tokens[3]));
-  if (blank && !REDOPS.includes(tokens[3])) tokens.splice(3, 0, "none");
+  if (blank) tokens.splice(3, 0, "none");
   const gap = new RegExp(`^\\s*(?:\\S+\\s+){${base.length - 1}}\\S+ {${EMPTY_HALF},}\\S`).test(line.text);
   if (tokens.length === wanted - half.length && halves === 2 && gap) return [tokens, true];
   if (tokens.length !== wanted) {

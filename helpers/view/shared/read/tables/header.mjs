@@ -17,7 +17,7 @@ const DEVICE = whole(
 const STARTS = /^Collective test starting: (\S+)$/;
 const NCCL = /\bNCCL version (\d{1,4}\.\d{1,4}\.\d{1,4})/;
 const COMMAND = new RegExp(`\\b(${NAMES.join("|")})_perf(?:_mpi)?(?=\\s+-|\\s*$)`);
-const RANK = /^Rank +\d+ |\bPid +\d+ +on /;
+const RANK = /^\s*#+\s*Rank +\d+ |\bPid +\d+ +on /; // not what a script says of its ranks
 
 // One rank and where it ran. bus: as printed, 0x47 or 0000:47:00. group: of NCCL_TESTS_SPLIT, 0 where nothing was split.
 export const deviceOf = (rank, group, pid, host, device, bus, name) => ({ rank, group, pid, host, device, bus, name });
@@ -52,7 +52,7 @@ export class Facts {
     else if (said.startsWith("Collective test starting")) {
       this.program = programOf(matched(STARTS, said, "Collective test starting: all_reduce_perf", line)[1], line);
     } else if (said.startsWith("nThread")) this.begin(line, said);
-    else if (RANK.test(said)) this.device(line, said);
+    else if (RANK.test(line.text)) this.device(line, said);
     else if (NCCL.test(said)) this.version(NCCL.exec(said)[1], line);
     else if (COMMAND.test(said)) this.commands.add(COMMAND.exec(said)[1]);
   }

@@ -85,13 +85,14 @@ class Reader {
 
   // Whether a line belongs to the open table.
   below({ rows, columns }, line, said) {
-    const [average, bounds] = [AVERAGE.exec(said), OUTSIDE.exec(said)];
     if (isRow(line)) rows.add(readRow(columns, line));
-    else if (average) {
-      rows.mean(averageOf(average[1], line), line);
+    else if (AVERAGE.test(said)) {
+      rows.mean(averageOf(AVERAGE.exec(said)[1], line), line);
       this.end();
-    } else if (bounds) rows.bounds(Number(bounds[1]), bounds[2], line);
-    else if (ENDS.some((begin) => said.startsWith(begin))) {
+    } else if (OUTSIDE.test(said)) {
+      const [, count, word] = OUTSIDE.exec(said);
+      rows.bounds(Number(count), word, line);
+    } else if (ENDS.some((begin) => said.startsWith(begin))) {
       throw unreadable("this should read like: Avg bus bandwidth : 98.414, or Out of bounds values : 0 OK", line);
     } else if (LEFT_OUT.test(said)) rows.elided = true;
     else if (!areKnownUnits(said, line) && isDamaged(line)) {
