@@ -112,15 +112,19 @@ def _set(log: DebugLog) -> Iterator[Cause]:
 
 
 def _lists(taken: dict[str, tuple[str, ...]]) -> Iterator[Cause]:
-    """NCCL_ALGO and NCCL_PROTO as plain lists; what they leave out is off. A list that begins with ^ names what is off."""
-    for value in taken.get("NCCL_PROTO", ()):
+    """What plain lists leave out is off; a list that begins with ^ names what is off. Lists by collective ("allreduce:ring") tell less."""
+    for value in _plain(taken, "NCCL_PROTO"):
         names = _names(value)
         if ("ll128" in names) == value.startswith("^"):
             yield cause("LL128 off", f"NCCL_PROTO={value} took effect: LL128 is left out")
-    for value in taken.get("NCCL_ALGO", ()):
+    for value in _plain(taken, "NCCL_ALGO"):
         names = _names(value)
         if ("nvls" in names) == value.startswith("^"):
             yield cause("NVLS off", f"NCCL_ALGO={value} took effect: NVLS is left out")
+
+
+def _plain(taken: dict[str, tuple[str, ...]], name: str) -> list[str]:
+    return [value for value in taken.get(name, ()) if ":" not in value]
 
 
 def _names(value: str) -> list[str]:

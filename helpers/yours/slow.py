@@ -30,7 +30,7 @@ def slow_causes(curve: Curve, place: Place | None, model: Model, found: Verdict)
     if path:
         causes.append(path)
     if fit:
-        causes.append(_of_fit(curve, fit))
+        causes.append(_of_fit(curve, fit, place is not None and place.alone(curve.nranks or 0)))
     elif not path and _short(curve, place, found):
         why = "neither a setting nor PCIe explains it: a link, a clock, or another job beside it"
         causes.append(_cause(curve, "slow link", _of_plateau(curve, found, why)))
@@ -105,8 +105,8 @@ def _ports_in_use(curve: Curve, place: Place) -> int:
     return min(off)[1] if off else place.nics
 
 
-def _of_fit(curve: Curve, fit: Fit) -> Cause:
-    """A suspect's curve is the reader's. Protocols changed with versions: where the text's is not known, LL128 is a remark."""
+def _of_fit(curve: Curve, fit: Fit, alone: bool) -> Cause:
+    """A suspect's curve is the reader's. It is a remark where the model may be off: between nodes, and of a version's protocols."""
     first, last = nbytes_text(fit.sizes[0]), nbytes_text(fit.sizes[-1])
     without = {
         "NVLS off": "with the ring in place of the switch that adds (NVLS)",
@@ -116,9 +116,12 @@ def _of_fit(curve: Curve, fit: Fit) -> Cause:
     why = (
         f"from {first} to {last} the times are those that NCCL would have {without}, within {fit.misfit:.0%}, typically"
     )
-    if fit.name == "NVLS off" or curve.nccl == version_of(curve):
+    if alone and (fit.name == "NVLS off" or curve.nccl == version_of(curve)):
         return _cause(curve, fit.name, why)
-    why += f"; but the text does not tell a version that is known here, and these are those of {version_of(curve)}"
+    if alone:
+        why += f"; but the text does not tell a version that is known here, and these are those of {version_of(curve)}"
+    else:
+        why += "; but between nodes that is NCCL's own formula, which no published table has checked"
     return cause(fit.name, why, curve.program, curve.nranks, accuses=False)
 
 

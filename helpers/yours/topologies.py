@@ -37,6 +37,7 @@ def _causes(found: Topology, hop: TopologyEdge) -> tuple[Cause, ...]:
     if far:
         way = found.way(far[0], found.nearest(far[0])[0])
         why = f"{far[0]} reaches its nearest card {WORDS[way]}: too far for the card to read the GPU's memory itself"
+        why += ", unless NVLink-C2C joins GPU and processor"
         why += f"; so do {len(far) - 1} more" if len(far) > 1 else ""
         causes.append(cause("far NIC", why, gpus=gpus))
     if found.nics and 2 * len(found.nics) < gpus:

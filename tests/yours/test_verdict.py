@@ -236,6 +236,7 @@ def test_a_snapshot_with_holes():
         ("NCCL_PROTO set by environment to Simple", "LL128 off"),
         ("NCCL_PROTO set by environment to ^LL128", "LL128 off"),
         ("NCCL_ALGO set by environment to Ring", "NVLS off"),
+        ("NCCL_ALGO set by environment to allreduce:tree", None),
         ("NCCL_PROTO set by environment to ^LL", None),
         ("NCCL_IB_DISABLE set by environment to 1.", None),  # on one node nothing is lost
         ("Channel 00 : 0[0] -> 1[0] [send] via NET/Socket/0", "wrong path"),

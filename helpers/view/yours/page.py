@@ -14,7 +14,7 @@ from helpers.view.yours.known import known
 from helpers.view.yours.widget import yours_html, yours_spec
 
 OPTIONS = {"machine": text}
-KNOWS = {"nccl": nccl, "yours": known, "examples": examples}
+KNOWS = {"nccl": nccl, "yours": known, "yours_examples": examples}
 
 
 def html(argument: str, options: dict, content: str = "") -> str:

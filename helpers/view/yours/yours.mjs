@@ -72,7 +72,7 @@ function render({ model, el }) {
   const known = { ...model.get("yours"), nccl: model.get("nccl") };
   const widget = {
     known,
-    examples: model.get("examples"),
+    examples: model.get("yours_examples"),
     s: model.get("spec"),
     index: placeOf(el),
     files: [],

@@ -97,16 +97,18 @@ function set({ logs }, log, add) {
   lists(taken, add);
 }
 
-// NCCL_ALGO and NCCL_PROTO as plain lists; what they leave out is off. A list that begins with ^ names what is off.
+// What plain lists leave out is off; a list that begins with ^ names what is off. Lists by collective ("allreduce:ring") tell less.
 function lists(taken, add) {
   const leavesOut = (value, name) => names(value).includes(name) === value.startsWith("^");
-  for (const value of taken.NCCL_PROTO ?? []) {
+  for (const value of plain(taken.NCCL_PROTO)) {
     if (leavesOut(value, "ll128")) add("LL128 off", `NCCL_PROTO=${value} took effect: LL128 is left out`);
   }
-  for (const value of taken.NCCL_ALGO ?? []) {
+  for (const value of plain(taken.NCCL_ALGO)) {
     if (leavesOut(value, "nvls")) add("NVLS off", `NCCL_ALGO=${value} took effect: NVLS is left out`);
   }
 }
+
+const plain = (values = []) => values.filter((value) => !value.includes(":"));
 
 const names = (value) =>
   value

@@ -125,15 +125,18 @@ function portsInUse({ curve, place, known }) {
   return least(off, ([ratio]) => ratio)?.[1] ?? place.nics;
 }
 
-// A suspect's curve is the reader's. Where the text's version is not known, LL128 is a remark.
+// A suspect's curve is the reader's. It is a remark where the model may be off: between nodes, and of a version's protocols.
 function ofFit(seen, { name, misfit, sizes }) {
-  const { curve, known } = seen;
+  const { curve, place, known } = seen;
+  const alone = isAlone(place, curve.nranks ?? 0);
   const [first, last] = [nbytesText(sizes[0]), nbytesText(sizes.at(-1))];
   const off = `within ${percent(misfit)}, typically`;
   const why = `from ${first} to ${last} the times are those that NCCL would have ${WITHOUT[name]}, ${off}`;
   const version = versionOf(curve, known);
-  if (name === "NVLS off" || curve.nccl === version) return of(seen, name, why);
-  const but = `but the text does not tell a version that is known here, and these are those of ${version}`;
+  if (alone && (name === "NVLS off" || curve.nccl === version)) return of(seen, name, why);
+  const but = alone
+    ? `but the text does not tell a version that is known here, and these are those of ${version}`
+    : "but between nodes that is NCCL's own formula, which no published table has checked";
   return of(seen, name, `${why}; ${but}`, false);
 }
 

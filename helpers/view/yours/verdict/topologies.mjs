@@ -46,7 +46,10 @@ function causes(known, topology, hop) {
   if (far.length) {
     const more = far.length > 1 ? `; so do ${far.length - 1} more` : "";
     const way = `${far[0]} reaches its nearest card ${WORDS[toCard(topology, far[0])]}`;
-    add("far NIC", `${way}: too far for the card to read the GPU's memory itself${more}`);
+    add(
+      "far NIC",
+      `${way}: too far for the card to read the GPU's memory itself, unless NVLink-C2C joins GPU and processor${more}`,
+    );
   }
   if (cards.length && 2 * cards.length < gpus.length) {
     const some = `${counted(cards.length, "card")} for ${gpus.length} GPUs`;
