@@ -9,15 +9,18 @@ from helpers.nccl.output import Disagreement, Unmet
 from helpers.yours.causes import cause
 from helpers.yours.verdict import Cause, Verdict
 
+MOST = 64  # lines of ranks
+
 
 def of_dumps(record: FlightRecord) -> Verdict:
     """Ranks that do different things come first, then who has not come, then who left no dump."""
     several = len(record.dumps) != 1
     what = f"the flight recorder's {'dumps' if several else 'dump'} of {_ranks(sorted(record.dumps))}"
-    causes = tuple(_causes(record))
+    causes, lines = tuple(_causes(record)), tuple(str(record).split("\n"))[:MOST]
     if causes:
-        return Verdict("dumps", what, f"{causes[0].why[:1].upper()}{causes[0].why[1:]}.", causes=causes)
-    return Verdict("dumps", what, "Every rank that left a dump has come to all that the others are in: nobody waits.")
+        return Verdict("dumps", what, f"{causes[0].why[:1].upper()}{causes[0].why[1:]}.", causes=causes, lines=lines)
+    said = "Every rank that left a dump has come to all that the others are in: nobody waits."
+    return Verdict("dumps", what, said, lines=lines)
 
 
 def _causes(record: FlightRecord) -> Iterator[Cause]:
@@ -26,7 +29,7 @@ def _causes(record: FlightRecord) -> Iterator[Cause]:
         yield cause("ranks disagree", _disagree(one))
     for told in unmet:
         if told.missing:
-            yield cause("missing rank", _missing(told))
+            yield cause("missing rank", _missing(record, told))
     if record.absent:
         yield cause("no dump", _absent(record, unmet))
     pending = [rank for rank in sorted(record.dumps) if record.pending(rank)]
@@ -43,10 +46,16 @@ def _disagree(one: Disagreement) -> str:
     return f"number {one.number} of group {one.group!r} is not the same call everywhere: {calls}"
 
 
-def _missing(one: Unmet) -> str:
+def _missing(record: FlightRecord, one: Unmet) -> str:
+    """Who waits, in which line of the reader's, and what the first that has not come did last."""
     wait = "waits" if len(one.entered) == 1 else "wait"
     has = "has" if len(one.missing) == 1 else "have"
-    return f"{_ranks(one.entered)} {wait} in {one.op} #{one.number} of group {one.group!r}; {_ranks(one.missing)} {has} not come"
+    calls = (call for rank in one.entered for call in record.pending(rank))
+    where = next((f", {call.where}" for call in calls if (call.group, call.number) == one[:2] and call.where), "")
+    last = record.completed(one.missing[0])
+    after = f"; the last of rank {one.missing[0]} is {last.op} #{last.number}" if last else ""
+    waits = f"{_ranks(one.entered)} {wait} in {one.op} #{one.number} of group {one.group!r}{where}"
+    return f"{waits}; {_ranks(one.missing)} {has} not come{after}"
 
 
 def _absent(record: FlightRecord, unmet: Sequence[Unmet]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from helpers.nccl import DebugLog
+from helpers.units import nbytes_text
 from helpers.yours.causes import cause
 from helpers.yours.verdict import Cause, Verdict
 
@@ -29,7 +30,17 @@ def of_log(log: DebugLog) -> Verdict:
     causes = tuple(_causes(log))
     accused = [one.name for one in causes if one.accuses]
     sentence += f" Look first at: {accused[0]}." if accused else " Nothing in it accuses the machine."
-    return Verdict("log", f"a log of {log}", sentence, causes=causes)
+    return Verdict("log", f"a log of {log}", sentence, causes=causes, lines=tuple(_choices(log)))
+
+
+def _choices(log: DebugLog) -> Iterator[str]:
+    """What NCCL took, from the smallest to the largest call that the log tells of, in the order of the first."""
+    sizes: dict[str, list[int]] = {}
+    for one in log.choices:
+        call = f"{one.collective or 'calls'}: {one.algorithm}/{one.protocol}"
+        sizes.setdefault(call, []).append(one.nbytes)
+    for call, told in sizes.items():
+        yield f"{call} from {nbytes_text(min(told))} to {nbytes_text(max(told))}"
 
 
 def _settings(log: DebugLog) -> str:

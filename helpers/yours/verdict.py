@@ -68,7 +68,8 @@ class Verdict:
     line_rate: one way per GPU, bytes per second. plateau: the best busbw that was published of this GPU, count and collective
     at sizes up to the reader's largest, else the best that predict tells of the reader's sizes; plateau_of says which.
     The shares are those of the reader's best busbw; None where nothing is known to hold it against. refused: why a text was not
-    read, "" where it was. predicted: empty where NCCL's model says nothing, and `unpredicted` says why.
+    read, "" where it was. lines: of dumps where every rank is, of a log what NCCL chose. predicted: empty where NCCL's model says
+    nothing, and `unpredicted` says why.
     """
 
     kind: str
@@ -86,6 +87,7 @@ class Verdict:
     unpredicted: str = ""
     bends: tuple[Bend, ...] = ()
     causes: tuple[Cause, ...] = ()
+    lines: tuple[str, ...] = ()
     refused: str = ""
 
     @property
@@ -100,7 +102,7 @@ class Verdict:
     def __str__(self) -> str:
         if self.refused:
             return f"refused: {self.refused}"
-        return "\n".join([self.what, self.sentence, *self._curve(), *self._because()])
+        return "\n".join([self.what, self.sentence, *self._curve(), *self._because(), *self.lines])
 
     def _curve(self) -> list[str]:
         lines = [f"beside: {one.title}, {one.typical:.2f} times its seconds" for one in self.nearest if one.typical]

@@ -94,7 +94,7 @@ def every_example(page: Page) -> None:
     page.get_by_role("button", name="8 H200").click()
     page.locator(".bim-causes").get_by_role("button", name="Copy").first.click()
     assert page.evaluate("navigator.clipboard.readText()") == verdict_on(examples()[0]).causes[0].command
-    page.locator("summary", has_text="The numbers").click()
+    page.locator("summary", has_text="Line by line").click()
     expect(page.locator(".bim-scroll tbody tr")).to_have_count(len(verdict_on(examples()[0]).points))
 
 

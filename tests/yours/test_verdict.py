@@ -146,6 +146,9 @@ def test_a_truncated_log():
 def test_a_rank_is_missing_in_the_dumps():
     found = is_my_number_good(GLOO[:3])
     assert first(found) == "no dump" and "no dump of rank 3" in found.sentence
+    where = is_my_number_good(GLOO)
+    assert "wait in all_reduce #5 of group '0', record_flight.py line " in where.sentence
+    assert "rank 3 has not come; the last of rank 3 is barrier #4" in where.sentence and len(where.lines) == 5
     both = is_my_number_good({rank: PICKLES[rank] for rank in (0, 1, 3)})
     assert both.accused == ("missing rank", "no dump") and "rank 3 has not come" in both.sentence
 
@@ -186,7 +189,8 @@ def test_objects_are_taken_as_their_texts():
     topology, log = ((REAL / name).read_text() for name in ("topologies/8xh100-8-nics.txt", "logs/nccl-2.28.9-shm.txt"))
     assert is_my_number_good(parse_topo(topology)) == is_my_number_good(topology)
     assert is_my_number_good(parse_debug_log(log)) == is_my_number_good(log)
-    assert is_my_number_good(parse_flight_recorder(GLOO)) == is_my_number_good(GLOO) == is_my_number_good(PICKLES)
+    assert is_my_number_good(parse_flight_recorder(GLOO)) == is_my_number_good(GLOO)
+    assert is_my_number_good(PICKLES).accused == is_my_number_good(GLOO).accused == ("missing rank",)
     with pytest.raises(KeyError, match="no machine 'HGX-H99'"):
         is_my_number_good("98.4", "HGX-H99")
     with pytest.raises(TypeError, match="got int"):

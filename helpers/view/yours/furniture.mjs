@@ -81,6 +81,7 @@ function machines({ known, does }) {
 
 // The numbers of a curve, and what stands beside it at the same sizes.
 function numbers({ found }) {
+  if (found?.lines.length) return h("pre", {}, found.lines.join("\n"));
   if (!found?.points.length) return h("p", {}, "No times stand in what was given.");
   const [first] = found.nearest;
   const beside = new Map((first?.points ?? []).map((one) => [one.nbytes, one.busbw]));
@@ -130,7 +131,7 @@ export function furniture(widget) {
     stage: h("div", { class: "bim-stage" }),
     beside: h("div", { class: "bim-beside" }),
     causes: h("ol", { class: "bim-causes" }),
-    proof: twin("The numbers", () => numbers(widget)),
+    proof: twin("Line by line", () => numbers(widget)),
   };
   const link = word("Copy link", () => share(encode(widget.s, widget.index), notice));
   const code = word("Copy as Python", () => copy(PYTHON, "Python", notice));

@@ -16,6 +16,7 @@ const EMPTY = {
   unpredicted: "",
   bends: [],
   causes: [],
+  lines: [],
   refused: "",
 };
 

@@ -1,7 +1,7 @@
 // The verdict on a log of NCCL_DEBUG=INFO: which way the bytes go, what was set, ignored, or is missing. As helpers/yours/logs.py.
 import { ignoredSettings, logText, tookEffect, transports } from "../../shared/read/logs/log.mjs";
 import { cause, verdict } from "./empty.mjs";
-import { byText } from "./texts.mjs";
+import { byText, nbytesText } from "./texts.mjs";
 
 const LONGEST = 160; // characters of a warning
 
@@ -19,7 +19,19 @@ export function ofLog(known, log) {
     settingsText(log),
     accused ? ` Look first at: ${accused.name}.` : " Nothing in it accuses the machine.",
   ];
-  return verdict("log", { what: `a log of ${logText(log)}`, sentence: sentence.join(""), causes });
+  return verdict("log", { what: `a log of ${logText(log)}`, sentence: sentence.join(""), causes, lines: choices(log) });
+}
+
+// What NCCL took, from the smallest to the largest call that the log tells of, in the order of the first.
+function choices(log) {
+  const sizes = new Map();
+  for (const { collective, algorithm, protocol, nbytes } of log.choices) {
+    const call = `${collective ?? "calls"}: ${algorithm}/${protocol}`;
+    sizes.set(call, [...(sizes.get(call) ?? []), Number(nbytes)]);
+  }
+  return [...sizes].map(
+    ([call, told]) => `${call} from ${nbytesText(Math.min(...told))} to ${nbytesText(Math.max(...told))}`,
+  );
 }
 
 function settingsText(log) {
