@@ -119,6 +119,7 @@ def _dumps() -> list[str]:
 def _entry(record: int, done: bool) -> dict[str, Any]:
     return {
         "record_id": record,
+        "frames": [{"filename": "train.py", "line": 112, "name": "step"}],
         "process_group": ["0", "default_pg"],
         "collective_seq_id": record + 1,
         "p2p_seq_id": 0,

@@ -81,7 +81,12 @@ function machines({ known, does }) {
 
 // The numbers of a curve, and what stands beside it at the same sizes.
 function numbers({ found }) {
-  if (found?.lines.length) return h("pre", {}, found.lines.join("\n"));
+  if (found?.lines.length)
+    return table(
+      found.what,
+      ["Line", "What it says"],
+      found.lines.map((line, at) => [`${at + 1}`, line]),
+    );
   if (!found?.points.length) return h("p", {}, "No times stand in what was given.");
   const [first] = found.nearest;
   const beside = new Map((first?.points ?? []).map((one) => [one.nbytes, one.busbw]));

@@ -36,15 +36,12 @@ function besideLines({ nearest, bends, unpredicted, kind, points }) {
   ].filter(Boolean);
 }
 
-// What stands below stays where it is: the room of the verdict grows, and shrinks only with the page's width.
-function keepRoom({ parts: { room } }, width) {
-  if (room.dataset.width !== `${width}`) room.style.minHeight = "";
-  room.dataset.width = width;
+// Another machine moves nothing that stands below: the room of the verdict does not shrink then.
+export function keepRoom({ parts: { room } }) {
   room.style.minHeight = `${room.getBoundingClientRect().height}px`;
 }
 
 export function tell(widget) {
-  keepRoom(widget, widget.parts.stage.clientWidth);
   const { parts, found, s, examples, files } = widget;
   const example = examples.find(({ name }) => name === s.example);
   parts.tries.show(s.example);

@@ -3,7 +3,7 @@ import { onWidth, placeOf } from "../shared/page/lifecycle.mjs";
 import { furniture } from "./furniture.mjs";
 import { bytesOf, given, listed, opened } from "./given.mjs";
 import { decode } from "./link.mjs";
-import { tell } from "./telling.mjs";
+import { keepRoom, tell } from "./telling.mjs";
 import { verdictOn } from "./verdict/asked.mjs";
 
 const PAUSE = 300; // ms after the last key before a text is read
@@ -22,6 +22,7 @@ function tryOut(widget, name, machine = null) {
   const example = widget.examples.find((one) => one.name === name);
   widget.s = { example: name, machine: machine ?? example.machine ?? "" };
   widget.given = given(example);
+  widget.parts.room.style.minHeight = "";
   widget.files = [];
   widget.parts.box.value = example.text ?? "";
   judge(widget);
@@ -31,6 +32,7 @@ function tryOut(widget, name, machine = null) {
 function take(widget, own, files = []) {
   widget.s = { ...widget.s, example: "" };
   widget.given = own;
+  widget.parts.room.style.minHeight = "";
   widget.files = files;
   judge(widget);
 }
@@ -54,6 +56,7 @@ function doesOf(widget) {
     open: (files) => open(widget, files),
     on: (machine) => {
       widget.s = { ...widget.s, machine };
+      keepRoom(widget);
       judge(widget);
     },
   };
