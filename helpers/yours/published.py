@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from helpers.collectives import PROMISES
 from helpers.facts import Table, public
 from helpers.nccl.runs import TABLE, runs
+from helpers.units import nbytes_text
 from helpers.yours.verdict import Point
 
 GB = 1e9
@@ -79,4 +80,7 @@ def _run(
     factor = bus_factor(collective, nranks) or 1.0
     nccl = f", NCCL {version}" if version else ""
     points = tuple(Point(nbytes, seconds, nbytes / seconds * factor) for nbytes, seconds in rows)
-    return Published(f"{collective} on {nranks} {gpu}{nccl} ({by})", url, gpu, collective, nranks, version, points)
+    size = f" of {nbytes_text(rows[0][0])}" if len(rows) == 1 else ""
+    return Published(
+        f"{collective}{size} on {nranks} {gpu}{nccl} ({by})", url, gpu, collective, nranks, version, points
+    )
