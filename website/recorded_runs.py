@@ -16,18 +16,14 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from helpers.records import FOLDER, Record, RecordError, records
+from helpers.records import Record, RecordError, records
 from helpers.records.whole import KINDS
 from website.hierarchy_table import table, text
 
 log = logging.getLogger(__name__)
 GROUPED, SINGLE = ("Run", "When", "Shown by"), ("Run", "On, by which command", "When", "Shown by")
-CODE = (
-    "helpers/facts",
-    "helpers/nccl",
-    "helpers/view",
-    "helpers/measure/predict",
-)  # of what reads runs, not what writes them
+# Of what reads runs for pages, not of what writes them.
+CODE = ("helpers/facts", "helpers/nccl", "helpers/view", "helpers/measure/predict")
 CHAPTERS = re.compile(r"(?:Chapters?|Pages?): ([a-z][\w ,-]*)\.")
 FILLED = re.compile(r"f\\?\"([a-z][\w.-]{3,}\{[^\"]*\}[\w.-]*)\\?\"")
 UNSTATED = "not stated"
@@ -48,8 +44,7 @@ class RecordedRunsDirective(SphinxDirective):
         except (ValueError, RecordError) as error:
             log.warning("%s", error, location=self.get_location(), type="bim", subtype="recorded")
             return []
-        for record in found:
-            self.env.note_dependency(str(FOLDER / record.path))
+        self.env.note_reread()  # a new file, or a page that begins to ask for one, changes the list
         return self.single(found) if kind == "published" else self.grouped(found)
 
     def grouped(self, found: list[Record]) -> list[nodes.Node]:

@@ -110,7 +110,7 @@ class Published:
 
 @cache
 def modelled(gpu: str, collective: str, nranks: int, version: str, sizes: tuple[int, ...]) -> tuple[Model, ...] | None:
-    """The model on the node of that GPU, with the launch that its own rows up to 4 KiB show."""
+    """The model on the node of that GPU, with the launch that its own rows up to 4 KiB show; fitted numbers: fitted.toml."""
     machine = measured_platform(gpu)
     try:
         choices = [predict(collective, size, machine, nranks, version) for size in sizes]

@@ -26,10 +26,10 @@ class Place:
     """What a directive asks of its page."""
 
     def __init__(self, root: Path):
-        self.srcdir, self.found_docs, self.docname, self.read = str(root), PAGES, "book/recorded-runs", []
+        self.srcdir, self.found_docs, self.docname = str(root), PAGES, "book/recorded-runs"
 
-    def note_dependency(self, path: str) -> None:
-        self.read.append(Path(path))
+    def note_reread(self) -> None:
+        """The page is made anew in every build."""
 
 
 def listed(monkeypatch, kind: str, root: Path = ROOT) -> tuple[list[nodes.Node], list[str]]:
