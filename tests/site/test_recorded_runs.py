@@ -117,6 +117,19 @@ def test_a_trace_of_memory_is_asked_for_by_a_directive_or_a_call():
     assert re.fullmatch(made_up, "gpu-benches-h200-l2") and not re.fullmatch(made_up, "gpu-benches-h200")
 
 
+def test_the_rows_that_the_page_quotes_are_those_that_it_names():
+    page = (ROOT / "book" / "recorded-runs.md").read_text(encoding="utf-8")
+    rows = load_run(FOLDER, "nccl-tests-six-gpus")["rows"]
+    quoted = re.findall(r"`nccl-tests-six-gpus:rows\.(\d+)\.microseconds\.(\d+)", page)
+    found = [(rows[int(row)], int(place)) for row, place in quoted]
+    told = [(row["gpu"], row["nranks"], row["version"], row["nbytes"] << place) for row, place in found]
+    before, after = ("B200", 4, "2.27.5", 2**23), ("B200", 4, "2.29.2", 2**23)
+    slow, fast = ("L40S", 8, "2.27.3", 2**29), ("H200", 8, "2.29.2", 2**29)
+    assert told == [before, after, slow, fast, before, after]
+    assert {row["collective"] for row, _ in found} == {"all_reduce"}
+    assert all(row["folder"] == row["version"] for row, _ in found)
+
+
 def test_a_readers_run_hides_none_of_ours_and_is_cited_with_its_folder(tmp_path):
     for place, words in (("ring-cpu", "ours"), ("from/laptop/ring-cpu", "theirs")):
         path = tmp_path / f"{place}.json"
