@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import json
 import os
-import shlex
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -129,7 +129,10 @@ def test_a_line_a_host(monkeypatch, capsys):
     assert (name, other) == ("# me@node1", "# node2")
     assert "NCCL_IB_HCA='mlx5_0 mlx5_1' " in first and "--master-addr node1 --master-port 29500" in first
     assert first.replace("--node-rank 0", "--node-rank 1") == second
-    assert first.startswith(f"cd {shlex.quote(str(Path.cwd()))} && ") and "--nnodes 2 --node-rank 0 --nproc-per-node 4" in first
+    assert (
+        first.startswith(f"cd {shlex.quote(str(Path.cwd()))} && ")
+        and "--nnodes 2 --node-rank 0 --nproc-per-node 4" in first
+    )
     assert first.endswith("-m helpers.ranks bench all_gather -b 1024 -e 1048576 -f 4 -w 2 -r 0 --timeout 10.0 --json")
 
 
