@@ -61,8 +61,8 @@ notebooks: python ## run every notebook again and rewrite it with its outputs
 	$(RUN) -m tools.notebooks notebooks
 
 # On a machine with GPUs the .venv may be missing: then the python3 there, with torch, numpy, cloudpickle, psutil, nvidia-ml-py.
-gpu-check: ## on a machine with NVIDIA GPUs: check what CI cannot (under ten minutes), write recorded/gpu-*.json
-	$(if $(wildcard $(RUN)),$(RUN),$(ASK)) -m tools.gpu_check
+gpu-check: ## on a machine with NVIDIA GPUs: check what CI cannot (under ten minutes), write recorded/gpu-*.json (OUT=folder: there)
+	$(if $(wildcard $(RUN)),$(RUN),$(ASK)) -m tools.gpu_check $(if $(OUT),--out $(OUT))
 
 clean: ## remove what was built (.venv stays; delete it to install afresh)
 	rm -rf _build .pytest_cache .ruff_cache .mypy_cache .hypothesis

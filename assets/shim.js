@@ -63,7 +63,7 @@ const BytesInMotion = (() => {
   async function traceOf(spec) {
     if (spec.trace) return spec.trace; // small enough to travel inside its spec
     if (spec.show) return remembered(spec);
-    if (!spec.schedule && !spec.collective) return undefined;
+    if (!spec.schedule && !(spec.collective && spec.algorithm)) return undefined;
     const { schedule: text, before, after, factor, promise } = spec; // not in the catalogue: it travels inside its spec
     const [own, versus] = await Promise.all([
       text ? { text, before, after, factor, promise } : lookUp(spec),

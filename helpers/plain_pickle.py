@@ -10,8 +10,11 @@ import io
 import pickle
 import pickletools
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 DEEPEST = 32  # lists in dicts in lists; torch's own dumps need six
+BROKEN = "not a pickle, or a damaged one"  # whatever it raises, which is another thing in every Python
 
 
 class NotPlain(ValueError):
@@ -25,7 +28,7 @@ class _Plain(pickle.Unpickler):
         raise NotPlain(f"holds data only; this file asks for {module}.{name}")
 
     def persistent_load(self, pid: object) -> None:
-        raise NotPlain(f"holds data only; this file asks for an object outside of it: {pid!r}")
+        raise NotPlain("holds data only; this file asks for an object outside of it")
 
 
 def load_plain(data: bytes, longest: int | None = None) -> object:
@@ -35,31 +38,30 @@ def load_plain(data: bytes, longest: int | None = None) -> object:
     """
     if longest is not None:
         _look_through(data, longest)
+    return _unbroken(lambda: _Plain(io.BytesIO(data)).load())
+
+
+def _unbroken(read: Callable[[], object]) -> Any:
+    """A broken pickle raises nearly anything, and Python warns of odd texts in it."""
     try:
-        return _Plain(io.BytesIO(data)).load()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return read()
     except NotPlain:
         raise
-    except Exception as error:  # a broken pickle raises nearly anything
-        raise NotPlain(f"not a pickle: {error!r}") from None
+    except Exception:
+        raise NotPlain(BROKEN) from None
 
 
 def _look_through(data: bytes, longest: int) -> None:
     """Memo numbers must be dense: a file of ten bytes can ask for a memo of 32 GiB."""
     if len(data) > longest:
         raise NotPlain(f"is longer than {longest} bytes: {len(data)}")
-    kept = 0
-    try:
-        with warnings.catch_warnings():  # of odd texts in a broken one
-            warnings.simplefilter("ignore")
-            steps = list(pickletools.genops(data))
-        for opcode, argument, _ in steps:
-            kept += "PUT" in opcode.name or opcode.name == "MEMOIZE"
-            if "PUT" in opcode.name and isinstance(argument, int) and argument > kept:
-                raise NotPlain(f"keeps its {kept}th thing as number {argument}")
-    except NotPlain:
-        raise
-    except Exception as error:
-        raise NotPlain(f"not a pickle: {error!r}") from None
+    kept, steps = 0, _unbroken(lambda: list(pickletools.genops(data)))
+    for opcode, argument, _ in steps:
+        kept += "PUT" in opcode.name or opcode.name == "MEMOIZE"
+        if "PUT" in opcode.name and isinstance(argument, int) and argument > kept:
+            raise NotPlain(f"keeps its {kept}th thing as number {argument}")
 
 
 def check_depth(data: object, deepest: int = DEEPEST) -> None:

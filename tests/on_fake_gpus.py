@@ -19,6 +19,7 @@ from helpers.ranks import Ranks, bench
 from helpers.ranks.machine.devices import plan
 from helpers.ranks.play import stamps
 from helpers.ranks.timing import timing
+from helpers.ranks.timing.apart import apart
 
 
 def planned() -> dict:
@@ -89,6 +90,12 @@ def ahead() -> list[bool]:
     return found
 
 
+def given_away() -> list[float]:
+    """Seconds of a call in a row, of one alone, and until one is given away; every wait is for the GPU, not for the call."""
+    found = apart(4096, 4, 3)
+    return [found.row.min, found.alone.min, found.given.min]
+
+
 def shuffled() -> list[int]:
     """A DataLoader's order, which a CPU's generator makes; and a tensor beside it, where nobody asked."""
     assert torch.ones(1).device.type == "cuda" and torch.rand(1, generator=torch.Generator()).device.type == "cpu"
@@ -117,7 +124,7 @@ def in_ranks() -> dict:
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
             ranks.run(ping)
-        found = {fn.__name__: ranks.run(fn)[0] for fn in (pong, ahead, shuffled)}
+        found = {fn.__name__: ranks.run(fn)[0] for fn in (pong, ahead, given_away, shuffled)}
     os.environ |= {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "PYTORCH_ALLOC_CONF": "expandable_segments:True"}
     with Ranks(2, backend="nccl") as ranks:
         return found | {"said": said.getvalue(), "settings": ranks.run(settings)[0]}

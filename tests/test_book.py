@@ -14,7 +14,9 @@ ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "book").glob("*.md"))
 LABS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 CHAPTERS = [
-    page for page in PAGES if page.stem not in ("intro", "setup", "guesses", "catalogue", "playground", "puzzles")
+    page
+    for page in PAGES
+    if page.stem not in ("intro", "setup", "yours", "guesses", "catalogue", "playground", "puzzles", "recorded-runs")
 ]
 # Sizes that a sentence chooses as its example, and addresses; a derived, quoted or measured number never stands here.
 CHOSEN = ("1 KiB", "64 KiB", "64 MiB", "1 GiB")

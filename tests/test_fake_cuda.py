@@ -67,6 +67,11 @@ def test_a_call_is_timed_behind_something_that_runs(found):
     assert found["in_ranks"]["ahead"] == [True, True, True]
 
 
+def test_a_call_is_given_away_before_it_is_done(found):
+    row, alone, given = found["in_ranks"]["given_away"]
+    assert 0 < given < row and given < alone
+
+
 def test_a_reader_s_ping_pong_warns_of_nothing(found):
     assert found["in_ranks"]["said"] == ""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -13,15 +14,19 @@ import pytest
 from fake_cuda import environment
 
 from helpers.memory import unpack
+from helpers.ranks import Swept
+from helpers.ranks.sweeping.found import Case, SweptRow, Took
+from helpers.ranks.sweeping.settings import Asked
+from helpers.records import record_of
 from tools import gpu_check
-from tools.gpu import desk, figures, results, serve
+from tools.gpu import desk, figures, results, serve, sweeps
 from tools.gpu.checks import CHECKS, Check
 from tools.gpu.place import Place
 
 PLAYED = "NVIDIA Fake"
 # With 1 and 8 GPUs: what starts ranks, counts GPUs or shares them. The rest asks for no number, and runs with two.
 COUNTED = ["ranks start", "what is here", "ten primitives", "GPU to GPU", "nothing is left"]
-MORE = {1: ["two ranks on one"], 8: ["some ranks"]}
+MORE = {1: ["two ranks on one", "settings, ranks on one"], 8: ["some ranks"]}
 
 
 class Checked:
@@ -32,6 +37,7 @@ class Checked:
         command = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *command]
         done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, timeout=560)
         self.code, self.rows, self.said = done.returncode, done.stdout.splitlines(), done.stdout + done.stderr
+        self.out = out
         self.records = {path.stem: json.loads(path.read_text()) for path in out.rglob("*.json")}
 
     @property
@@ -87,12 +93,17 @@ def test_what_was_found_on_two_gpus(on_two):
     assert by_op["ops"] == by_op["equal"] > 500
     assert {"kill", "seconds"} <= set(figures["a rank is killed"])
     assert figures["GPU to GPU"]["pairs"] == 2
+    assert figures["protocols, each forced"] == {"rows": 12, "nccl": "2.28.9"}
+    assert figures["settings, ranks on one GPU"] == {"rows": 8, "nccl": "2.28.9"}
+    assert {"one process, host", "a process a GPU, host"} <= set(figures["one process or many"])
+    assert figures["reduce_scatter and all_reduce"].keys() == {"reduce_scatter", "all_reduce"}
     assert figures["two ranks on one GPU"].keys() == {"NCCL_HOSTID"}, "the played NCCL is 2.28"
 
 
 def test_it_records_with_machine_versions_and_command(on_two):
     records = dict(on_two.records)
     runs = ("check", "bandwidth", "trace-ring", "trace-binomial", "ladder", "roofline", "transfers", "pairs")
+    runs += ("sweep-protocols", "sweep-phases", "sweep-one-gpu", "processes")
     memory = ("memory-stages", "memory-optimizers", "article", "tiny")
     assert set(records) == {f"gpu-{name}" for name in (*runs, *memory)}
     assert unpack(records.pop("gpu-article")["data"]["ranks"][0]).source == "tracked (CUDA tensors)"
@@ -103,7 +114,22 @@ def test_it_records_with_machine_versions_and_command(on_two):
     for lines in records["gpu-bandwidth"]["data"].values():
         assert [line["nbytes"] for line in lines] == sorted({line["nbytes"] for line in lines}) and len(lines) > 3
         assert all(0 < line["min"] <= line["median"] and line["busbw"] > 0 for line in lines)
+    told = {case["protocol"]: case["rows"] for case in records["gpu-sweep-protocols"]["data"]["cases"]}
+    assert {protocol: {row["protocol"] for row in rows} for protocol, rows in told.items()} == {
+        protocol: {protocol} for protocol in ("LL", "LL128", "Simple")
+    }
+    assert records["gpu-sweep-one-gpu"]["data"]["timed"] is False
+    assert [row["nbytes"] for row in records["gpu-processes"]["data"]["rows"]] == [2**k for k in (10, 13, 16, 19)]
     assert records["gpu-roofline"]["data"]["float32 matmul precision"] == "highest"
+
+
+def test_what_it_writes_can_be_sent_as_it_is(on_two, tmp_path):
+    """Under recorded/from/NAME every file is whole, by the check that a pull request has to pass."""
+    place = tmp_path / "from" / "2xplayed"
+    shutil.copytree(on_two.out, place)
+    found = [record_of(path, tmp_path) for path in sorted(place.rglob("*.json"))]
+    assert {record.name for record in found} == set(on_two.records) and len(found) > 10
+    assert {(record.kind, record.machine) for record in found} == {("reader", f"2 x {PLAYED}")}
 
 
 @pytest.mark.parametrize("gpus, ranks", [(1, 2), (8, 8)])
@@ -228,7 +254,8 @@ def test_everything_fits_into_its_time_by_its_own_estimate(gpus):
 def test_on_one_gpu_what_needs_two_is_skipped_by_name():
     place = Place("nccl", 2, 1)
     assert {c.name for c in CHECKS if c.skipped(place)} == {
-        *("what a note costs", "bandwidth", "traces of real runs", "GPU to GPU")
+        *("what a note costs", "bandwidth", "traces of real runs", "GPU to GPU", "protocols, each forced"),
+        *("one process or many", "reduce_scatter and all_reduce"),
     }
     assert {c.skipped(place) for c in CHECKS} == {"", "needs 2 GPUs"}
     assert not any(check.skipped(Place("nccl", 8, 8)) for check in CHECKS)
@@ -244,6 +271,20 @@ def test_files_that_others_left_in_shared_memory_are_not_ours(monkeypatch):
     assert results.nothing_left(Place("gloo", 2, 0, ("nccl-old",)))
     with pytest.raises(AssertionError, match="nccl-old"):
         results.nothing_left(Place("gloo", 2, 0))
+
+
+def test_a_setting_without_effect_fails_its_check(monkeypatch):
+    row = SweptRow(Asked("Ring", "LL"), "all_reduce", 2, 1024, None, 0, Took("Tree", "LL"), False)
+    found = Swept("all_reduce", 2, "2 ranks", False, (Case(row.asked, "ran", rows=(row,)),))
+    monkeypatch.setattr(sweeps, "sweep", lambda *_, **__: found)
+    with pytest.raises(AssertionError, match="Ring/LL: NCCL took Tree/LL"):
+        sweeps._swept("all_reduce")
+    untold = Swept(
+        "all_reduce", 2, "2 ranks", False, (Case(row.asked, "ran", rows=(row._replace(took=None, took_effect=None),)),)
+    )
+    monkeypatch.setattr(sweeps, "sweep", lambda *_, **__: untold)
+    with pytest.raises(AssertionError, match="log does not tell"):
+        sweeps._swept("all_reduce")
 
 
 @pytest.mark.parametrize(

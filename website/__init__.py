@@ -17,6 +17,7 @@ PARTS = (
     "algorithms",
     "hierarchy_table",
     "machines_table",
+    "recorded_runs",
     "charts",
     "set_numbers",
     "search",

@@ -48,8 +48,14 @@ class RecordedRole(SphinxRole):
 
 
 def load_run(folder: Path, name: str) -> dict[str, Any]:
-    """The recorded run of that name, wherever under recorded/ it lies. Raises KeyError naming those there are."""
-    runs = {path.stem: path for path in sorted(folder.rglob("*.json"))}
+    """The recorded run of that name, wherever under recorded/ it lies; a reader's with its folder, `from/8xh200/gpu-bandwidth`.
+
+    KeyError naming those there are.
+    """
+    paths = sorted(folder.rglob("*.json"))
+    of_readers = {path for path in paths if path.is_relative_to(folder / "from")}
+    runs = {path.stem: path for path in paths if path not in of_readers}
+    runs |= {path.relative_to(folder).with_suffix("").as_posix(): path for path in of_readers}
     if name not in runs:
         raise KeyError(f"no recorded run {name!r}; there are: {', '.join(runs) or 'none'}")
     return json.loads(runs[name].read_text(encoding="utf-8"))

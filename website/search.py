@@ -15,7 +15,8 @@ from website.scripts import call, write
 
 SYNONYMS = Path(__file__).with_name("synonyms.toml")
 SILENT = (nodes.comment, nodes.raw, nodes.math, nodes.math_block, nodes.image, nodes.substitution_definition)
-OUTPUT = "cell_output"  # what a lab's cells left behind: numbers and traces, which nobody searches for
+# What a lab's cells left behind, numbers and traces, and the list of recorded files: nobody searches for them.
+LISTS = {"cell_output", "bim-recorded-runs"}
 
 
 def sections(document: nodes.document) -> Iterator[tuple[str, str, nodes.Element]]:
@@ -32,9 +33,8 @@ def words(section: nodes.Element) -> tuple[str, str]:
     open_ = list(reversed(section.children))
     while open_:
         node = open_.pop()
-        if isinstance(node, (nodes.section, nodes.title, *SILENT)) or OUTPUT in getattr(node, "attributes", {}).get(
-            "classes", ()
-        ):
+        classes = getattr(node, "attributes", {}).get("classes", ())
+        if isinstance(node, (nodes.section, nodes.title, *SILENT)) or LISTS & {*classes}:
             continue
         if isinstance(node, nodes.literal_block):
             code.append(node.astext())

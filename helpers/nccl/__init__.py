@@ -27,6 +27,7 @@ from helpers.nccl.output import (
     parse_nccl_tests,
     parse_topo,
 )
+from helpers.nccl.overrides import OverrideError, Overrides, overridden, overrides
 from helpers.nccl.platforms import NotPredicted, Platform
 from helpers.nccl.predict import Candidate, Choice, predict
 from helpers.nccl.protocols import PROTOCOLS, Protocol
@@ -57,6 +58,8 @@ __all__ = [
     "NcclTable",
     "NcclTiming",
     "NotPredicted",
+    "OverrideError",
+    "Overrides",
     "Platform",
     "Protocol",
     "Release",
@@ -72,6 +75,8 @@ __all__ = [
     "fused",
     "launch_of",
     "nccl_tests_tables",
+    "overridden",
+    "overrides",
     "parse_debug_log",
     "parse_flight_recorder",
     "parse_nccl_tests",

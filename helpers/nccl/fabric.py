@@ -77,7 +77,10 @@ def wire(fabric: Fabric, release: Release) -> float:
 
 @lru_cache(maxsize=256)
 def ring(fabric: Fabric, release: Release) -> Graph:
-    """Down the list of speeds, while a speed is about half of the best one's; then a fast channel becomes two of half the speed."""
+    """Down the list of speeds, while a speed is about half of the best one's; then a fast channel becomes two of half the speed.
+
+    ValueError for a network that the slowest speed of the list does not fit into.
+    """
     limit = wire(fabric, release)
     if fabric.nodes > 1:
         limit = min(limit, fabric.ports * fabric.port)
@@ -87,6 +90,9 @@ def ring(fabric: Fabric, release: Release) -> Graph:
             break
         if (fit := int(limit / next_speed)) * next_speed > channels * speed:
             channels, speed = fit, next_speed
+    if not channels:
+        network = f"{fabric.ports} ports of {fabric.port:g} GB/s"
+        raise ValueError(f"no channel of NCCL {release.version} is as slow as a node's network: {network}")
     few_or_fast = not fabric.hopper_or_newer or speed >= 50 or channels <= 4
     if speed >= DUPLICATED and few_or_fast:
         channels, speed = 2 * channels, speed / 2

@@ -9,7 +9,10 @@ from helpers.ranks.pool.pending import Pending
 from helpers.ranks.pool.ranks import Ranks
 from helpers.ranks.pool.status import RankStatus, Status
 from helpers.ranks.pool.turn import Stopped
-from helpers.ranks.timing.timing import Row, Timing, bench, bench_each, fit_link, messages, sweep
+from helpers.ranks.sweeping.found import Swept
+from helpers.ranks.sweeping.processes import one_or_many
+from helpers.ranks.sweeping.sweep import sweep
+from helpers.ranks.timing.timing import Row, Timing, bench, bench_each, fit_link, messages, paired
 from helpers.ranks.wire.pack import PackError
 from helpers.ranks.worker.inside import emit, here, progress
 from helpers.ranks.worker.jobs import Job, job
@@ -30,6 +33,7 @@ __all__ = [
     "Run",
     "Status",
     "Stopped",
+    "Swept",
     "Timing",
     "World",
     "bench",
@@ -42,6 +46,8 @@ __all__ = [
     "load",
     "measured_or_recorded",
     "messages",
+    "one_or_many",
+    "paired",
     "progress",
     "record",
     "record_traces",

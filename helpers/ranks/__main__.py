@@ -5,6 +5,7 @@ Alone it starts ranks of its own; under torchrun or srun it is one of theirs, an
     python -m helpers.ranks                                     torchrun --nproc-per-node 4 -m helpers.ranks
     python -m helpers.ranks bench all_reduce -b 1K -e 64M       torchrun --nproc-per-node 4 -m helpers.ranks bench -e 64M
 
+More of `bench` (NCCL's settings, one process or many, payloads, several hosts) says python -m helpers.ranks bench --help.
 The book's traces of real runs (recorded/trace-*.json), measured again on this machine, all or those that are named:
 
     python -m helpers.ranks record                              python -m helpers.ranks record trace-ring-cpu
@@ -14,41 +15,97 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import re
 import sys
-from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from collections.abc import Iterator
 
+from helpers.ranks.command import hosts, payload, sweeps, tables
+from helpers.ranks.command.bar import bar
+from helpers.ranks.command.options import parser
+from helpers.ranks.command.tables import Call
 from helpers.ranks.hangs.verdict import RankError
 from helpers.ranks.machine.devices import plan
 from helpers.ranks.machine.launched import launched
-from helpers.ranks.play.traces import TRACES, record_traces
+from helpers.ranks.play.traces import record_traces
 from helpers.ranks.pool.ranks import Ranks
 from helpers.ranks.timing import columns
 from helpers.ranks.worker.jobs import job
-from helpers.units import UnitError, parse_nbytes
 
 from . import primitives
 
-Call = Callable[..., Any]  # call(fn, *args) runs fn on every rank and answers what rank 0 returned
+ALONE = ("sweep", "one_process", "payload", "hosts")  # of bench: each a thing of its own
+LAST_PORT = 65535
 
 
 def main(argv: list[str] | None = None) -> int:
     """Exit code: 0, 1 when a number is wrong or a rank fails, 2 for options that make no sense (told before anything starts)."""
-    options = _parser().parse_args(argv)
+    options = parser(__doc__).parse_args(argv)
     try:
         if options.what == "record":
             return _record(options.names)
+        if options.what == "bench" and (other := _other(options)) is not None:
+            return other
         _check(options, nranks := _nranks(options))
         with _ranks(options) as (call, label, prints):
             say = print if prints else _silent
-            return (_bench if options.what == "bench" else _show)(options, call, nranks, label, say)
+            if options.what == "show":
+                return _show(options, call, nranks, label, say)
+            with bar(prints) as progress:
+                return tables.run(options, call, nranks, label, say, progress)
     except RankError as error:
         print(f"RankError: {error}", file=sys.stderr)
         return 1
     except (ValueError, TypeError) as error:
         print(f"helpers.ranks: {error}", file=sys.stderr)
         return 2
+
+
+def _other(options: argparse.Namespace) -> int | None:
+    """The exit code of what is asked for instead of a plain bench; None where nothing is."""
+    asked = [name for name in ALONE if getattr(options, name)]
+    _agree(options, asked)
+    if not asked:
+        return None
+    if place := launched():
+        raise ValueError(
+            f"--{asked[0].replace('_', '-')} starts what it needs by itself: run it alone, this is {place}"
+        )
+    if options.payload:
+        return payload.run(options)
+    if options.hosts:
+        return _on_hosts(options)
+    return sweeps.run(options) if options.sweep else sweeps.processes(options)
+
+
+def _agree(options: argparse.Namespace, asked: list[str]) -> None:
+    """Raises ValueError for two things at once, and for an option of one of them without it."""
+    if len(asked) > 1:
+        raise ValueError(f"one at a time, got {' and '.join('--' + name.replace('_', '-') for name in asked)}")
+    for option, owner in (("one_gpu", "sweep"), ("print", "hosts"), ("tokens", "payload")):
+        if getattr(options, option) and owner not in asked:
+            raise ValueError(f"--{option.replace('_', '-')} goes with --{owner}")
+    if options.algorithm and set(asked) & {"sweep", "one_process"}:
+        raise ValueError(
+            f"--{asked[0].replace('_', '-')} is of NCCL's own algorithms: leave -a {options.algorithm} out"
+        )
+    if options.root and set(asked) & {"sweep", "one_process"}:
+        raise ValueError(f"--{asked[0].replace('_', '-')} has rank 0 as its root: leave -r {options.root} out")
+
+
+def _on_hosts(options: argparse.Namespace) -> int:
+    names = hosts.hosts(options.hosts)
+    if options.ranks or options.backend:
+        raise ValueError(
+            "with --hosts say --per-host, and leave -n and --backend out: torchrun says how many there are"
+        )
+    if options.port > LAST_PORT:
+        raise ValueError(f"a port lies in 1..{LAST_PORT}, got {options.port}")
+    nranks = len(names) * options.per_host
+    _check(options, nranks)
+    lines = hosts.lines(names, options.per_host, options.port, hosts.arguments(options))
+    if options.print:
+        print(*(f"# {name}\n{line}" for name, line in zip(names, lines, strict=True)), sep="\n")
+        return 0
+    return hosts.run(names, lines)
 
 
 def _nranks(options: argparse.Namespace) -> int:
@@ -93,99 +150,12 @@ def _show(options: argparse.Namespace, call: Call, nranks: int, label: str, say:
     return int(not all(m.right for rank in moved for m in rank))
 
 
-def _bench(options: argparse.Namespace, call: Call, nranks: int, label: str, say: Call) -> int:
-    sizes = columns.sizes(options.begin, options.end, options.factor, nranks)
-    wrong = 0
-    for collective in options.collectives:
-        say(columns.header(label, f"{collective} by {options.algorithm or 'torch'}"), flush=True)
-        lines = []
-        for nbytes in sizes:
-            lines.append(
-                call(
-                    columns.measure, collective, nbytes, options.algorithm, options.root, options.warmup, options.iters
-                )
-            )
-            say(columns.row(lines[-1]), flush=True)
-        say(columns.footer(lines), flush=True)
-        wrong += sum(line.wrong for line in lines)
-    return int(wrong > 0)
-
-
 def _record(names: list[str]) -> int:
     if place := launched():
         raise ValueError(f"record starts ranks of its own, 4 on the CPU: run it alone, this is {place}")
     for line in record_traces(names):
         print(line, flush=True)
     return 0
-
-
-class _Parser(argparse.ArgumentParser):
-    """One line for a bad option; --help has the rest."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"helpers.ranks: {message} (--help says more)\n")
-
-
-def _parser() -> argparse.ArgumentParser:
-    intro, examples = __doc__.split("\n\n", 1)
-    parser = _Parser(
-        prog="python -m helpers.ranks",
-        description=intro.partition(": ")[2].removesuffix(" Chapter: primitives."),
-        epilog=examples,
-        parents=[_common()],
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(what="show", ranks=None, backend=None, root=0, timeout=10.0)
-    commands = parser.add_subparsers(title="also")
-    _bench_options(commands.add_parser("bench", help="nccl-tests' columns", parents=[_common()]))
-    record = commands.add_parser("record", help="the book's traces, measured again and written under recorded/")
-    record.set_defaults(what="record")
-    record.add_argument("names", nargs="*", metavar="trace", help=f"of {', '.join(TRACES)} (default all)")
-    return parser
-
-
-def _common() -> argparse.ArgumentParser:
-    """Options that may stand before `bench` or after it: no defaults here, or the second place would reset the first."""
-    common = _Parser(add_help=False, argument_default=argparse.SUPPRESS)
-    common.add_argument("-n", "--ranks", type=_count, help="how many to start (default: all GPUs, or 4 on the CPU)")
-    common.add_argument("--backend", choices=("nccl", "gloo"), help="default: by what is here")
-    common.add_argument("-r", "--root", type=int, help="the root of the rooted ones (default 0)")
-    common.add_argument("--timeout", type=float, help="seconds that a rank may be in one collective (default 10)")
-    return common
-
-
-def _bench_options(bench: argparse.ArgumentParser) -> None:
-    bench.set_defaults(what="bench")
-    bench.add_argument(
-        "collectives",
-        nargs="*",
-        default=["all_reduce"],
-        metavar="collective",
-        help=f"of {', '.join(columns.TESTED)} (default all_reduce)",
-    )
-    bench.add_argument("-b", "--begin", type=_size, default=_size("1K"), help="first size: 8, 1K, 64M, 1G (default 1K)")
-    bench.add_argument("-e", "--end", type=_size, default=_size("16M"), help="last size (default 16M)")
-    bench.add_argument("-f", "--factor", type=_count, default=4, help="from one size to the next (default 4)")
-    bench.add_argument("-i", "--iters", type=_count, help="repetitions (default 20 up to 1M, 5 beyond)")
-    bench.add_argument("-w", "--warmup", type=int, default=2, help="calls before the first that is timed (default 2)")
-    bench.add_argument(
-        "-a", "--algorithm", help="a schedule of the catalogue over send and recv, such as ring (default: torch's own)"
-    )
-
-
-def _count(text: str) -> int:
-    if not re.fullmatch(r"[1-9]\d*", text):
-        raise argparse.ArgumentTypeError(f"a whole number above 0, got {text!r}")
-    return int(text)
-
-
-def _size(text: str) -> int:
-    """As nccl-tests reads sizes: K, M and G are powers of 1024."""
-    short = re.fullmatch(r"(\d+)([KMG])", text.upper())
-    try:
-        return parse_nbytes(f"{short[1]} {short[2]}iB" if short else text)
-    except UnitError as error:
-        raise argparse.ArgumentTypeError(f"a size looks like 512, 1K or 64M, got {text!r}") from error
 
 
 if __name__ == "__main__":

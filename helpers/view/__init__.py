@@ -1,13 +1,16 @@
 """What a reader sees: widgets and figures. Plain data in; never torch."""
 
 from helpers.view.calculator import Calculator, calculator
+from helpers.view.choice import ChoiceWidget, explore_choice
 from helpers.view.clock import Clock, clock
 from helpers.view.figures import (
+    Area,
     Climb,
     Cost,
     Curve,
     Growth,
     Level,
+    Panel,
     Rates,
     RungMark,
     Span,
@@ -15,9 +18,11 @@ from helpers.view.figures import (
     Win,
     chains,
     climbs,
+    engines,
     joined,
     lanes,
     leaf_spine,
+    occupied,
     over_ranks,
     passes,
     peaks,
@@ -29,6 +34,7 @@ from helpers.view.figures import (
     rungs,
     show,
     stages,
+    swept,
     time_against_size,
     two_nodes,
     two_trees,
@@ -41,13 +47,16 @@ from helpers.view.occupancy import OccupancyWidget, explore_occupancy
 from helpers.view.player import Player, player
 from helpers.view.playground import Playground, playground
 from helpers.view.primitive import PrimitiveWidget, primitive
+from helpers.view.published import PublishedWidget, explore_published
 from helpers.view.segments import SegmentsWidget, segments
 from helpers.view.shared.keep import keep
 from helpers.view.warp import WarpWidget, explore_warp
 from helpers.view.watch import Watch, watch
 
 __all__ = [
+    "Area",
     "Calculator",
+    "ChoiceWidget",
     "Climb",
     "Clock",
     "Cost",
@@ -56,9 +65,11 @@ __all__ = [
     "Level",
     "Memory",
     "OccupancyWidget",
+    "Panel",
     "Player",
     "Playground",
     "PrimitiveWidget",
+    "PublishedWidget",
     "Rates",
     "RungMark",
     "SegmentsWidget",
@@ -71,13 +82,17 @@ __all__ = [
     "chains",
     "climbs",
     "clock",
+    "engines",
+    "explore_choice",
     "explore_occupancy",
+    "explore_published",
     "explore_warp",
     "joined",
     "keep",
     "lanes",
     "leaf_spine",
     "memory",
+    "occupied",
     "over_ranks",
     "passes",
     "peaks",
@@ -93,6 +108,7 @@ __all__ = [
     "segments",
     "show",
     "stages",
+    "swept",
     "time_against_size",
     "two_nodes",
     "two_trees",

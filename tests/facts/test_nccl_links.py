@@ -13,6 +13,9 @@ ROOT = Path(__file__).parents[2]
 # The version in makefiles/version.mk of each commit that we link.
 VERSIONS = {
     "5067397c2676d5aed50042fc39e5c8ee96eb0027": "2.30.7",
+    "b91894bd5b190c874d98a017f93f5daa515b65d0": "2.29.7",
+    "ebd1e929285881cb4df02c3459588a2e12b2d8c0": "2.29.2",
+    "dbc86fd06e8b0c4517b95d8958a09ccacf9520c9": "2.28.9",
     "f1308997d0420148b1be1c24d63f19d902ae589b": "2.28.3",
     "b6475625fbcaa2c3c0e50eed2fa1255d7514d4a2": "2.20.3",
 }

@@ -9,6 +9,9 @@ from helpers.facts import FactError, public, public_names
 from helpers.facts.tables import PUBLIC, build_table
 
 MEMORY = ["optimum-benchmark-training", "vit-large-training"]
+# What a product loses beside a collective, and who moves without taking it.
+BESIDE = ["conccl-overlap", "deepep-sms", "fsdp-4xgb200-symmetric", "fsdp-8xh100-copy-engines", "overlap-8xh100"]
+BESIDE += ["nccl-put-signal-pipeline"]
 ALL_REDUCE = [name for name in public_names() if name.endswith("all_reduce")]
 ROWS = {
     "nccl-tests-4xh100-all_reduce": (28, 8, 2**30),
@@ -19,6 +22,8 @@ ROWS = {
     "nccl-tests-8xh200-collectives": (4, 2**34, 2**34),
     "nccl-tests-8xa100-latency": (7, 128, 128),
     "nccl-tests-six-gpus": (114, 512, 2048),
+    "nccl-tests-six-gpus-timings": (308, 512, 2048),
+    "torch-4xh100-lecture": (8, 4 * 100 * 2**20, 16 * 100 * 2**20),
     "gpu-benches-a100-l2": (85, 1536 * 1024, 4881920 * 1024),
     "gpu-benches-h100-pcie-l2": (86, 1024 * 1024, 4881920 * 1024),
     "gpu-benches-h200-l2": (85, 1536 * 1024, 4881920 * 1024),
@@ -26,7 +31,7 @@ ROWS = {
 
 
 def test_every_table_is_there_whole():
-    assert public_names() == sorted([*ROWS, *MEMORY])
+    assert public_names() == sorted([*ROWS, *MEMORY, *BESIDE])
     for name, (count, smallest, largest) in ROWS.items():
         sizes = public(name).column("nbytes")
         assert (len(sizes), min(sizes), max(sizes)) == (count, smallest, largest)
@@ -44,6 +49,21 @@ def test_vit_large_held_less_with_fewer_bits_and_fewer_pictures():
     table = public(MEMORY[1])
     held = table.column("max_reserved")
     assert held == sorted(held, reverse=True) and table.column("batch") == [64, 64, 64, 16]
+
+
+def test_what_is_told_beside_a_product_agrees_with_itself():
+    """Copies beat a kernel, and both beat doing one after the other; MFU goes with the tokens; more SMs carry more."""
+    in_turn, by_kernel, by_engine = public("overlap-8xh100").column("seconds")
+    assert in_turn > by_kernel > by_engine > in_turn / 2
+    before, after = public("fsdp-8xh100-copy-engines").rows
+    assert after["tokens"] / before["tokens"] == pytest.approx(after["mfu"] / before["mfu"], rel=1e-3)
+    printed = [1.023, 1.011, 1.024, 1.027, 1.063, 1.034]
+    gains = [row["after"] / row["before"] for row in public("fsdp-4xgb200-symmetric").rows]
+    assert gains == pytest.approx(printed, abs=6e-4)
+    assert public("conccl-overlap").column("share") == sorted(public("conccl-overlap").column("share"))
+    assert public("nccl-put-signal-pipeline").rows[0].keys() == public("nccl-put-signal-pipeline").units.keys()
+    most, least = public("deepep-sms").rows[2:]
+    assert most["sms"] > least["sms"] and most["dispatch"] > least["dispatch"] and most["combine"] > least["combine"]
 
 
 @pytest.mark.parametrize(
@@ -117,6 +137,14 @@ def test_latencies_grow_with_the_ranks_and_from_protocol_to_protocol():
     for protocol in ("ll", "ll128", "simple"):
         assert all(a < b for a, b in pairwise(table.column(protocol)))
     assert all(row["ll"] < row["ll128"] < row["simple"] for row in table.rows)
+
+
+def test_the_lecture_divides_a_reduce_scatter_by_its_output():
+    """What its program prints, from its own times: (n - 1) / n buffers a second in GiB, of the output where the input is larger."""
+    for row in public("torch-4xh100-lecture").rows:
+        passed, part = (2, 1) if row["collective"] == "all_reduce" else (1, 4)
+        printed = row["nbytes"] / part * passed * 3 / 4 / row["seconds"] / 2**30
+        assert printed == pytest.approx(row["published"], rel=0.003, abs=0.5), "both were rounded"
 
 
 @pytest.mark.parametrize("name", sorted(ROWS))

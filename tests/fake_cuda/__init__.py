@@ -13,8 +13,8 @@ with the processes that hold memory.
 What it cannot tell, and only a GPU can:
 - Times. Every figure of a check is the CPU's own. Kernels run at once, when they are called; only collectives, sleeps and events wait
   for their stream, and the next operator on the GPU waits for them on the host.
-- NCCL: whether it starts, its channels, buffers, algorithms, aborts, its refusal of two ranks on one GPU, wrong sizes (Gloo ends the
-  process, NCCL waits), errors of its watchdog.
+- NCCL: whether it starts, its log (this one's lines have the right form, and what is set always takes effect), its channels, buffers,
+  algorithms, aborts, its refusal of two ranks on one GPU, wrong sizes (Gloo ends the process, NCCL waits), errors of its watchdog.
 - CUDA: its contexts and their memory, locks, sticky errors, which kernel runs, what a kernel takes beside its tensors (nothing here).
 - The allocator: blocks are rounded to 512 bytes, segments are our own model's, so a comparison with the model proves the reading only.
 - The driver: MIG, containers, permissions; tests/ranks/test_gpus.py plays what NVML says of those.

@@ -16,7 +16,7 @@ import torch
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
-from . import graphs, state, streams, tensors
+from . import graphs, nccl_log, state, streams, tensors
 
 COLLECTIVES = (
     *("allreduce", "broadcast", "reduce", "allgather", "_allgather_base", "all_gather_single", "gather", "scatter"),
@@ -88,6 +88,7 @@ def _enqueued(name: str, original: Callable) -> Callable:
         if not _on:
             return original(group, *args, **kwargs)
         _check(args)
+        nccl_log.chosen(name, args, state.current())
         if name in ("send", "recv") and _batch is None and _eager and not _warned and os.environ.get(SERIALIZED) != "0":
             _warned = True
             os.write(2, WARNING.encode())
@@ -154,6 +155,7 @@ def _init(original: Callable) -> Callable:
         original("gloo", *args, **kwargs)
         torch._C._distributed_c10d.Backend.supports_coalescing = property(lambda self: True)
         _on, _eager = True, device_id is not None
+        nccl_log.begin(state.current())
         streams.by_the_clock()
         threading.Thread(target=_carry_out, name="fake-nccl", daemon=True).start()
         return None

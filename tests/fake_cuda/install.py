@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 
-from . import collectives, counters, graphs, machine, state, streams, tensors
+from . import collectives, counters, graphs, machine, one_process, state, streams, tensors
 
 
 @contextlib.contextmanager
@@ -68,7 +68,7 @@ def install(torch: ModuleType) -> None:
         "is_current_stream_capturing": graphs.capturing,
         "manual_seed_all": lambda seed: None,
         "manual_seed": lambda seed: None,
-        "nccl": SimpleNamespace(version=lambda: machine.NCCL),
+        "nccl": one_process.module(),
     }
     for name, answer in answers.items():
         setattr(torch.cuda, name, answer)

@@ -184,6 +184,8 @@ def test_what_cannot_be_predicted_is_said():
         Fabric("Hopper", 18, 8, nodes=2)
     with pytest.raises(ValueError, match="generation"):
         Fabric("Rubin", 18, 8)
+    with pytest.raises(ValueError, match=r"NCCL 2\.30 is as slow as a node's network: 1 ports of 12\.5 GB/s"):
+        predict("all_gather", MIB, Platform("B200", 8, nodes=2, ports=1, port=12.5))
 
 
 def test_a_launch_is_given_or_that_of_a_like_gpu_and_the_note_says_so():

@@ -7,7 +7,7 @@ import torch
 import torch.distributed as dist
 import warm
 
-from helpers.measure.sharding.buckets import assigned
+from helpers.memory.payloads import assigned
 from helpers.nccl import parse_flight_recorder
 from helpers.parallel import MLP, Training, Transformer, data, difference, train
 from helpers.parallel.data.bucketed import Overlap, bucket_bytes, in_buckets

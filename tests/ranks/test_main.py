@@ -15,6 +15,7 @@ import warm
 from helpers.collectives import PRIMITIVES, find_primitive
 from helpers.ranks import RankError, primitives, recorded
 from helpers.ranks import __main__ as module
+from helpers.ranks.command.options import parser
 from helpers.ranks.timing import columns
 from helpers.ranks.timing.columns import ITEM, TESTED, Line, Side, measure, sizes
 from helpers.ranks.timing.timing import Timing
@@ -112,8 +113,15 @@ def test_one_wrong_element_on_one_rank_is_counted(two, collective):
     assert two.run(spoilt) == [sides, sides]
 
 
+def test_where_ranks_share_a_gpu_a_row_is_checked_and_not_timed(two):
+    line = two.run(measure, "all_gather", 400, None, 0, 0, 1, False)[0]
+    assert (line.wrong, line.seconds, line.busbw) == (0, None, None)
+    assert columns.row(line).split()[5:] == ["N/A", "N/A", "N/A", "0"] * 2 + ["N/A", "N/A"]
+    assert line.as_json()["in_place"] == {"wrong": 0} and line.as_json()["seconds"] is None
+
+
 def test_bench_alone_is_an_all_reduce_up_to_16_mib():
-    options = module._parser().parse_args(["bench"])
+    options = parser(module.__doc__).parse_args(["bench"])
     assert (options.collectives, options.begin, options.end, options.factor) == (["all_reduce"], 2**10, 2**24, 4)
 
 
@@ -175,7 +183,7 @@ def test_help_says_how_to_run_it(capsys):
 def test_a_wrong_number_is_an_exit_code(monkeypatch, capsys, two):
     moved = two.run(primitives.perform_all)
     spoilt = [[m._replace(after=[99]) if m.name == "reduce_scatter" else m for m in rank] for rank in moved]
-    options = module._parser().parse_args([])
+    options = parser(module.__doc__).parse_args([])
     said = []
     assert module._show(options, lambda *_: spoilt, 2, "2 ranks", lambda text, **_: said.append(text)) == 1
     assert "WRONG: on paper [10]" in said[1]

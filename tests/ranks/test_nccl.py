@@ -17,7 +17,7 @@ import torch
 import torch.distributed as dist
 
 from helpers.collectives import CATALOGUE
-from helpers.ranks import RankError, Ranks, bench, here, sweep, traced
+from helpers.ranks import RankError, Ranks, bench, here, one_or_many, paired, sweep, traced
 from helpers.ranks.hangs import ask_ras
 from helpers.ranks.primitives import perform_all
 
@@ -76,7 +76,24 @@ def test_time_is_taken_on_the_stream(gpus):
 
     first, second = gpus.run(f)
     assert first == second and 0 < first.min <= first.median
-    assert gpus.run(sweep, CATALOGUE["all_reduce", "ring"](nranks=2), [4096])[0][0].nbytes == 4096
+    assert gpus.run(paired, CATALOGUE["all_reduce", "ring"](nranks=2), [4096])[0][0].nbytes == 4096
+
+
+@two_gpus
+def test_what_a_sweep_sets_is_what_nccl_takes():
+    found = sweep(algo="Ring", proto=("LL", "LL128", "Simple"), begin="1 KiB", end="64 KiB", nranks=2)
+    assert not found.wrong and {row.took_effect for row in found.rows} == {True}, str(found)
+
+
+@two_gpus
+def test_one_process_gives_what_many_give():
+    assert one_or_many(begin="1 KiB", end="64 KiB", nranks=2).wrong == 0
+
+
+@pytest.mark.gpus(1)
+def test_ranks_that_share_a_gpu_have_a_log_and_no_times():
+    found = sweep(proto=("LL", "Simple"), begin="1 KiB", end="16 KiB", one_gpu=True)
+    assert not found.wrong and all(row.took_effect and row.seconds is None for row in found.rows), str(found)
 
 
 @two_gpus

@@ -10,7 +10,7 @@ import torch
 import torch.distributed as dist
 
 from helpers.collectives import CATALOGUE, price
-from helpers.ranks import RankError, Ranks, Timing, bench, bench_each, fit_link, messages, recorded, sweep
+from helpers.ranks import RankError, Ranks, Timing, bench, bench_each, fit_link, messages, paired, recorded
 from helpers.ranks.notes import notes
 from helpers.ranks.timing import timing
 from helpers.units import Bandwidth
@@ -42,7 +42,7 @@ def test_bench_refuses(two, options):
 
 def test_a_sweep_times_torch_and_the_schedule_at_every_size(two):
     sizes = [4, 4096, 2**20 + 4]
-    rows = two.run(sweep, CATALOGUE["all_reduce", "ring"](nranks=2), sizes)[0]
+    rows = two.run(paired, CATALOGUE["all_reduce", "ring"](nranks=2), sizes)[0]
     assert [row.nbytes for row in rows] == sizes and [row.torch.reps for row in rows] == [20, 20, 5]
     for row in rows:
         for taken in (row.torch, row.schedule):
@@ -53,7 +53,7 @@ def test_a_sweep_is_repeated_for_nobody_where_a_recorded_run_is_shown(two):
     def reps():
         os.environ[recorded.SWITCH] = "recorded"
         try:
-            (row,) = sweep(CATALOGUE["all_reduce", "ring"](nranks=2), [4096], 2, 7)
+            (row,) = paired(CATALOGUE["all_reduce", "ring"](nranks=2), [4096], 2, 7)
         finally:
             del os.environ[recorded.SWITCH]
         return row.torch.reps, row.schedule.reps
@@ -63,7 +63,7 @@ def test_a_sweep_is_repeated_for_nobody_where_a_recorded_run_is_shown(two):
 
 def test_a_sweep_moves_what_it_says(two):
     """The buffer handed to both is nbytes long: noted by the ranks themselves."""
-    two.run(sweep, CATALOGUE["all_reduce", "ring"](nranks=2), [4096], 1, 1)
+    two.run(paired, CATALOGUE["all_reduce", "ring"](nranks=2), [4096], 1, 1)
     region = two._team.members[0].region
     assert {n.agreed for n in notes.read(region).notes if n.op == "all_reduce"} >= {"float32[1024]"}
 
@@ -71,13 +71,13 @@ def test_a_sweep_moves_what_it_says(two):
 @pytest.mark.parametrize(
     "s, sizes, said",
     [
-        (CATALOGUE["all_gather", "ring"](nranks=2), [4], "sweep times all_reduce schedules, got all_gather"),
+        (CATALOGUE["all_gather", "ring"](nranks=2), [4], "paired times all_reduce schedules, got all_gather"),
         (CATALOGUE["all_reduce", "ring"](nranks=2), [6], r"a size is a multiple of 4 bytes \(float32\), got 6"),
     ],
 )
 def test_sweep_refuses(two, s, sizes, said):
     with pytest.raises(RankError, match=said):
-        two.run(sweep, s, sizes)
+        two.run(paired, s, sizes)
 
 
 @pytest.mark.parametrize("busy", [False, True])

@@ -16,7 +16,7 @@ import torch, torch.distributed as dist
 sys.path.insert(0, "tests/ranks")
 import labs
 from helpers.collectives import CATALOGUE
-from helpers.ranks import primitives, Ranks, bench, emit, messages, sweep
+from helpers.ranks import primitives, Ranks, bench, emit, messages, paired
 from helpers.ranks import job
 
 with job() as j:
@@ -29,7 +29,7 @@ with job() as j:
         "label": str(j),
         "differences": labs.differences(labs.cases(j.nranks)[j.nnodes - 1 : 40 : 2]),
         "wrong": [m.name for m in primitives.perform_all() if not m.right],
-        "rows": [row.nbytes for row in sweep(CATALOGUE["all_reduce", "ring"](nranks=j.nranks), [1024, 65536])],
+        "rows": [row.nbytes for row in paired(CATALOGUE["all_reduce", "ring"](nranks=j.nranks), [1024, 65536])],
         "messages": len(messages([4, 4096])),
         "refused": refused,
         "interface": os.environ.get("GLOO_SOCKET_IFNAME", "not forced"),

@@ -77,6 +77,17 @@ def test_what_nobody_asks_for_stays_behind(node, tmp_path):
     assert "times2 = " in text
 
 
+def test_a_class_is_handed_on_and_left_behind_like_a_function(node, tmp_path):
+    main = write(
+        tmp_path,
+        leaf="/** What is refused. */\nexport class Refused extends Error {}\nexport class Idle {}\n",
+        main='import { Idle, Refused } from "./leaf.mjs";\nconst one = new Refused("no");\n'
+        "console.log(JSON.stringify([one.message, one instanceof Error]));\nexport default { one };\n",
+    )
+    assert run(node, bundle(main), tmp_path) == ["no", True]
+    assert "Idle" not in bundle(main)
+
+
 def test_a_plain_script_hands_the_default_on(node, tmp_path):
     main = write(tmp_path, main="const answer = { render: 42 };\nexport default answer;\n")
     script = plain_script(main, "player")

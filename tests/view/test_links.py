@@ -13,6 +13,7 @@ from playwright.sync_api import expect
 from helpers.collectives import CATALOGUE
 from helpers.view.calculator.forms import forms
 from helpers.view.calculator.widget import calculator_spec
+from helpers.view.choice.asked import choice_spec, published
 from helpers.view.clock.widget import clock_spec, protocols
 from helpers.view.memory.spec import memory_spec
 from helpers.view.occupancy.widget import gpus, occupancy_spec
@@ -20,6 +21,7 @@ from helpers.view.player.widget import player_spec
 from helpers.view.playground.widget import empty, known, playground_spec
 from helpers.view.primitive.widget import primitive_spec, primitives
 from helpers.view.segments.spec import segments_spec
+from helpers.view.shared.nccl import known as nccl_known
 from helpers.view.shared.recorded import recorded_set
 from helpers.view.shared.schedules.traces import catalogue, links
 from helpers.view.warp.widget import warp_spec
@@ -42,6 +44,7 @@ TRAITS = {
     "occupancy": lambda: {"gpus": gpus(), "spec": occupancy_spec("A100", 256, 64, 16 * 1024)},
     "warp": lambda: {"spec": warp_spec("memory")},
     "clock": lambda: {"links": links(), "protocols": protocols(), "spec": clock_spec()},
+    "choice": lambda: {"nccl": nccl_known(), "nccl_runs": published(), "spec": choice_spec()},
     "calculator": lambda: {"forms": forms(), "spec": calculator_spec("Llama-2-7B", seq=4096)},
 }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import faults, figures, memory, prediction, rates, results, schedules
+from . import faults, figures, memory, prediction, rates, results, schedules, sweeps
 from .alone import alone
 from .place import Place
 
@@ -86,6 +86,10 @@ CHECKS = [
     Check("memory, the article's stages", alone(memory.stages), 90.0, work=_seconds(ALONE + 4)),
     Check("its expandable segments", EXPANDABLE, cuda=True, work=_seconds(IMPORT + ALONE)),
     Check("optimizers' peaks", alone(memory.optimizers), work=_seconds(ALONE + 2)),
+    Check("protocols, each forced", sweeps.protocols, 120.0, needs=2, nccl=True, starts=3, work=_seconds(8)),
+    Check("one process or many", sweeps.processes, 90.0, needs=2, nccl=True, starts=1, work=_seconds(start(1) + 4)),
+    Check("reduce_scatter and all_reduce", sweeps.phases, 90.0, needs=2, nccl=True, starts=2, work=_seconds(3)),
+    Check("settings, ranks on one GPU", sweeps.one_gpu, 90.0, nccl=True, pairs=2, work=_seconds(6)),
     Check("every schedule equals torch", schedules.schedules, 120.0, starts=1, work=_all_schedules),
     Check("every reduction equals torch", schedules.reductions, work=_seconds(5)),
     Check("several handles and streams", results.handles),

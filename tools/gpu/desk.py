@@ -1,8 +1,8 @@
 """gpu-check itself: what to run here, in which order, for how long, and what is left when time is over.
 
 Prints an estimate and a table, and writes after every check: gpu-check.json, gpu-ladder.json, gpu-roofline.json, gpu-memory-*.json and
-memory/gpu-*.json, and where each rank has a GPU, gpu-bandwidth.json and gpu-trace-*.json. A check that fails or hangs is reported, and
-the next one runs.
+memory/gpu-*.json, gpu-sweep-one-gpu.json, and where each rank has a GPU, gpu-bandwidth.json, gpu-trace-*.json, gpu-sweep-*.json and
+gpu-processes.json. A check that fails or hangs is reported, and the next one runs.
 """
 
 from __future__ import annotations

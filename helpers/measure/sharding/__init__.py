@@ -1,8 +1,9 @@
 """One rank's share of a training step, on the meta device: which slices it holds, what it gathers, how much waits in its pipeline."""
 
+from helpers.memory.payloads import bucket_sizes
 from helpers.memory.sharding import Sharding, ShardingError
 
-from .buckets import bucket_sizes, make_buckets
+from .buckets import make_buckets
 from .part import Part, part
 from .pipeline import Pipeline
 from .share import Share

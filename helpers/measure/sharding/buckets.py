@@ -2,36 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import torch
 from torch import nn
 
-from helpers.units import MIB
-
-FIRST, REST = MIB, 25 * MIB  # DistributedDataParallel's own: a small first bucket, so that communication starts early
-
-
-def assigned(nbytes: Iterable[int], first: int = FIRST, rest: int = REST) -> list[list[int]]:
-    """Which gradients share a bucket, as their places in `nbytes`: bytes of each, in the order in which backward makes them.
-
-    A bucket is full as soon as it holds its limit or more (torch/csrc/distributed/c10d/reducer.cpp).
-    """
-    buckets: list[list[int]] = [[]]
-    filled = 0
-    for place, one in enumerate(nbytes):
-        buckets[-1].append(place)
-        filled += one
-        if filled >= (rest if len(buckets) > 1 else first):
-            buckets.append([])
-            filled = 0
-    return [bucket for bucket in buckets if bucket]
-
-
-def bucket_sizes(nbytes: Iterable[int], first: int = FIRST, rest: int = REST) -> list[int]:
-    """Bytes of each bucket; see `assigned`."""
-    sizes = list(nbytes)
-    return [sum(sizes[place] for place in bucket) for bucket in assigned(sizes, first, rest)]
+from helpers.memory.payloads import bucket_sizes
 
 
 def make_buckets(model: nn.Module) -> list[torch.Tensor]:

@@ -4,8 +4,9 @@ The format is the one that the docstring of torch.cuda.memory._snapshot describe
 "active_pending_free" by torch's source, and both are read. Chapter: allocator.
 """
 
+from helpers.memory.snapshot.checks import SnapshotError
 from helpers.memory.snapshot.comparing import Comparison, compare
-from helpers.memory.snapshot.reading import Snapshot, SnapshotError, read
+from helpers.memory.snapshot.reading import Snapshot, read
 from helpers.memory.snapshot.writing import snapshot_of
 
 __all__ = ["Comparison", "Snapshot", "SnapshotError", "compare", "read", "snapshot_of"]

@@ -11,13 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from helpers.memory.allocator.state import Segment
+from helpers.memory.snapshot.checks import SnapshotError, check_segments, check_traces
 from helpers.memory.snapshot.history import MARKS, History, Record, segment_of
 from helpers.memory.trace import Trace
 from helpers.plain_pickle import NotPlain, load_plain
-
-
-class SnapshotError(ValueError):
-    """Not a memory snapshot, or a file that asks for more than data."""
 
 
 @dataclass(frozen=True)
@@ -64,15 +61,10 @@ def read(source: str | Path | bytes | Record | Sequence[Record]) -> Snapshot:
     data = {"segments": told} if isinstance(told, (list, tuple)) else told
     if not isinstance(data, Mapping) or "segments" not in data:
         raise SnapshotError("a snapshot is a dict with 'segments' (and 'device_traces'), or a list of segments")
-    made = Snapshot(tuple(data["segments"]), tuple(data.get("device_traces", ())))
-    try:
-        for segment in made.segments_:
-            segment_of(segment)
-        for entry in (entry for trace in made.device_traces for entry in trace):
-            _ = entry["size"], entry["action"] in MARKS or entry["addr"]
-    except (KeyError, TypeError, AttributeError) as error:
-        raise SnapshotError(f"not a memory snapshot of torch: {error!r}") from None
-    return made
+    traces = data.get("device_traces", ())
+    check_segments(data["segments"])
+    check_traces(traces, MARKS)
+    return Snapshot(tuple(data["segments"]), tuple(traces))
 
 
 def _load(data: bytes) -> object:

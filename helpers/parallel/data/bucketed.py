@@ -15,7 +15,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from helpers.measure.sharding.buckets import FIRST, REST, assigned, bucket_sizes
+from helpers.memory.payloads import FIRST, REST, assigned, bucket_sizes
 from helpers.parallel.model import Params
 from helpers.parallel.reference import Trained, Training
 from helpers.parallel.strategy import Predicted, Strategy, watched

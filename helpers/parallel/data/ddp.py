@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from helpers.measure.sharding.buckets import FIRST, REST
+from helpers.memory.payloads import FIRST, REST
 from helpers.parallel.module import Module
 from helpers.parallel.reference import Trained, Training
 from helpers.parallel.strategy import Predicted, Strategy, watched

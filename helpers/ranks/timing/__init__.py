@@ -1,1 +1,1 @@
-"""What a collective takes: measured, fitted, and in nccl-tests' columns. Chapters: ring, latency-bandwidth, benchmarking."""
+"""What a collective takes: measured, fitted, taken apart, and in nccl-tests' columns. Chapters: ring, latency-bandwidth, benchmarking."""

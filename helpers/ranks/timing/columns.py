@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
@@ -31,9 +31,12 @@ _CUT = ("all_gather", "reduce_scatter")  # torch can do these in place too: one 
 
 
 class Side(NamedTuple):
-    """Half a row, out of place or in place: the times, and how many elements were wrong on all ranks together."""
+    """Half a row, out of place or in place: the times, and how many elements were wrong on all ranks together.
 
-    timing: Timing
+    timing: None where nothing was timed, since the ranks share a GPU.
+    """
+
+    timing: Timing | None
     wrong: int
 
 
@@ -61,6 +64,31 @@ class Line(NamedTuple):
     def wrong(self) -> int:
         """Elements that were wrong, on both sides."""
         return sum(side.wrong for side in (self.out_of_place, self.in_place) if side)
+
+    @property
+    def seconds(self) -> float | None:
+        """The least time out of place, or in place where there is no other; None where nothing was timed."""
+        side = self.out_of_place or self.in_place
+        return side.timing.min if side and side.timing else None
+
+    @property
+    def busbw(self) -> float | None:
+        """Bytes per second, one way, of `seconds`."""
+        return None if self.seconds is None else self.bandwidths(self.seconds)[1]
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain numbers: seconds, bytes, bytes per second one way."""
+        head = {"nbytes": self.nbytes, "count": self.count, "root": self.root, "wrong": self.wrong}
+        best = {"seconds": self.seconds, "busbw": self.busbw}
+        return head | best | {"out_of_place": self._side(self.out_of_place), "in_place": self._side(self.in_place)}
+
+    def _side(self, side: Side | None) -> dict[str, Any] | None:
+        if side is None:
+            return None
+        if side.timing is None:
+            return {"wrong": side.wrong}
+        algbw, busbw = self.bandwidths(side.timing.min)
+        return side.timing._asdict() | {"algbw": algbw, "busbw": busbw, "wrong": side.wrong}
 
 
 def sizes(begin: int, end: int, factor: int, nranks: int) -> list[int]:
@@ -94,10 +122,12 @@ def measure(
     root: int = 0,
     warmup: int = 2,
     reps: int | None = None,
+    timed: bool = True,
 ) -> Line:
     """Inside ranks: one row, checked and then timed. algorithm: None for torch's own call.
 
-    reps: by default 20 up to 1 MiB and 5 beyond. Raises ValueError for a collective, an algorithm or a root that is not there.
+    reps: by default 20 up to 1 MiB and 5 beyond. timed: False where ranks share a GPU: checked, and nothing else.
+    Raises ValueError for a collective, an algorithm or a root that is not there.
     """
     known(collective, algorithm)
     nranks, made = dist.get_world_size(), find_primitive(collective)
@@ -107,8 +137,9 @@ def measure(
         built = CATALOGUE[collective, algorithm](nranks=nranks, **({"root": root} if made.rooted else {}))
     sides = _schedules(built, nbytes) if algorithm else _torchs(collective, nbytes, root)
     wrong = {name: side.wrong(collective, root) for name, side in sides.items()}
-    timings = bench_each({name: side.run for name, side in sides.items()}, warmup, reps or (20 if nbytes <= MIB else 5))
-    found = {name: Side(timings[name], wrong[name]) for name in sides}
+    calls = {name: side.run for name, side in sides.items()}
+    timings = bench_each(calls, warmup, reps or (20 if nbytes <= MIB else 5)) if timed else {}
+    found = {name: Side(timings.get(name), wrong[name]) for name in sides}
     rooted = root if made.rooted and collective != "send_recv" else None
     return Line(collective, nbytes, nranks, rooted, found.get("out"), found.get("in"))
 
@@ -222,13 +253,13 @@ def row(line: Line) -> str:
     head = f"{line.nbytes:>13}{line.count:>14}{'float':>10}{'sum' if made.reduces else 'none':>9}"
     root = -1 if line.root is None else line.root
     sides = line.out_of_place, line.in_place
-    medians = [f"{side.timing.median * 1e6:.2f}" if side else "N/A" for side in sides]
+    medians = [f"{side.timing.median * 1e6:.2f}" if side and side.timing else "N/A" for side in sides]
     return f"{head}{root:>9}{''.join(_half(line, side) for side in sides)}{medians[0]:>12}{medians[1]:>10}"
 
 
 def _half(line: Line, side: Side | None) -> str:
-    if side is None:
-        return f"{'N/A':>9}{'N/A':>8}{'N/A':>8}{'N/A':>8}"
+    if side is None or side.timing is None:
+        return f"{'N/A':>9}{'N/A':>8}{'N/A':>8}{side.wrong if side else 'N/A':>8}"
     algbw, busbw = (bandwidth / GB for bandwidth in line.bandwidths(side.timing.min))
     return f"{side.timing.min * 1e6:>9.2f}{algbw:>8.2f}{busbw:>8.2f}{side.wrong:>8}"
 

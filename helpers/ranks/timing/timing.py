@@ -39,7 +39,7 @@ class Timing(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One size of a sweep: torch's own collective and the schedule, timed in turns."""
+    """One size: torch's own collective and the schedule, timed in turns."""
 
     nbytes: int
     torch: Timing
@@ -61,11 +61,23 @@ def bench_each(fns: dict[str, Callable[[], object]], warmup: int = 2, reps: int 
     for _ in range(warmup):
         for fn in fns.values():
             fn()
-    seconds = torch.tensor([[clock(fn) for fn in fns.values()] for _ in range(reps)], dtype=torch.float64)
-    with aside():
-        dist.all_reduce(seconds, dist.ReduceOp.MAX)
+    seconds = _slowest(torch.tensor([[clock(fn) for fn in fns.values()] for _ in range(reps)], dtype=torch.float64))
     columns = zip(fns, seconds.T.tolist(), strict=True)
-    return {name: Timing(min(column), median(column), reps) for name, column in columns}
+    return {name: summed_up(column) for name, column in columns}
+
+
+def summed_up(seconds: Sequence[float]) -> Timing:
+    """The least and the median of repetitions."""
+    return Timing(min(seconds), median(seconds), len(seconds))
+
+
+def _slowest(seconds: torch.Tensor) -> torch.Tensor:
+    """Element by element the most of all ranks. By a sum, to which each adds a row of its own: NVLS knows no maximum of float64."""
+    rows = torch.zeros(dist.get_world_size(), *seconds.shape, dtype=seconds.dtype)
+    rows[dist.get_rank()] = seconds
+    with aside():
+        dist.all_reduce(rows)
+    return rows.amax(0)
 
 
 def _wall_seconds(fn: Callable[[], object]) -> float:
@@ -90,14 +102,14 @@ def _stream_seconds(fn: Callable[[], object]) -> float:
     return begin.elapsed_time(end) / 1000
 
 
-def sweep(s: Schedule, sizes: Sequence[int], warmup: int = 2, reps: int | None = None) -> list[Row]:
+def paired(s: Schedule, sizes: Sequence[int], warmup: int = 2, reps: int | None = None) -> list[Row]:
     """Inside ranks: an all_reduce of each size in bytes, by torch and by the schedule, in turns and in place (float32).
 
     reps: by default 20 up to 1 MiB and 5 beyond. Where pages show recorded runs: one, and no warm-up.
     ValueError for another collective or a size that is not a multiple of 4.
     """
     if s.collective != "all_reduce":
-        raise ValueError(f"sweep times all_reduce schedules, got {s.collective}")
+        raise ValueError(f"paired times all_reduce schedules, got {s.collective}")
     for nbytes in sizes:
         if nbytes < 4 or nbytes % 4:
             raise ValueError(f"a size is a multiple of 4 bytes (float32), got {nbytes!r}")

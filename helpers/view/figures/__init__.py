@@ -4,7 +4,7 @@ from helpers.view.figures.against_size import Curve, time_against_size
 from helpers.view.figures.choices import Cost, Growth, Win, over_ranks, plane, winners
 from helpers.view.figures.ladder import Climb, RungMark, climbs, rungs
 from helpers.view.figures.lanes import Span, lanes
-from helpers.view.figures.nccl import Level, chains, passes, pipeline, zoom
+from helpers.view.figures.nccl import Area, Level, Panel, chains, engines, occupied, passes, pipeline, swept, zoom
 from helpers.view.figures.network.fabric import leaf_spine
 from helpers.view.figures.network.joined import joined
 from helpers.view.figures.network.routes import routes
@@ -18,11 +18,13 @@ from helpers.view.figures.trees import two_trees
 from helpers.view.figures.waits import waits_for
 
 __all__ = [
+    "Area",
     "Climb",
     "Cost",
     "Curve",
     "Growth",
     "Level",
+    "Panel",
     "Rates",
     "RungMark",
     "Span",
@@ -30,9 +32,11 @@ __all__ = [
     "Win",
     "chains",
     "climbs",
+    "engines",
     "joined",
     "lanes",
     "leaf_spine",
+    "occupied",
     "over_ranks",
     "passes",
     "peaks",
@@ -44,6 +48,7 @@ __all__ = [
     "rungs",
     "show",
     "stages",
+    "swept",
     "time_against_size",
     "two_nodes",
     "two_trees",

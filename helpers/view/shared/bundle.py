@@ -2,7 +2,8 @@
 
 Our own few lines, not a bundler's: the kernel of any reader bundles too, in milliseconds, with what pip brought. Each module becomes
 a function that is called once, so names at its top are its own; what nothing asks for is left out. The modules keep to a plain subset,
-and whatever falls outside is refused: named imports from "./x.mjs" or "../other/x.mjs", `export function|const`, one default at the entry.
+and whatever falls outside is refused: named imports from "./x.mjs" or "../other/x.mjs", `export function|class|const`, one
+default at the entry.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 _IMPORT = re.compile(r'^import \{\s*([\w, \n]+?),?\s*\} from "((?:\./|(?:\.\./)+)[\w/ -]+\.mjs)";$', re.M)
-_TOP = re.compile(r"^(export )?(?:async )?(?:function|const|let) (\w+)", re.M)
+_TOP = re.compile(r"^(export )?(?:async )?(?:function|class|const|let) (\w+)", re.M)
 _DEFAULT = re.compile(r"^export default (.+);$", re.M)
 
 
@@ -128,7 +129,7 @@ def _mentioned(part: str) -> set[str]:
 def _bare(path: Path, text: str) -> str:
     """A module without its imports and the word export."""
     text = _DEFAULT.sub("", _IMPORT.sub("", text))
-    text = re.sub(r"^export (?=(?:async )?(?:function|const|let) )", "", text, flags=re.M)
+    text = re.sub(r"^export (?=(?:async )?(?:function|class|const|let) )", "", text, flags=re.M)
     for number, line in enumerate(text.splitlines(), 1):
         if re.match(r"\s*(import|export)\b", line) or "import(" in line:
             raise BundleError(f"{path.name}:{number} is outside the subset that bundle() understands: {line.strip()!r}")

@@ -8,6 +8,10 @@ from typing import Any
 
 MOST_RANKS = 1 << 20  # of one job
 MOST_EXTENTS = 64  # of a tensor: torch's own limit
+# A pickle may name one list a million times, so a short file can hold much; a dump of 20,000 operations with their stacks is far below.
+MOST_FRAMES = 1 << 22  # with the entries
+MOST_TENSORS = 1 << 18
+MOST_LETTERS = 1 << 24  # of the ranks of all groups
 _RANKS = re.compile(r"\[(\d{1,7}(?:, ?\d{1,7})*)\]", re.ASCII)
 
 
@@ -23,6 +27,27 @@ def shown(value: object) -> str:
     return repr(value) if small else f"of type {type(value).__name__}"
 
 
+def not_too_much(groups: Mapping[Any, Any], entries: Sequence[Any]) -> None:
+    """FlightRecorderError where the whole dump says more than any job does."""
+    texts = [about.get("ranks") for about in groups.values() if isinstance(about, Mapping)]
+    rows = [entry for entry in entries if isinstance(entry, Mapping)]
+    told = {
+        "letters of ranks": (sum(len(text) for text in texts if isinstance(text, str)), MOST_LETTERS),
+        "entries and frames": (len(entries) + sum(_length(row.get("frames")) for row in rows), MOST_FRAMES),
+        "tensors": (
+            sum(_length(row.get("input_sizes")) + _length(row.get("input_dtypes")) for row in rows),
+            MOST_TENSORS,
+        ),
+    }
+    for what, (count, most) in told.items():
+        if count > most:
+            raise FlightRecorderError(f"{count} {what}, expected at most {most}")
+
+
+def _length(value: object) -> int:
+    return len(value) if isinstance(value, (list, tuple)) else 0
+
+
 def a_size(value: object, about: str) -> tuple[int, ...]:
     """A tensor's extents."""
     extents = tuple(a_whole(extent, about) for extent in a_list(value, about))
@@ -32,6 +57,8 @@ def a_size(value: object, about: str) -> tuple[int, ...]:
 
 
 def some_ranks(name: object, about: object) -> tuple[int, ...]:
+    if not isinstance(name, str):
+        raise FlightRecorderError("pg_config: expected texts as names of groups")
     text = about.get("ranks") if isinstance(about, Mapping) else None
     found = _RANKS.fullmatch(text) if isinstance(text, str) else None
     ranks = tuple(map(int, found[1].split(","))) if found else ()

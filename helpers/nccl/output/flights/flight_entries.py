@@ -7,7 +7,6 @@ FlightRecorderDetail.hpp: as a pickle from _dump_nccl_trace and TORCH_FR_DUMP_TE
 from __future__ import annotations
 
 import itertools
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -18,13 +17,13 @@ from helpers.nccl.output.flights.flight_checks import (
     a_list,
     a_size,
     a_whole,
+    not_too_much,
     shown,
     some_ranks,
     some_texts,
 )
-from helpers.plain_pickle import NotPlain, check_depth, load_plain
+from helpers.nccl.output.flights.flight_sources import data_of
 
-LONGEST = 64 << 20  # bytes of one dump; 2,000 operations with their stacks are some 4 MiB
 STATES = ("scheduled", "started", "completed")
 _NAME = re.compile(r"(\w+):(\w+)(?: (\d{1,7})(->|<-)(\d{1,7}))?", re.ASCII)
 
@@ -74,47 +73,25 @@ class Dump(NamedTuple):
 def read_dump(source: object, rank: int) -> Dump:
     """A pickle's bytes, JSON as text or bytes, or what either holds."""
     try:
-        return _dump(_data(source))
+        return _dump(data_of(source))
     except FlightRecorderError as error:
         raise FlightRecorderError(f"rank {rank}: {error}") from None
 
 
-def _data(source: object) -> Mapping[str, Any]:
-    try:
-        if isinstance(source, (bytes, bytearray, str)):
-            source = _loaded(source)
-        check_depth(source)
-    except NotPlain as error:
-        raise FlightRecorderError(f"the dump {error}" if "not a pickle" not in str(error) else str(error)) from None
-    if not isinstance(source, Mapping) or "version" not in source or "pg_config" not in source:
-        raise FlightRecorderError(
-            "no dump of the flight recorder: expected a dict with 'version', 'pg_config' and 'entries'"
-        )
-    return source
-
-
-def _loaded(source: bytes | bytearray | str) -> object:
-    if isinstance(source, str) or source.lstrip()[:1] == b"{":
-        if len(source) > LONGEST:
-            raise NotPlain(f"is longer than {LONGEST} bytes: {len(source)}")
-        try:
-            return json.loads(source)
-        except (ValueError, RecursionError) as error:
-            raise FlightRecorderError(f"not JSON: {error}") from None
-    return load_plain(bytes(source), LONGEST)
-
-
 def _groups_of(config: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
     """Gloo has one nameless entry for all its groups, and empties it when a second group is made (torch 2.13): then nobody knows."""
-    empty = {
-        name for name, about in config.items() if name == "" and isinstance(about, dict) and about.get("ranks") == "[]"
-    }
-    return {name: some_ranks(name, about) for name, about in config.items() if name not in empty}
+    known = {name: about for name, about in config.items() if not (name == "" and _is_emptied(about))}
+    return {name: some_ranks(name, about) for name, about in known.items()}
+
+
+def _is_emptied(about: object) -> bool:
+    return isinstance(about, dict) and about.get("ranks") == "[]"
 
 
 def _dump(data: Mapping[str, Any]) -> Dump:
-    groups = _groups_of(a_dict(data["pg_config"], "pg_config"))
-    entries = a_list(data.get("entries", ()), "entries")
+    config, entries = a_dict(data["pg_config"], "pg_config"), a_list(data.get("entries", ()), "entries")
+    not_too_much(config, entries)
+    groups = _groups_of(config)
     operations = [_operation(a_dict(entry, f"entry {place}"), place) for place, entry in enumerate(entries)]
     records = [operation.record for operation in operations]
     if any(later <= earlier for earlier, later in itertools.pairwise(records)):

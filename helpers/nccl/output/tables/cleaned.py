@@ -6,13 +6,16 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+_SPACE = re.compile(
+    r"[^\S\n ]|\ufeff"
+)  # tabs, no-break spaces of a web page, and the mark that Windows begins a text with
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _BEFORE = tuple(
-    re.compile(pattern)
+    re.compile(pattern, re.ASCII)
     for pattern in (
         r"\((?:[\w.-]+, )?\w+=[^,()]*(?:, \w+=[^,()]*)*\)\s",  # Ray, SkyPilot: (head, rank=0, pid=3808)
         r"\[[\w.@-]+,\d+\]<std(?:out|err)>:",  # mpirun --tag-output: [1,0]<stdout>:
-        r"\[[\w.:-]+\]:?\s",  # [node-1], [default0]:
+        r"\[[\w.:/-]+\]:?\s",  # [node-1], [default0]:, kubectl logs --prefix: [pod/worker-0/nccl]
         r"\d+:\s",  # srun --label
         r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?:?\s",
         r"\d\d:\d\d:\d\d(?:[.,]\d+)?:?\s",
@@ -33,9 +36,14 @@ class Line(NamedTuple):
     name: str = "line"
 
 
+def spaced(text: str) -> str:
+    """The text with \\n at the end of its lines, and no other white space than plain ones between its words."""
+    return _SPACE.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
 def cleaned(text: str) -> Iterator[Line]:
     """Every line, without prefixes of MPI, Slurm, containers, hosts and clocks. The spaces behind them stay."""
-    for number, written in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), start=1):
+    for number, written in enumerate(spaced(text).split("\n"), start=1):
         yield Line(number, _without(_COLOURS.sub("", written)), written)
 
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 from helpers.nccl.output.tables.cleaned import Line
 from helpers.nccl.output.tables.errors import TableError
 from helpers.nccl.output.tables.fits import REDOPS, WORD, Numbers, RawRow
-from helpers.nccl.output.tables.printed import Printed, printed
+from helpers.nccl.output.tables.printed import DIGITS, Printed, printed
 
 BASE = ("size", "count", "type", "redop", "root")
 CLOCKS = ("time", "cputime")
@@ -25,9 +25,9 @@ UNITS = ("(B)", "(elements)", "(us)", "(GB/s)", "(%)", "%Y-%m-%d", "%H:%M:%S")
 _EMPTY_HALF = (
     30  # spaces at least, where the out-of-place half of a row was not run: writeBenchMarkLineNullBody prints 32
 )
-_WHOLE = re.compile(r"\d(?:_?\d){0,17}")
-_ROOT = re.compile(r"-1|\d{1,9}")
-_STAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
+_WHOLE = re.compile(rf"\d(?:_?\d){{0,{DIGITS - 1}}}", re.ASCII)
+_ROOT = re.compile(r"-1|\d{1,9}", re.ASCII)
+_STAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,7 @@ class Columns:
             if not _STAMP.fullmatch(stamp):
                 raise TableError(f"a row ends with its timestamp, 2026-11-23 14:00:00, got {stamp!r}", line)
         wanted = len(self.base) + self.halves * len(self.half)
-        blank = "redop" in self.base and len(tokens) > 3 and (_ROOT.fullmatch(tokens[3]) or printed(tokens[3]))
-        if blank and tokens[3] not in REDOPS:
+        if "redop" in self.base and len(tokens) > 3 and (_ROOT.fullmatch(tokens[3]) or printed(tokens[3])):
             tokens.insert(3, "none")
         gap = re.match(rf"\s*(?:\S+\s+){{{len(self.base) - 1}}}\S+ {{{_EMPTY_HALF},}}\S", line.text)
         if len(tokens) == wanted - len(self.half) and self.halves == 2 and gap:
@@ -86,10 +85,10 @@ class Columns:
 
     def _half(self, tokens: list[str], line: Line) -> Numbers:
         told = dict(zip(self.half, tokens, strict=True))
-        for name in set(SPREAD) & set(told):
+        for name in SPREAD if SPREAD[0] in told else ():
             _number(told[name], name, line)
         return Numbers(
-            _number(tokens[0], tokens[0], line),
+            _number(tokens[0], self.half[0], line),
             _number(told["algbw"], "algbw", line),
             _number(told["busbw"], "busbw", line),
             _check(told, "#wrong", line),
@@ -138,8 +137,8 @@ def _number(text: str, what: str, line: Line) -> Printed:
 
 
 def _whole(text: str, what: str, line: Line) -> int:
-    if not (text.isascii() and _WHOLE.fullmatch(text)):
-        raise TableError(f"{what} is a whole number, got {text!r}", line)
+    if not _WHOLE.fullmatch(text):
+        raise TableError(f"{what} is a whole number of at most {DIGITS} digits, got {text!r}", line)
     return int(text)
 
 

@@ -12,19 +12,23 @@ from dataclasses import dataclass
 from helpers.nccl.output.tables.cleaned import Line
 from helpers.nccl.output.tables.errors import TableError
 from helpers.nccl.output.tables.fits import NAMES
+from helpers.nccl.output.tables.printed import DIGITS
 
-_N = r"(\d{1,18})"
-_TESTS = re.compile(rf"nccl-tests version (\S+)(?: \(\w+\))? nccl-headers={_N} nccl-library={_N}")
+_N = rf"(\d{{1,{DIGITS}}})"
+_TESTS = re.compile(rf"nccl-tests version (\S+)(?: \(\w+\))? nccl-headers={_N} nccl-library={_N}", re.ASCII)
 _SETTINGS = re.compile(
     rf"nThread {_N} nGpus {_N} minBytes {_N} maxBytes {_N} step: {_N}\((factor|bytes)\) warmup iters: {_N} iters: {_N}"
-    rf"(?: agg iters: {_N})?(?: validation: {_N})?(?: graph: {_N})?(?: unalign: {_N})?"
+    rf"(?: agg iters: {_N})?(?: validation: {_N})?(?: graph: {_N})?(?: unalign: {_N})?",
+    re.ASCII,
 )
 _DEVICE = re.compile(
-    rf"Rank +{_N}(?: +Group +{_N})? +Pid +{_N} +on +(\S+) +device +{_N} +\[([0-9a-fA-Fx:.]+)\] +(\S.*)"
+    rf"Rank +{_N}(?: +Group +{_N})? +Pid +{_N} +on +(\S+) +device +{_N} +\[([0-9a-fA-Fx:.]+)\] +(\S.*)",
+    re.ASCII,
 )
 _STARTS = re.compile(r"Collective test starting: (\S+)")
-_NCCL = re.compile(r"\bNCCL version (\d{1,4}\.\d{1,4}\.\d{1,4})")
-_COMMAND = re.compile(rf"\b({'|'.join(NAMES)})_perf(?:_mpi)?(?=\s+-|\s*$)")
+_NCCL = re.compile(r"\bNCCL version (\d{1,4}\.\d{1,4}\.\d{1,4})", re.ASCII)
+_COMMAND = re.compile(rf"\b({'|'.join(NAMES)})_perf(?:_mpi)?(?=\s+-|\s*$)", re.ASCII)
+_RANK = re.compile(r"\s*#+\s*Rank +\d+ |.*\bPid +\d+ +on ", re.ASCII)  # not what a script says of its ranks
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,7 @@ class Facts:
             )
         elif said.startswith("nThread"):
             self._begin(line, said)
-        elif re.match(r"Rank +\d+ ", said) or re.search(r"\bPid +\d+ +on ", said):
+        elif _RANK.match(line.text):
             self._device(line, said)
         elif found := _NCCL.search(said):
             self._nccl(found[1], line)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from helpers.nccl.output.tables.cleaned import Line, cleaned
+from helpers.nccl.output.tables.cleaned import Line, cleaned, spaced
 from helpers.nccl.output.tables.columns import Columns, columns_of, units_are_known
 from helpers.nccl.output.tables.errors import TableError
 from helpers.nccl.output.tables.fits import WORD
@@ -20,8 +20,9 @@ from helpers.nccl.output.tables.report import report
 from helpers.nccl.output.tables.tables import NcclTable, Rows
 
 _AVERAGE = re.compile(r"Avg bus bandwidth\s*:\s*(\S+)(?: (?:OK|FAILED|GB/s))?")
-_OUTSIDE = re.compile(r"Out of bounds values\s*:\s*(\d{1,18}) (OK|FAILED)")
+_OUTSIDE = re.compile(r"Out of bounds values\s*:\s*(\d{1,15}) (OK|FAILED)", re.ASCII)
 _LEFT_OUT = re.compile(r"[\[(<]?(?:\.{2,}|…|snip|\.\.\. ?snip ?\.\.\.)[\])>]?")
+_WHOLE = re.compile(r"\d+", re.ASCII)
 _BEGINS = ("nccl-tests version", "Collective test starting", "nThread")
 _NOISE = "NCCL INFO"
 
@@ -39,9 +40,9 @@ def nccl_tests_tables(text: str) -> tuple[NcclTable, ...]:
     """Every table of a text, in order; at least one, else TableError."""
     if not isinstance(text, str):
         raise TableError(f"the output of nccl-tests is text, got {type(text).__name__}")
-    if text.lstrip().startswith("{"):
-        return (report(text),)
-    lines = list(cleaned(text))
+    if (plain := spaced(text)).lstrip().startswith("{"):
+        return (report(plain),)
+    lines = list(cleaned(plain))
     found = tuple(sorted(_Reader().read(lines) + payloads(lines), key=lambda table: table.line))
     if not found:
         raise TableError("this is no output of nccl-tests: no line with size, time, algbw and busbw was found")
@@ -112,19 +113,20 @@ class _Reader:
         self.facts.take(line, said)
 
 
-_NOISE = "NCCL INFO"
-
-
 def _is_row(line: Line) -> bool:
     tokens = line.text.split()
-    return len(tokens) >= 4 and tokens[0].replace("_", "").isdigit() and _NOISE not in line.text
+    return len(tokens) >= 4 and _is_whole(tokens[0]) and _NOISE not in line.text
 
 
 def _is_damaged(line: Line) -> bool:
     """A line that is no row and has the beginning of one, or six numbers."""
     tokens = line.text.split()
-    begins = 0 < len(tokens) < 4 and all(token.replace("_", "").isdigit() for token in tokens[:2])
+    begins = 0 < len(tokens) < 4 and all(map(_is_whole, tokens[:2]))
     return "NCCL" not in tokens and (begins or sum(printed(token) is not None for token in tokens) >= 6)
+
+
+def _is_whole(token: str) -> bool:
+    return _WHOLE.fullmatch(token.replace("_", "")) is not None
 
 
 def _average(text: str, line: Line) -> Printed:

@@ -18,9 +18,9 @@ from helpers.nccl.output.tables.tables import NcclTable, Rows
 from helpers.units import parse_nbytes
 
 _COLUMNS = ["payload", "busbw", "algbw"]
-_SIZE = re.compile(r"\d{1,6}(?:KiB|MiB|GiB|TiB|B)")
-_OVER = re.compile(r"average bandwidth of (\w+) over (\d{1,6}) ranks")
-_NCCL = re.compile(r"\bnccl=\((\d{1,3}), (\d{1,3}), (\d{1,3})\)")
+_SIZE = re.compile(r"\d{1,6}(?:KiB|MiB|GiB|B)", re.ASCII)
+_OVER = re.compile(r"average bandwidth of (\w+) over (\d{1,6}) ranks", re.ASCII)
+_NCCL = re.compile(r"\bnccl=\((\d{1,3}), (\d{1,3}), (\d{1,3})\)", re.ASCII)
 
 
 def payloads(lines: Iterable[Line]) -> tuple[NcclTable, ...]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_DECIMAL = re.compile(r"(\d{1,18})(?:\.(\d{1,12}))?(?:e([+-]?\d{1,2}))?")
+DIGITS = 15  # of a whole number: up to here a double holds every one, in Python as in JavaScript
+_DECIMAL = re.compile(rf"(\d{{1,{DIGITS}}})(?:\.(\d{{1,12}}))?(?:e([+-]?\d{{1,2}}))?", re.ASCII)
 
 
 class Printed(NamedTuple):
@@ -24,9 +25,9 @@ class Printed(NamedTuple):
 
 def printed(text: str) -> Printed | None:
     """26.08, 4525.6, 23275, 1.2e+07; None for anything else, also for nan, inf and what is negative."""
-    found = _DECIMAL.fullmatch(text) if text.isascii() else None
+    found = _DECIMAL.fullmatch(text)
     if not found:
         return None
     value = float(text)
-    half = 0.500001 * 10.0 ** (int(found[3] or 0) - len(found[2] or ""))
+    half = 0.500001 * float(f"1e{int(found[3] or 0) - len(found[2] or '')}")
     return Printed(text, value, max(0.0, value - half), value + half)

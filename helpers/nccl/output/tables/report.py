@@ -7,6 +7,7 @@ Its keys, and that numbers are written with "%lf", root as a text and booleans a
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,26 +15,45 @@ from helpers.nccl.output.tables.cleaned import Line
 from helpers.nccl.output.tables.errors import TableError
 from helpers.nccl.output.tables.fits import REDOPS, WORD, Numbers, RawRow
 from helpers.nccl.output.tables.header import Facts, NcclDevice, NcclSettings, program_of, version_of
-from helpers.nccl.output.tables.printed import Printed, printed
+from helpers.nccl.output.tables.printed import DIGITS, Printed, printed
 from helpers.nccl.output.tables.tables import NcclTable, Rows
 
 _COLUMNS = ("size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong")
-_SETTINGS = ("nthreads", "ngpus", "minimum_bytes", "maximum_bytes")
+_RANKS, _BYTES = ("nthreads", "ngpus"), ("minimum_bytes", "maximum_bytes")
+_ROOT = re.compile(r" *(-1|\d{1,9}) *", re.ASCII)
+_DEEPEST = 20  # levels of lists and objects; a report has five
+_QUOTED = 60  # letters
+_MOST_RANKS = 6  # digits of a number of threads, and of GPUs of each
 _ITERS = ("warmup_iters", "iterations", "aggregated_iterations", "validation", "graph")
 
 
 def report(text: str) -> NcclTable:
-    """The one table of a report. A row's line is its place in `results`, from 1 on."""
-    try:
-        told = json.loads(text, parse_float=str, parse_int=str, parse_constant=str)
-    except json.JSONDecodeError as wrong:
-        where = Line(wrong.lineno, "", text.splitlines()[min(wrong.lineno, len(text.splitlines())) - 1])
-        raise TableError(f"this begins as JSON and is none: {wrong.msg}", where) from None
-    except RecursionError:
-        raise TableError("this begins as JSON and is nested too deeply for a report of nccl-tests") from None
-    if not isinstance(told, dict) or not isinstance(told.get("results"), list):
+    """The one table of a report. A row's line is its place in `results`, from 1 on. text: as `spaced` gives it."""
+    told = _loaded(text)
+    if not isinstance(told, dict) or not isinstance(told.get("results"), list) or not told["results"]:
         raise TableError("this is no report of nccl-tests -J: it has no list of results")
     return _table(told)
+
+
+def _loaded(text: str) -> Any:
+    """What the JSON holds, numbers as they are written. nccl-tests writes all of it in one line: an error quotes what stands before it."""
+    try:
+        told = json.loads(text, parse_float=str, parse_int=str, parse_constant=str)
+        deep = _is_deeper(told, _DEEPEST)
+    except json.JSONDecodeError as wrong:
+        before = text[: wrong.pos].rstrip(" ,\n")  # a comma too many is told in two places by two versions of Python
+        where = Line(before.count("\n") + 1, "", before[-_QUOTED:])
+        raise TableError("this begins as JSON and is none from behind these words on", where) from None
+    except RecursionError:
+        deep = True
+    if deep:
+        raise TableError("this begins as JSON and is nested too deeply for a report of nccl-tests")
+    return told
+
+
+def _is_deeper(told: object, levels: int) -> bool:
+    inner = told.values() if isinstance(told, dict) else told if isinstance(told, list) else ()
+    return levels < 0 or any(_is_deeper(one, levels - 1) for one in inner)
 
 
 def _table(told: Mapping[str, Any]) -> NcclTable:
@@ -79,7 +99,8 @@ def _facts(told: Mapping[str, Any]) -> Facts:
 
 def _settings(config: Mapping[str, Any], line: Line) -> NcclSettings:
     factor = "step_factor" in config
-    threads, gpus, low, high = (_whole(config, key, line) for key in _SETTINGS)
+    threads, gpus = (_whole(config, key, line, _MOST_RANKS) for key in _RANKS)
+    low, high = (_whole(config, key, line) for key in _BYTES)
     step = _whole(config, "step_factor" if factor else "step_bytes", line)
     warmup, iters, *later = (_whole(config, key, line) for key in _ITERS)
     return NcclSettings(threads, gpus, low, high, step, factor, warmup, iters, *later)
@@ -93,10 +114,10 @@ def _device(one: object, line: Line) -> NcclDevice:
 
 def _row(one: object, line: Line) -> RawRow:
     dtype, redop = _of(one, "type", line), _of(one, "redop", line)
-    if dtype not in WORD or redop not in (*REDOPS, "none", ""):
+    if not isinstance(dtype, str) or dtype not in WORD or redop not in (*REDOPS, "none", ""):
         raise TableError(f"no type and operation of nccl-tests: {dtype!r}, {redop!r}", line)
-    root = str(_of(one, "root", line)).strip()
-    if root != "-1" and not root.isdigit():
+    root = _of(one, "root", line)
+    if not isinstance(root, str) or not _ROOT.fullmatch(root):
         raise TableError(f"root is a rank, or -1 where there is none, got {root!r}", line)
     halves = _half(_of(one, "out_of_place", line), line), _half(_of(one, "in_place", line), line)
     if halves == (None, None):
@@ -109,9 +130,11 @@ def _half(one: object, line: Line) -> Numbers | None:
     if one is None:
         return None
     time = _number(one, "cpu_time" if isinstance(one, dict) and "cpu_time" in one else "time", line)
-    wrong = None if _of(one, "nwrong", line) is None else _number(one, "nwrong", line).value
-    whole = None if wrong is None else int(wrong)
-    return Numbers(time, _number(one, "alg_bw", line), _number(one, "bus_bw", line), whole, None)
+    wrong = None if _of(one, "nwrong", line) is None else _number(one, "nwrong", line)
+    if wrong and wrong.value != int(wrong.value):
+        raise TableError(f"nwrong counts elements, got {wrong.text!r}", line)
+    count = None if wrong is None else int(wrong.value)
+    return Numbers(time, _number(one, "alg_bw", line), _number(one, "bus_bw", line), count, None)
 
 
 def _of(one: object, key: str, line: Line) -> Any:
@@ -128,8 +151,8 @@ def _number(one: object, key: str, line: Line) -> Printed:
     return number
 
 
-def _whole(one: object, key: str, line: Line) -> int:
+def _whole(one: object, key: str, line: Line, digits: int = DIGITS) -> int:
     told = _of(one, key, line)
-    if not (isinstance(told, str) and told.isascii() and told.isdigit() and len(told) <= 18):
-        raise TableError(f"{key} is a whole number, got {told!r}", line)
+    if not (isinstance(told, str) and told.isascii() and told.isdigit() and len(told) <= digits):
+        raise TableError(f"{key} is a whole number of at most {digits} digits, got {told!r}", line)
     return int(told)

@@ -25,11 +25,12 @@ WORDS = {
 }
 _ORDER = tuple(WORDS)  # worst first; NVLinks come behind them, the more the better
 _OLD = {"SOC": "SYS"}
-_LINKS = re.compile(r"NV([1-9]\d?)")
-_DEVICE = re.compile(r"[A-Za-z]\w*\d")
-_GPU = re.compile(r"GPU\d+")
-_NIC = re.compile(r"(NIC\d+): *(\S+)")
-_SPANS = re.compile(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*|N/A")
+_LINKS = re.compile(r"NV([1-9]\d?)", re.ASCII)
+_DEVICE = re.compile(r"[A-Za-z]\w*\d", re.ASCII)
+_GPU = re.compile(r"GPU\d+", re.ASCII)
+_NUMBERED = re.compile(r"NIC\d+", re.ASCII)
+_NIC = re.compile(r"(NIC\d+): *(\S+)", re.ASCII)
+_SPANS = re.compile(r"\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*|N/A", re.ASCII)
 _COLUMNS = ("CPU Affinity", "NUMA Affinity", "GPU NUMA ID")
 
 
@@ -187,7 +188,7 @@ def _tail(tokens: Sequence[str], names: Sequence[str], row: Line) -> dict[str, s
     if tokens and len(tokens) != len(names):
         raise TopologyError(f"behind the ways stand {', '.join(names) or 'nothing'}, got {' '.join(tokens)!r}", row)
     for name, token in zip(names, tokens, strict=False):
-        if not (token.isascii() and _SPANS.fullmatch(token)):
+        if not _SPANS.fullmatch(token):
             raise TopologyError(f"{name} reads like 0-47,96-143, 0 or N/A, got {token!r}", row)
     return {name: None if token == "N/A" else token for name, token in zip(names, tokens, strict=False)}
 
@@ -213,4 +214,4 @@ def _nics(devices: Sequence[str], lines: Sequence[Line]) -> dict[str, str | None
         if found:
             legend[found[1]] = found[2]
     cards = [device for device in devices if not _GPU.fullmatch(device)]
-    return {card: legend.get(card, None if re.fullmatch(r"NIC\d+", card) else card) for card in cards}
+    return {card: legend.get(card, None if _NUMBERED.fullmatch(card) else card) for card in cards}

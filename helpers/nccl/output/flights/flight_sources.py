@@ -1,0 +1,57 @@
+"""A dump of the flight recorder as data: from a pickle, from JSON, or as it is. Chapter: hangs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from helpers.nccl.output.flights.flight_checks import FlightRecorderError
+from helpers.plain_pickle import DEEPEST, NotPlain, check_depth, load_plain
+
+LONGEST = 64 << 20  # bytes of one dump; 2,000 operations with their stacks are some 4 MiB
+QUOTED = 60  # letters before what is wrong
+MOST_DIGITS = 4300  # Python's own limit
+
+
+def data_of(source: object) -> Mapping[str, Any]:
+    """A pickle's bytes, JSON as text or bytes, or what either holds. FlightRecorderError for what is no dump."""
+    try:
+        if isinstance(source, (bytes, bytearray, str)):
+            source = _loaded(source)
+        check_depth(source)
+    except NotPlain as error:
+        raise FlightRecorderError(f"the dump {error}" if "not a pickle" not in str(error) else str(error)) from None
+    if not isinstance(source, Mapping) or "version" not in source or "pg_config" not in source:
+        raise FlightRecorderError(
+            "no dump of the flight recorder: expected a dict with 'version', 'pg_config' and 'entries'"
+        )
+    return source
+
+
+def _loaded(source: bytes | bytearray | str) -> object:
+    if isinstance(source, str) or source.lstrip()[:1] == b"{":
+        if len(source) > LONGEST:
+            raise NotPlain(f"is longer than {LONGEST} bytes: {len(source)}")
+        return _json(source)
+    return load_plain(bytes(source), LONGEST)
+
+
+def _json(source: bytes | bytearray | str) -> object:
+    """What is wrong in it is told by the words before: Python's own words for it are others in every version."""
+    try:
+        text = source if isinstance(source, str) else source.decode()
+        return json.loads(text, parse_int=_whole_number)
+    except json.JSONDecodeError as error:
+        before = error.doc[: error.pos].rstrip(" \t\r\n,")
+        raise FlightRecorderError(f"not JSON from behind {before[-QUOTED:]!r} on") from None
+    except UnicodeDecodeError:
+        raise FlightRecorderError("not JSON: these bytes are no text in UTF-8") from None
+    except RecursionError:
+        raise NotPlain(f"is nested deeper than {DEEPEST} levels") from None
+
+
+def _whole_number(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise FlightRecorderError(f"a number of {len(digits)} digits, expected at most {MOST_DIGITS}")
+    return int(digits)

@@ -1,0 +1,47 @@
+"""`python -m helpers.records [FILE|FOLDER ...]`: whether recorded runs are whole; without names, all of recorded/.
+
+Prints a line for each file that is not, with the place in it, and ends with 1; else one line with how many are.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from helpers.records.record import FOLDER
+from helpers.records.whole import RecordError, whole
+
+
+def files(asked: list[str]) -> Iterator[Path]:
+    """Those named, and those in folders that are named. RecordError for what is not there or does not lie in recorded/."""
+    for word in asked or [str(FOLDER)]:
+        path = Path(word).resolve()
+        if not path.exists():
+            raise RecordError(f"{word}: no such file")
+        if not path.is_relative_to(FOLDER):
+            raise RecordError(f"{word}: recorded runs lie in recorded/; those of readers in recorded/from/NAME/")
+        found = (
+            [one for one in sorted(path.rglob("*")) if one.suffix in (".json", ".jsonl")] if path.is_dir() else [path]
+        )
+        yield from found
+
+
+def main(asked: list[str]) -> int:
+    """0 where all are whole, 1 where one is not."""
+    count, wrong = 0, []
+    try:
+        for path in files(asked):
+            count += 1
+            try:
+                whole(path, FOLDER)
+            except RecordError as error:
+                wrong.append(str(error))
+    except RecordError as error:
+        wrong.append(str(error))
+    print("\n".join(wrong) or f"{count} recorded files are whole", file=sys.stderr if wrong else sys.stdout)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,114 @@
+"""Which engines bytes pass on their way to another GPU, and who orders it: filled what they pass, hollow who posts. Chapter: who-moves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import plotly.graph_objects as go
+
+from helpers.view.figures.twin import tabled
+from helpers.view.shared.tokens import colour, plotly_template
+
+TALL, LOW = 1.0, 0.72  # a row's height where another engine orders, and where none does
+FOOT = 0.3  # from a row's lower end to its line; its name stands at the upper end
+UP = 0.34  # from the line to who orders
+SIDE = 22  # of an engine's square in pixels
+OFF = 0.12  # how far below the line the engines' names stand
+SILENT = {"hoverinfo": "skip", "hovertext": []}
+UNSEEN = {"visible": False, "fixedrange": True}
+
+
+class Way(Protocol):
+    """What is read of a mover of helpers.nccl.movers."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def touches(self) -> tuple[str, ...]: ...
+    @property
+    def orders(self) -> str: ...
+    @property
+    def adds(self) -> str: ...
+
+
+def engines(
+    ways: Sequence[Way], columns: Sequence[str], title: str, since: Mapping[str, str] | None = None
+) -> go.Figure:
+    """One row for every way, the engines in the order of `columns`, between two GPUs, which are their memories.
+
+    since: by the way's name, what stands behind it. ValueError for no way, or an engine that is no column.
+    """
+    if not ways:
+        raise ValueError("a picture of engines wants at least one way")
+    for way in ways:
+        if unknown := [one for one in (*way.touches, way.orders) if one not in columns]:
+            raise ValueError(f"{way.name}: {unknown[0]!r} is none of the columns {', '.join(columns)}")
+    figure = go.Figure(layout={"template": plotly_template(), "title": title, "showlegend": False})
+    top = 0.0
+    for way in ways:
+        foot = round(top - (LOW if way.orders in way.touches else TALL), 2)
+        figure.add_traces([*_row(way, columns, foot + FOOT), _headline(way, (since or {}).get(way.name, ""), top)])
+        top = foot
+    figure.update_layout(height=round(64 - 112 * top), margin={"l": 8, "r": 8, "t": 48, "b": 8})
+    figure.update_xaxes(range=[-0.6, len(columns) + 1.8], **UNSEEN)
+    figure.update_yaxes(range=[top, 0], **UNSEEN)
+    figure.update_layout(tabled(("way", "name"), ("the bytes pass", 0), ("orders", 1), ("adds", 2)))
+    return figure
+
+
+def _row(way: Way, columns: Sequence[str], y: float) -> list[go.Scatter]:
+    """A line from GPU to GPU through what the bytes pass, and above it who posts, if that is another engine."""
+    last = len(columns) + 1.2
+    at = {name: x for x, name in enumerate(columns, 1)}
+    x = [0, *(at[name] for name in way.touches), last]
+    names = ["GPU", *way.touches, "GPU"]
+    squares = _squares(x, y, ["page", *["accent"] * (len(x) - 1)], "accent")
+    squares.update(
+        text=["+" if name == way.adds else "" for name in names], textfont={"color": colour("page"), "size": 16}
+    )
+    line = go.Scatter(x=[0, last], y=[y, y], mode="lines", line={"color": colour("accent"), "width": 3}, **SILENT)
+    told = _names(x, y - OFF, names, "bottom center", "ink")
+    return [line, *_orders(way, at, y), squares, told]
+
+
+def _orders(way: Way, at: Mapping[str, int], y: float) -> list[go.Scatter]:
+    """Hollow, off the line, and dotted to the first engine of the way that is not on the SMs: it has the orders."""
+    if way.orders in way.touches:
+        return []
+    x, told = at[way.orders], next(at[name] for name in way.touches if name != "SMs")
+    dots = {"color": colour("edge"), "width": 2, "dash": "dot"}
+    line = go.Scatter(x=[x, told], y=[y + UP, y], mode="lines", line=dots, **SILENT)
+    return [
+        line,
+        _squares([x], y + UP, ["page"], "edge"),
+        _names([x + 0.4], y + UP, [way.orders], "middle right", "muted"),
+    ]
+
+
+def _squares(x: Sequence[float], y: float, fills: Sequence[str], edge: str) -> go.Scatter:
+    line = {"width": 3, "color": colour(edge)}
+    marker = {"symbol": "square", "size": SIDE, "color": [colour(fill) for fill in fills], "line": line}
+    return go.Scatter(x=list(x), y=[y] * len(x), mode="markers+text", marker=marker, **SILENT)
+
+
+def _names(x: Sequence[float], y: float, names: Sequence[str], where: str, shade: str) -> go.Scatter:
+    font = {"color": colour(shade)}
+    return go.Scatter(
+        x=list(x), y=[y] * len(x), mode="text", text=list(names), textposition=where, textfont=font, **SILENT
+    )
+
+
+def _headline(way: Way, since: str, top: float) -> go.Scatter:
+    """The row's name; the table says the same as the row."""
+    return go.Scatter(
+        x=[-0.5],
+        y=[top],
+        mode="text",
+        name=way.name,
+        text=[f"<b>{way.name}</b>{': ' + since if since else ''}"],
+        textposition="bottom right",
+        textfont={"color": colour("ink")},
+        customdata=[[", ".join(way.touches), way.orders, way.adds or "nothing"]],
+        hoverinfo="skip",
+    )

@@ -1,0 +1,67 @@
+// Room for a reader's own table: pasted, chosen or dropped. It is read here, in the browser, and sent nowhere.
+import { h, set } from "../../shared/page/dom.mjs";
+import { ownCurves } from "../data/own.mjs";
+
+const HINT =
+  "What nccl-tests printed, or gpu-bandwidth.json of make gpu-check, or the JSON of a sweep. It stays in your browser.";
+
+async function taken(file, take) {
+  if (file) take(await file.text());
+}
+
+function drops(root, take) {
+  const over = (event) => event.dataTransfer?.types.includes("Files") && event.preventDefault();
+  const drop = (event) => {
+    const [file] = event.dataTransfer?.files ?? [];
+    if (!file) return;
+    event.preventDefault();
+    taken(file, take);
+  };
+  set(root, { dragover: over, drop });
+}
+
+// does: own(curves), own(null). -> { node, drops(root), show(curves, picked) }
+export function yours(does) {
+  const said = h("p", { class: "bim-told", role: "status" });
+  const text = h("textarea", {
+    rows: 4,
+    "aria-label": "Your own table",
+    placeholder: "paste a table here",
+    spellcheck: "false",
+  });
+  const pick = h("select", { "aria-label": "Which of your curves", change: () => does.pick(+pick.value) });
+  const away = h("button", { type: "button", class: "bim-tool", click: () => does.own(null) }, "Take mine away");
+  const which = h("p", { hidden: true }, pick, " ", away);
+  const take = (words) => {
+    try {
+      does.own(ownCurves(words));
+    } catch (error) {
+      if (error.name !== "Error" && !(error instanceof Error)) throw error;
+      said.textContent = error.message;
+    }
+  };
+  const file = h("input", {
+    type: "file",
+    "aria-label": "A file with your own table",
+    change: () => taken(file.files[0], take),
+  });
+  const show = (curves, picked) => {
+    which.hidden = !curves;
+    pick.replaceChildren(
+      ...(curves ?? []).map(({ name }, i) => h("option", { value: i, selected: i === picked }, name)),
+    );
+    said.textContent = curves ? `${curves[picked].name} is curve Y.` : "";
+  };
+  const draw = h("button", { type: "button", class: "bim-tool", click: () => take(text.value) }, "Draw it");
+  const node = h(
+    "details",
+    { class: "bim-details bim-pub-yours" },
+    h("summary", {}, "Your own numbers beside them"),
+    h("p", { class: "bim-told" }, HINT),
+    text,
+    h("p", { class: "bim-tools" }, draw, file),
+    which,
+    said,
+  );
+  return { node, drops: (root) => drops(root, take), show };
+}

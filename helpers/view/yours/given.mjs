@@ -1,0 +1,48 @@
+// What a reader gives: a text, a pickle's bytes, or dumps by rank; as an example, and as files.
+import { holds } from "./verdict/holds.mjs";
+
+const DUMP = "pg_config"; // a word that every dump of the flight recorder has, and no other text of ours
+
+// "gAWV..." -> bytes
+const unpacked = (base64) => Uint8Array.from(atob(base64), (letter) => letter.codePointAt(0));
+
+export function given({ text, pickle, dumps }) {
+  if (dumps) return new Map(dumps.map((one, rank) => [rank, one]));
+  return pickle ? unpacked(pickle) : text;
+}
+
+export const bytesOf = async (file) => new Uint8Array(await file.arrayBuffer());
+
+// Ranks by the last number in each name, where these are all there and all different; else by the order of the names.
+export function ranksOf(names) {
+  const numbers = names.map((name) =>
+    name
+      .replace(/\.[a-z]\w*$/i, "")
+      .match(/\d+/g)
+      ?.at(-1),
+  );
+  const told =
+    numbers.every((number) => number && number.length < 8) && new Set(numbers.map(Number)).size === names.length;
+  return told ? numbers.map(Number) : names.map((_, place) => place);
+}
+
+// One file is what it is; several dumps go by rank; several texts follow each other, as the logs of several processes do.
+export function opened(files) {
+  if (files.length === 1) return files[0].bytes;
+  if (!files.every(({ bytes }) => holds(bytes, DUMP))) return texts(files);
+  const ranks = ranksOf(files.map(({ name }) => name));
+  const pairs = files.map(({ bytes }, at) => [ranks[at], bytes]).toSorted(([one], [other]) => one - other);
+  return new Map(pairs);
+}
+
+const texts = (files) => files.map(({ bytes }) => new TextDecoder().decode(bytes)).join("\n");
+
+// What is said of the files: "rank 0: trace_0", or their names.
+export function listed(files, own) {
+  const names = files.map(({ name }) => name);
+  if (!(own instanceof Map)) return names;
+  return ranksOf(names)
+    .map((rank, at) => [rank, `rank ${rank}: ${names[at]}`])
+    .toSorted(([one], [other]) => one - other)
+    .map(([, words]) => words);
+}

@@ -1,0 +1,60 @@
+"""What the page computes a verdict with: Python's own constants, published runs and machines, handed over as plain data. Chapter: yours."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from helpers.facts import MACHINES
+from helpers.nccl import runs
+from helpers.yours import asked, beside, logs, places, slow, snapshots, suspects, tables, topologies
+from helpers.yours.causes import KINDS
+from helpers.yours.published import published
+
+CHAPTERS = {  # by stem, as their pages are titled
+    "allocator": "The caching allocator",
+    "benchmarking": "Benchmarking",
+    "hangs": "Hangs",
+    "inside-nccl": "Inside NCCL",
+    "interconnects": "Interconnects",
+}
+NUMBERS = {
+    beside: ("SHOWN",),
+    suspects: ("SLOWER", "LEAST", "BETTER", "ALIKE"),
+    slow: ("LARGE", "SMALL", "HEALTHY", "HALF", "LAUNCHES", "SLOT", "OLD_SLOT", "TRICKLE"),
+    tables: ("ENDS_EARLY",),
+    runs: ("JUMP", "AFTER"),
+}
+
+
+@cache
+def known() -> dict[str, Any]:
+    """kinds: of causes, with chapter and command. published: runs, each point as [bytes, seconds]. places: by key of MACHINES.
+
+    by_gpu: the machine that a GPU stands for, where a text names no more. limits: the numbers that decide, by their Python names.
+    """
+    return {
+        "kinds": {name: kind._asdict() for name, kind in KINDS.items()},
+        "chapters": CHAPTERS,
+        "published": [run._asdict() | {"points": [point[:2] for point in run.points]} for run in published()],
+        "places": {name: place(name) for name in MACHINES},
+        "names": places.NAMES,
+        "by_gpu": by_gpu(),
+        "limits": {name.lower(): getattr(module, name) for module, names in NUMBERS.items() for name in names},
+        "loose": {"share": snapshots.LOOSE, "least": snapshots.LEAST},
+        "logs": {"caps": logs.CAPS, "shorter": logs.SHORTER_PATH, "many": logs.MANY},
+        "near": topologies.NEAR,
+        "refused": asked.KNOWN,
+    }
+
+
+def place(name: str) -> dict[str, Any]:
+    """A machine as the page has it: `across` in bytes per second one way, None where there is no network."""
+    found = vars(places.told_place(name))
+    return {**found, "across": found["across"] and found["across"].value}
+
+
+def by_gpu() -> dict[str, str]:
+    """{"H100": "HGX-H100", ...}: the first machine with that GPU, or with one that is joined alike."""
+    first = {machine.accelerator: name for name, machine in reversed(MACHINES.items())}
+    return {key: first[same] for _, key in places.NAMES if (same := places.AS.get(key, key)) in first}

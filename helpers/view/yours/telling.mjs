@@ -1,0 +1,58 @@
+// The verdict in words: what it is, the sentence, what stands beside it, and the causes in order.
+import { h } from "../shared/page/dom.mjs";
+import { copy } from "../shared/page/link.mjs";
+import { chart } from "./chart.mjs";
+import { fixed, nbytesText, upperFirst } from "./verdict/texts.mjs";
+
+const WAITS = "Nothing stands there yet.";
+
+function causeOf({ name, why, chapter, command, accuses }, { known, parts: { notice } }) {
+  const say = h("button", { type: "button", class: "bim-tool", click: () => copy(command, "Command", notice) }, "Copy");
+  return h(
+    "li",
+    { class: accuses ? "bim-accuses" : "bim-remark" },
+    h("strong", {}, name),
+    h("span", { class: "bim-kind" }, accuses ? "" : "a remark"),
+    h("p", {}, `${upperFirst(why)}. `, h("a", { href: `${chapter}.html` }, `Chapter: ${known.chapters[chapter]}`)),
+    h("div", { class: "bim-command" }, h("code", { tabindex: "0" }, command), say),
+  );
+}
+
+// The reader's seconds over those of a published run: at a typical size, and at the largest that both have.
+function nearText({ title, typical, ratios }) {
+  const [nbytes, ratio] = ratios.at(-1);
+  return `${title}: ${fixed(typical, 2)} at a typical size, ${fixed(ratio, 2)} at ${nbytesText(nbytes)}`;
+}
+
+// Published runs beside it, where the curve bends, and why nothing was predicted.
+function besideLines({ nearest, bends, unpredicted, kind, points }) {
+  if (kind !== "nccl-tests" || !points.length) return [];
+  const near = nearest.filter(({ typical }) => typical).map(nearText);
+  return [
+    near.length ? "Your seconds over those of" : "No published run has its collective and number of ranks.",
+    ...near,
+    ...bends.map(({ nbytes, why }) => `It bends at ${nbytesText(nbytes)}: ${why}.`),
+    unpredicted && `No prediction: ${unpredicted}.`,
+  ].filter(Boolean);
+}
+
+// Another machine moves nothing that stands below: the room of the verdict does not shrink then.
+export function keepRoom({ parts: { room } }) {
+  room.style.minHeight = `${room.getBoundingClientRect().height}px`;
+}
+
+export function tell(widget) {
+  const { parts, found, s, examples, files } = widget;
+  const example = examples.find(({ name }) => name === s.example);
+  parts.tries.show(s.example);
+  parts.chosen.textContent = files.join(", ");
+  parts.about.textContent = example ? `This example is ${example.about}.` : "This is your own.";
+  parts.what.textContent = [found?.what, found?.machine].filter(Boolean).join(", on ");
+  parts.sentence.textContent = found ? (found.refused ? `Not read: ${found.refused}` : found.sentence) : WAITS;
+  parts.spoken.textContent = parts.sentence.textContent;
+  parts.stage.replaceChildren(...[found && chart(found, parts.stage.clientWidth)].filter(Boolean));
+  parts.beside.replaceChildren(...(found ? besideLines(found) : []).map((words) => h("p", {}, words)));
+  parts.causes.replaceChildren(...(found?.causes ?? []).map((one) => causeOf(one, widget)));
+  parts.notice.replaceChildren();
+  parts.proof.refresh();
+}

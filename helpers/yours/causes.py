@@ -1,0 +1,57 @@
+"""The likely causes: what each is called, in which chapter it is explained, and which command confirms it. Chapter: yours."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from helpers.yours.verdict import Cause
+
+
+class Kind(NamedTuple):
+    """chapter: its stem. command: {program} is nccl-tests' of the reader's collective, {gpus} the number of ranks."""
+
+    chapter: str
+    command: str
+    accuses: bool = True
+
+
+RUN = "NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS={subsystems} ./build/{{program}} -b {begin} -e {end} -f 2 -g {{gpus}} 2>&1"
+
+
+def _run(subsystems: str, begin: str, end: str, looks: str) -> str:
+    return f"{RUN.format(subsystems=subsystems, begin=begin, end=end)} | grep -E '{looks}'"
+
+
+KINDS = {
+    "wrong results": Kind("interconnects", "dmesg | grep -iE 'xid|nvlink|pcie'"),
+    "wrong path": Kind("interconnects", _run("INIT,GRAPH,NET", "8M", "8M", " via |Using network|NCCL_.* set")),
+    "too few NICs": Kind("interconnects", _run("INIT,GRAPH,NET", "8M", "8M", "via NET|NCCL_IB_HCA|NCCL_CROSS_NIC")),
+    "few channels": Kind("inside-nccl", _run("INIT,ENV", "8M", "8M", "coll channels|CHANNELS|CTAS|CGA")),
+    "NVLS off": Kind("inside-nccl", _run("INIT,ENV,TUNING,NVLS", "1G", "1G", "NVLS|NCCL_ALGO|Algo")),
+    "NVLS not worth it": Kind("inside-nccl", _run("TUNING", "1G", "1G", "Algo"), accuses=False),
+    "LL128 off": Kind("inside-nccl", _run("INIT,ENV,TUNING", "1M", "64M", "NCCL_PROTO|proto|Algo")),
+    "only LL": Kind("inside-nccl", _run("INIT,ENV,TUNING", "1M", "64M", "NCCL_PROTO|proto|Algo")),
+    "only Simple": Kind("inside-nccl", _run("INIT,ENV,TUNING", "8", "1M", "NCCL_PROTO|proto|Algo"), accuses=False),
+    "host-bound": Kind("benchmarking", "./build/{program} -b 8 -e 64K -f 2 -g {gpus} -G 20"),
+    "slow link": Kind("interconnects", "nvidia-smi topo -m; nvidia-smi nvlink -s; nvidia-smi -q -d PERFORMANCE"),
+    "no machine": Kind("interconnects", "nvidia-smi -L; nvidia-smi topo -m", accuses=False),
+    "average": Kind("benchmarking", "./build/{program} -b 8 -e 8G -f 2 -g {gpus}", accuses=False),
+    "truncated log": Kind("inside-nccl", "NCCL_DEBUG=INFO NCCL_DEBUG_FILE=nccl.%h.%p.log"),
+    "ignored setting": Kind("inside-nccl", "env | grep NCCL_; cat /etc/nccl.conf ~/.nccl.conf"),
+    "warning": Kind("hangs", "NCCL_DEBUG=WARN"),
+    "far NIC": Kind("interconnects", "nvidia-smi topo -m; lspci -tv"),
+    "ranks disagree": Kind("hangs", "torchfrtrace FOLDER"),
+    "missing rank": Kind("hangs", "py-spy dump --pid PID"),
+    "no dump": Kind("hangs", "TORCH_NCCL_DUMP_ON_TIMEOUT=1 TORCH_FR_DUMP_TEMP_FILE=FOLDER/trace_"),
+    "all waiting": Kind("hangs", "nvidia-smi; dmesg | grep -i xid"),
+    "fragmentation": Kind("allocator", "PYTORCH_ALLOC_CONF=expandable_segments:True"),
+}
+
+
+def cause(
+    name: str, why: str, program: str = "all_reduce_perf", gpus: int | None = None, accuses: bool | None = None
+) -> Cause:
+    """One of KINDS with the reader's own numbers. accuses: where it is not the kind's."""
+    kind = KINDS[name]
+    command = kind.command.format(program=program, gpus=gpus or 8)
+    return Cause(name, why, kind.chapter, command, kind.accuses if accuses is None else accuses)

@@ -1,0 +1,86 @@
+"""A reader's times as a curve, whatever they came as. Chapter: yours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from helpers.nccl import NcclTable
+from helpers.yours.places import Place, found_place
+from helpers.yours.published import bus_factor
+from helpers.yours.verdict import Point
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What the verdict needs of a table. collective, nranks, nccl: None where the text does not say.
+
+    place: the machine that the list of devices tells; hosts: how many, 0 where there is no such list. average: of busbw.
+    """
+
+    what: str
+    collective: str | None
+    nranks: int | None
+    nccl: str | None
+    points: tuple[Point, ...]
+    place: Place | None = None
+    hosts: int = 0
+    average: float | None = None
+    wrong: bool = False
+
+    @property
+    def best(self) -> Point:
+        """The size with the highest busbw."""
+        return max(self.points, key=lambda point: point.busbw)
+
+    @property
+    def program(self) -> str:
+        """The nccl-tests program that would run it again."""
+        return f"{self.collective or 'all_reduce'}_perf"
+
+
+def curve_of(table: NcclTable) -> Curve:
+    """Out of place where there is that half. A size without bytes or without a time is left out."""
+    points = []
+    for row in table.rows:
+        timing = row.timings[0] if row.timings else None
+        seconds = timing and (timing.seconds or (row.nbytes / timing.algbw if timing.algbw else None))
+        if timing and seconds and row.nbytes:
+            points.append(_point(row.nbytes, seconds, table.collective, table.nranks, timing.busbw))
+    wrong = any(timing.wrong for row in table.rows for timing in row.timings)
+    hosts = {device.host for device in table.devices}
+    return Curve(
+        str(table),
+        table.collective,
+        table.nranks,
+        table.nccl,
+        _quickest(points),
+        found_place(table.devices),
+        len(hosts),
+        table.average_busbw,
+        wrong or bool(table.out_of_bounds),
+    )
+
+
+def curve_of_bench(result: Any) -> Curve:
+    """A result of helpers.ranks' bench or sweep: rows with nbytes, seconds and busbw; collective and nranks where it has them.
+
+    Rows without a time, as of ranks that share a GPU, are left out.
+    """
+    points = [Point(row.nbytes, row.seconds, row.busbw) for row in result.rows if row.seconds and row.nbytes]
+    collective, nranks = getattr(result, "collective", None), getattr(result, "nranks", None)
+    return Curve(f"{collective or 'a collective'}, measured here", collective, nranks, None, _quickest(points))
+
+
+def _quickest(points: list[Point]) -> tuple[Point, ...]:
+    """By size; of a size that was taken more than once, or under several settings, the quickest."""
+    found: dict[int, Point] = {}
+    for point in points:
+        found[point.nbytes] = min(point, found.get(point.nbytes, point), key=lambda one: one.seconds)
+    return tuple(found[nbytes] for nbytes in sorted(found))
+
+
+def _point(nbytes: int, seconds: float, collective: str | None, nranks: int | None, printed: float) -> Point:
+    """busbw anew, as two decimals are few at small sizes; as printed where the collective is not known."""
+    factor = bus_factor(collective, nranks)
+    return Point(nbytes, seconds, printed if factor is None else nbytes / seconds * factor)

@@ -1,0 +1,166 @@
+"""Why a curve is slow: a symptom and the cause that shows it, in the order in which they cost. Chapter: yours."""
+
+from __future__ import annotations
+
+from helpers.facts import FACTS
+from helpers.nccl import NotPredicted, predict
+from helpers.units import KIB, MIB, bandwidth_text, nbytes_text, seconds_text
+from helpers.yours.beside import Model, version_of
+from helpers.yours.causes import cause
+from helpers.yours.curves import Curve
+from helpers.yours.places import Place
+from helpers.yours.suspects import Fit, fitting, launch, simple_alone
+from helpers.yours.verdict import Cause, Verdict
+
+LARGE = 16 * MIB  # from here on the bytes decide
+SMALL = 64 * KIB  # up to here the launch does
+HEALTHY = 0.7  # of the plateau: the published runs of one GPU are within a few percent of each other
+HALF = 0.5
+LAUNCHES = 2.0  # times the published launch
+SLOT = 1.1  # a slot's rate, and what the clock may be off
+OLD_SLOT = FACTS["pcie-3.gpu"].bandwidth.value
+TRICKLE = 0.05  # of the line rate: every published PCIe machine is above it
+
+
+def slow_causes(curve: Curve, place: Place | None, model: Model, found: Verdict) -> list[Cause]:
+    """Of the path first, then of what runs on it, then of what starts it."""
+    causes = []
+    path = _path(curve, place, found)
+    fit = fitting(curve, model) if model.sizes and not path else None
+    if path:
+        causes.append(path)
+    if fit:
+        causes.append(_of_fit(curve, fit, place is not None and place.alone(curve.nranks or 0)))
+    elif not path and _short(curve, place, found):
+        why = "neither a setting nor PCIe explains it: a link, a clock, or another job beside it"
+        causes.append(_cause(curve, "slow link", _of_plateau(curve, found, why)))
+    if model.sizes and not (path or fit) and (place and place.alone(curve.nranks or 0)):
+        causes += _not_worth_it(curve, model)
+    if model.sizes:
+        causes += _host_bound(curve, model)
+    return sorted(causes, key=lambda one: not one.accuses)
+
+
+def _path(curve: Curve, place: Place | None, found: Verdict) -> Cause | None:
+    """The bytes went another way, or a part of the way was not used: tables that reach large sizes tell."""
+    best, nranks = curve.best, curve.nranks or 0
+    if curve.points[-1].nbytes < LARGE or nranks < 2:
+        return None
+    if place is None:
+        slow = curve.hosts == 1 and nranks <= 4 and best.busbw < OLD_SLOT / 4
+        why = f"{bandwidth_text(best.busbw)} on one host is less than a quarter of what even a slot of PCIe 3 passes one way"
+        return _cause(curve, "wrong path", f"{why}: sockets, or memory of the host") if slow else None
+    if not place.alone(nranks):
+        return _network(curve, place, found)
+    if place.shape != "switch":
+        low = found.line_rate is not None and best.busbw < TRICKLE * found.line_rate
+        low = low or (found.plateau is not None and best.busbw < HALF * found.plateau)
+        return _cause(curve, "wrong path", _of_plateau(curve, found, "sockets, or memory of the host")) if low else None
+    if found.plateau is None or not _short(curve, place, found):
+        return None
+    if place.slot and best.busbw <= SLOT * place.slot:
+        why = f"no more than a PCIe slot passes, {bandwidth_text(place.slot)} one way: not over NVLink"
+        return _cause(curve, "wrong path", _of_plateau(curve, found, why))
+    if best.busbw < HALF * found.plateau:
+        why = "more than PCIe passes and less than half of NVLink: few channels, or few of the links"
+        return _cause(curve, "few channels", _of_plateau(curve, found, why))
+    return None
+
+
+def _short(curve: Curve, place: Place | None, found: Verdict) -> bool:
+    """Whether the best is far below the plateau: on one node, where the plateau is a published one."""
+    if place is None or found.plateau is None or curve.points[-1].nbytes < LARGE or not place.alone(curve.nranks or 0):
+        return False
+    return place.shape == "switch" and curve.best.busbw < HEALTHY * found.plateau
+
+
+def _network(curve: Curve, place: Place, found: Verdict) -> Cause | None:
+    """Between nodes: with how many ports does NCCL's own formula come nearest, and is it less than one?"""
+    if not place.ports or found.plateau is None or curve.best.busbw >= HEALTHY * found.plateau:
+        return None
+    port = place.ports / place.nics
+    if curve.best.busbw < HALF * port:
+        why = f"less than half of one port, {bandwidth_text(port)} one way: sockets, or staged in memory of the host"
+        return _cause(curve, "wrong path", _of_plateau(curve, found, why))
+    count = _ports_in_use(curve, place)
+    if count == place.nics:
+        return None
+    why = f"as NCCL's formula has it for {count} of {place.nics} ports of a node"
+    return _cause(curve, "too few NICs", _of_plateau(curve, found, why))
+
+
+def _ports_in_use(curve: Curve, place: Place) -> int:
+    """The number of ports whose predicted time of the largest size is nearest."""
+    last = curve.points[-1]
+    off = []
+    for count in range(1, place.nics + 1):
+        try:
+            choice = predict(
+                curve.collective or "", last.nbytes, place.with_ports(count), curve.nranks, version_of(curve)
+            )
+        except (NotPredicted, ValueError):
+            continue
+        ratio = choice.seconds / last.seconds
+        off.append((max(ratio, 1 / ratio), count))
+    return min(off)[1] if off else place.nics
+
+
+def _of_fit(curve: Curve, fit: Fit, alone: bool) -> Cause:
+    """A suspect's curve is the reader's. It is a remark where the model may be off: between nodes, and of a version's protocols."""
+    first, last = nbytes_text(fit.sizes[0]), nbytes_text(fit.sizes[-1])
+    without = {
+        "NVLS off": "with the ring in place of the switch that adds (NVLS)",
+        "LL128 off": "without LL128",
+        "only LL": "with LL alone",
+    }[fit.name]
+    why = (
+        f"from {first} to {last} the times are those that NCCL would have {without}, within {fit.misfit:.0%}, typically"
+    )
+    if alone and (fit.name == "NVLS off" or curve.nccl == version_of(curve)):
+        return _cause(curve, fit.name, why)
+    if alone:
+        why += f"; but the text does not tell a version that is known here, and these are those of {version_of(curve)}"
+    else:
+        why += "; but between nodes that is NCCL's own formula, which no published table has checked"
+    return cause(fit.name, why, curve.program, curve.nranks, accuses=False)
+
+
+def _not_worth_it(curve: Curve, model: Model) -> list[Cause]:
+    """A remark for those who expected the switch to add, and whose largest size goes by a ring."""
+    last = model.lines[-1]
+    if curve.collective != "all_reduce" or last[0].algorithm.startswith("NVLS") or curve.points[-1].nbytes < LARGE:
+        return []
+    if not any(one.algorithm.startswith("NVLS") for one in last):
+        return []
+    nvls = next(one for one in last if one.algorithm.startswith("NVLS"))
+    there = nvls.raw / last[0].raw
+    why = (
+        f"on {curve.nranks} GPUs NCCL takes the ring at {nbytes_text(curve.points[-1].nbytes)}: by its own formula"
+        f" the switch that adds (NVLS) would take {there:.2f} times as long"
+    )
+    return [_cause(curve, "NVLS not worth it", why)]
+
+
+def _host_bound(curve: Curve, model: Model) -> list[Cause]:
+    """Small sizes all take the same, and much more than the published launch; what Simple alone does, too."""
+    start = launch(curve, model)
+    if start.nbytes > SMALL or start.times < LAUNCHES or any(one[0].corrected is None for one in model.lines):
+        return []
+    why = (
+        f"no call is shorter than {seconds_text(start.mine)}, {start.times:.1f} times the {seconds_text(start.known)} of the"
+        " published runs of this GPU: the processor that starts the kernels decides, not the links"
+    )
+    found = [_cause(curve, "host-bound", why)]
+    if simple_alone(curve, model):
+        why = "the whole curve is also that of Simple alone (NCCL_PROTO=Simple), whose start is as long"
+        found.append(_cause(curve, "only Simple", why))
+    return found
+
+
+def _of_plateau(curve: Curve, found: Verdict, why: str) -> str:
+    share = f", {found.plateau_share:.0%} of the plateau" if found.plateau_share is not None else ""
+    return f"{bandwidth_text(curve.best.busbw)}{share}: {why}"
+
+
+def _cause(curve: Curve, name: str, why: str) -> Cause:
+    return cause(name, why, curve.program, curve.nranks)

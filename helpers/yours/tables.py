@@ -1,0 +1,113 @@
+"""The verdict on a table of times. Chapter: yours."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from helpers.units import MIB, bandwidth_text, nbytes_text
+from helpers.yours.bends import bends
+from helpers.yours.beside import Model, model_of, nearest, plateau
+from helpers.yours.causes import cause
+from helpers.yours.curves import Curve
+from helpers.yours.places import Place
+from helpers.yours.slow import slow_causes
+from helpers.yours.verdict import Cause, Verdict, point_text, refusal
+
+ENDS_EARLY = 16 * MIB  # a table that ends below tells no plateau
+
+
+def of_table(curve: Curve, told: Place | None) -> Verdict:
+    """told: the reader's machine, which counts more than what the text tells."""
+    if not curve.points:
+        return refusal("the table has no size with bytes and a time: nothing can be held against anything")
+    place = told or curve.place
+    wrong = _does_not_fit(curve, told)
+    if wrong:
+        return refusal(wrong)
+    model = model_of(curve, place)
+    found = Verdict("nccl-tests", curve.what, machine=_machine(curve, place), points=curve.points)
+    found = _shares(found, curve, place, model)
+    found = replace(
+        found,
+        nearest=nearest(curve, place),
+        predicted=model.foretold(),
+        unpredicted=model.why,
+        bends=bends(curve.points, model.foretold()),
+        causes=_causes(curve, place, model, found),
+    )
+    return replace(found, sentence=_sentence(curve, found))
+
+
+def _does_not_fit(curve: Curve, told: Place | None) -> str:
+    """Whether a told machine can have made the table at all."""
+    if told is None or curve.nranks is None:
+        return ""
+    most = told.gpus * told.nodes
+    if curve.nranks > most:
+        return f"the table has {curve.nranks} ranks, and {told.title} has {most} GPUs: name a machine with as many"
+    if curve.place and curve.place.accelerator[:4] != told.accelerator[:4]:
+        return f"the table was made on {curve.place.accelerator}, and {told.title} has {told.accelerator}"
+    return ""
+
+
+def _machine(curve: Curve, place: Place | None) -> str:
+    if place is None:
+        return ""
+    if place.told:
+        return place.title
+    several = place.nodes > 1 and place.domain <= place.gpus
+    gpus = f"{place.nodes} nodes of {place.gpus}" if several else f"{curve.nranks or place.gpus}"
+    return f"{gpus} {place.accelerator}, by the list of devices; taken to be joined as in {place.title}"
+
+
+def _shares(found: Verdict, curve: Curve, place: Place | None, model: Model) -> Verdict:
+    if place is None or curve.nranks is None:
+        return found
+    best, rate = curve.best.busbw, place.line_rate(curve.nranks)
+    found = replace(found, line_rate=rate, line_rate_share=best / rate if rate else None)
+    top = plateau(curve, place, model)
+    if top is None:
+        return found
+    return replace(found, plateau=top[0], plateau_of=top[1], plateau_share=best / top[0])
+
+
+def _causes(curve: Curve, place: Place | None, model: Model, found: Verdict) -> tuple[Cause, ...]:
+    gpus, causes = curve.nranks, []
+    if curve.wrong:
+        why = "some elements of the results were wrong: until that is found no time of this table counts"
+        causes.append(cause("wrong results", why, curve.program, gpus))
+    causes += slow_causes(curve, place, model, found)
+    if lacking := _lacking(curve, place):
+        causes.append(cause("no machine", f"{lacking}: name the machine", curve.program, gpus))
+    if curve.average and curve.best.busbw and len(curve.points) > 1:
+        share = curve.average / curve.best.busbw
+        why = (
+            f"the table's average busbw, {bandwidth_text(curve.average)}, is {share:.0%} of its own best: it is that of the"
+            f" sizes that were asked for, from {nbytes_text(curve.points[0].nbytes)} on, and no property of the machine"
+        )
+        causes.append(cause("average", why, curve.program, gpus))
+    return tuple(causes)
+
+
+def _lacking(curve: Curve, place: Place | None) -> str:
+    """What the text does not say of the machine, "" where it says enough."""
+    if place is None:
+        return "the text does not say which GPUs these were, so there is no line rate to hold it against"
+    if curve.nranks and not place.alone(curve.nranks) and not place.ports:
+        return f"the text does not say which network joins its {place.nodes} nodes, so there is no line rate"
+    return ""
+
+
+def _sentence(curve: Curve, found: Verdict) -> str:
+    parts = [f"The best is {point_text(curve.best)}"]
+    if found.line_rate and found.line_rate_share:
+        parts.append(f"{found.line_rate_share:.0%} of the one-way line rate of {bandwidth_text(found.line_rate)}")
+    if found.plateau and found.plateau_share:
+        parts.append(f"{found.plateau_share:.0%} of {bandwidth_text(found.plateau)} ({found.plateau_of})")
+    said = ", ".join(parts) + "."
+    if curve.points[-1].nbytes < ENDS_EARLY:
+        said += f" The table ends at {nbytes_text(curve.points[-1].nbytes)}, before a plateau shows."
+    accused = [one.name for one in found.causes if one.accuses]
+    if accused:
+        return f"{said} Look first at: {accused[0]}."
+    return said + (" Nothing in it accuses the machine." if found.plateau or found.line_rate else "")

@@ -1,0 +1,215 @@
+"""What `bench` can do beside a table: sweeps by words, JSON, a step's payloads, several hosts, a bar."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+import replaying
+import torchruns
+import warm
+
+from helpers.ranks import __main__ as module
+from helpers.ranks.command import bar, hosts, sweeps
+from helpers.ranks.machine import gpus
+from helpers.ranks.sweeping import places, processes
+from helpers.ranks.sweeping import sweep as sweeping
+
+
+@pytest.fixture
+def two_gpus(monkeypatch):
+    """Two GPUs, as far as anybody asks, and ranks that replay a real log."""
+    found = gpus.Gpus(tuple(gpus.Gpu("NVIDIA H100", f"GPU-{i}") for i in range(2)))
+    monkeypatch.setattr(places, "find_gpus", lambda: found)
+    monkeypatch.setattr("helpers.ranks.machine.devices.find_gpus", lambda: found)
+    monkeypatch.setattr(sweeping.sharing, "nccl_version", lambda: (2, 29, 7))
+    made = type("Made", (replaying.Replayed,), {"started": []})
+    monkeypatch.setattr(sweeping, "Ranks", made)
+    return made
+
+
+def test_a_sweep_by_words(two_gpus, capsys):
+    words = ("bench", "--sweep", "algo=Tree,NVLS", "proto=LL", "-b", "1K", "-e", "4K")
+    assert module.main([*words]) == 0
+    out = capsys.readouterr().out
+    assert re.findall(r"^(\S+) +(\d+) +(\S+) +(\S+)", out, re.M)[:2] == [
+        ("Tree/LL", "1024", "Tree/LL", "yes"),
+        ("Tree/LL", "4096", "Tree/LL", "yes"),
+    ]
+    assert "# NVLS/LL: impossible" in out and "# combinations: 1 ran, 1 impossible" in out
+    assert module.main([*words, "--json"]) == 0
+    (told,) = json.loads(capsys.readouterr().out)
+    assert [case["outcome"] for case in told["cases"]] == ["ran", "impossible"]
+
+
+def test_a_setting_without_effect_is_an_exit_code(two_gpus, capsys):
+    assert module.main(["bench", "--sweep", "algo=Ring", "-e", "1K"]) == 1
+    assert re.search(r"^Ring/auto +1024 +Tree/LL +NO ", capsys.readouterr().out, re.M)
+
+
+def test_bench_as_json_has_every_row():
+    sizes = ("-b", "512", "-e", "2K", "-i", "2", "-w", "0")
+    shown = warm.run("-m", "helpers.ranks", "-n", "2", "bench", "all_reduce", "all_gather", *sizes, "--json")
+    assert shown.returncode == 0, shown.stderr
+    told = json.loads(shown.stdout)
+    assert (told["label"], told["nranks"], told["direction"]) == ("2 ranks, gloo, CPU", 2, "one way")
+    assert [test["collective"] for test in told["tests"]] == ["all_reduce", "all_gather"]
+    reduce, gather = (test["rows"] for test in told["tests"])
+    assert [row["nbytes"] for row in reduce] == [512, 2048] and not any(row["wrong"] for row in reduce + gather)
+    assert all(row["busbw"] == pytest.approx(row["nbytes"] / row["seconds"]) for row in reduce), "2(n-1)/n is 1"
+    assert reduce[0]["out_of_place"] is None and reduce[0]["in_place"]["reps"] == 2
+    assert gather[0]["out_of_place"]["min"] == gather[0]["seconds"] and gather[0]["in_place"]
+
+
+def test_the_payloads_of_a_model(capsys):
+    assert module.main(["bench", "--payload", "llama-3-8b", "--tokens", "4096", "--batch", "2"]) == 0
+    out = capsys.readouterr().out
+    assert "one training step of Llama-3-8B sends" in out
+    assert re.search(r"^tensor parallel .* all_reduce +67108864 +64 MiB +128$", out, re.M), out
+    assert module.main(["bench", "--payload", "GPT-2", "--json"]) == 0
+    assert {"by", "what", "collective", "nbytes", "times"} == set(json.loads(capsys.readouterr().out)[0])
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (["--sweep", "speed=4"], "--sweep takes algo=A,B, proto=A,B, channels=A,B, got 'speed=4'"),
+        (["--sweep", "proto"], "got 'proto'"),
+        (["--sweep", "proto="], "got 'proto='"),
+        (["--sweep", "proto=LL", "proto=Simple"], "takes proto once, with commas: got 'proto=Simple' again"),
+        (["all_reduce", "all_to_all", "--sweep", "proto=LL"], "a sweep takes all_reduce, .*, got 'all_to_all'"),
+        (["--sweep", "proto=LL", "--one-process"], "one at a time, got --sweep and --one-process"),
+        (["--sweep", "proto=LL", "-a", "ring"], "--sweep is of NCCL's own algorithms: leave -a ring out"),
+        (["--sweep", "proto=LL", "-r", "1"], "--sweep has rank 0 as its root: leave -r 1 out"),
+        (["--sweep", "proto=LL"], "a sweep needs NVIDIA GPUs"),
+        (["--one-process"], "one process for all GPUs needs NVIDIA GPUs"),
+        (["broadcast", "--one-process"], "one process for all GPUs does all_reduce, .*, got 'broadcast'"),
+        (["--one-gpu"], "--one-gpu goes with --sweep"),
+        (["--print"], "--print goes with --hosts"),
+        (["--payload", "GPT-9"], "no model 'GPT-9': there is GPT-2, "),
+        (["--hosts", "a,,b"], "hosts look like node1,node2 .*, got '' in 'a,,b'"),
+        (["--hosts", "a,-oProxyCommand=x"], "hosts look like"),
+        (["--hosts", "a,a"], "each host once, got 'a,a'"),
+        (["--hosts", "a,b", "--port", "65536"], r"a port lies in 1\.\.65535, got 65536"),
+        (["--hosts", "a,b", "-n", "4"], "with --hosts say --per-host"),
+        (["--hosts", "a", "--per-host", "1"], "a collective takes at least 2 ranks, these are 1"),
+        (["--hosts", "a,b", "-b", "8"], "at least 64 B"),
+    ],
+)
+def test_what_makes_no_sense_is_told_before_anything_starts(monkeypatch, capsys, arguments, said):
+    monkeypatch.setattr(places, "find_gpus", gpus.Gpus)
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("something was started"))
+    assert module.main(["bench", *arguments]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1 and re.search(said, err), err
+
+
+def test_inside_a_job_nothing_of_its_own_is_started(monkeypatch, capsys):
+    for name, value in {"RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "2"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("MASTER_ADDR", "127.0.0.1")
+    monkeypatch.setenv("MASTER_PORT", "29500")
+    assert module.main(["bench", "--sweep", "proto=LL"]) == 2
+    assert "run it alone, this is rank 0 of 2, started by torchrun" in capsys.readouterr().err
+
+
+def test_a_line_a_host(monkeypatch, capsys):
+    monkeypatch.setenv("NCCL_IB_HCA", "mlx5_0 mlx5_1")
+    arguments = ["bench", "all_gather", "--hosts", "me@node1,node2", "--per-host", "4", "-e", "1M", "--json", "--print"]
+    assert module.main(arguments) == 0
+    name, first, other, second = capsys.readouterr().out.splitlines()
+    assert (name, other) == ("# me@node1", "# node2")
+    assert "NCCL_IB_HCA='mlx5_0 mlx5_1' " in first and "--master-addr node1 --master-port 29500" in first
+    assert first.replace("--node-rank 0", "--node-rank 1") == second
+    assert (
+        first.startswith(f"cd {shlex.quote(str(Path.cwd()))} && ")
+        and "--nnodes 2 --node-rank 0 --nproc-per-node 4" in first
+    )
+    assert first.endswith("-m helpers.ranks bench all_gather -b 1024 -e 1048576 -f 4 -w 2 -r 0 --timeout 10.0 --json")
+
+
+@pytest.fixture
+def ssh(tmp_path, monkeypatch):
+    """An ssh that runs its command here, whatever the host."""
+    path = tmp_path / "ssh"
+    path.write_text('#!/bin/sh\nshift 3\nexec sh -c "$1"\n')
+    path.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+
+def test_when_one_host_fails_the_others_end(ssh, tmp_path, capfd):
+    stays = f"cd {tmp_path} && env sh -c 'echo $$ > pid; exec sleep 60'"
+    fails = f"cd {tmp_path} && env sh -c 'until test -s pid; do sleep 0.05; done; exit 3'"
+    assert hosts.run(["a", "b"], [stays, fails]) == 1
+    assert "helpers.ranks: b has ended with code 3" in capfd.readouterr().err
+    assert not psutil.pid_exists(int((tmp_path / "pid").read_text())), "the other host's job is gone"
+
+
+def test_the_first_hosts_words_are_the_table(ssh, capfd):
+    assert hosts.run(["a", "b"], ["cd / && env echo done", "cd / && env true"]) == 0
+    assert capfd.readouterr() == ("done\n", "")
+
+
+@pytest.mark.matrix(
+    "two hosts by ssh: what torchrun does with two nodes, and what ssh does with a line, are tested apart"
+)
+def test_two_hosts(ssh, capfd):
+    port, arguments = (
+        torchruns.free_port(),
+        ["bench", "-b", "1024", "-e", "1024", "-i", "2", "-w", "0", "--timeout", "30"],
+    )
+    lines = hosts.lines(["localhost", "127.0.0.1"], 1, port, arguments, {"GLOO_SOCKET_IFNAME": "lo"})
+    assert hosts.run(["localhost", "127.0.0.1"], lines) == 0
+    out = capfd.readouterr().out
+    assert "# all_reduce by torch on 2 ranks on 2 nodes, gloo, CPU" in out and "# Out of bounds values : 0 OK" in out
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_bar_is_for_terminals(monkeypatch):
+    for out, shown in ((Terminal(), True), (io.StringIO(), False)):
+        monkeypatch.setattr(sys, "stderr", out)
+        with bar.bar() as one:
+            one(1, 4, "all_reduce of 1024 B")
+            one.clear()
+            one.clear()
+            one(2, 4, "all_reduce of 4096 B")
+        said = out.getvalue()
+        assert (f"[{'#' * 6}{'.' * 18}] 1 of 4 all_reduce of 1024 B" in said) == shown
+        assert said.count(bar.CLEAR) == (4 if shown else 0) and said.endswith(bar.CLEAR if shown else "")
+    with bar.bar(wanted=False) as none:
+        assert none is None
+
+
+def test_words_of_a_sweep():
+    assert sweeps.settings(["proto=LL,Simple", "channels=4,auto"]) == {
+        "proto": ("LL", "Simple"),
+        "channels": ("4", "auto"),
+    }
+
+
+def test_one_process_or_many_prints_and_becomes_json():
+    line = processes.Compared(1 << 20, processes.Times(2e-5, 5e-5), processes.Times(2e-5, 1e-4), 0)
+    found = processes.OneOrMany("all_reduce", 4, "4 ranks, nccl", (line,))
+    assert str(found).splitlines()[-1].split() == [
+        "1048576",
+        "20.00",
+        "50.00",
+        "31.46",
+        "20.00",
+        "100.00",
+        "15.73",
+        "0",
+    ]
+    assert json.loads(json.dumps(found.as_json()))["rows"][0]["many"] == {"gpu": 2e-5, "host": 1e-4}

@@ -1,0 +1,260 @@
+"""Every recorded file is whole, and one that is damaged is refused with the place where it is."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pytest
+
+from helpers.nccl.published import TIMINGS, published
+from helpers.ranks.recorded import machine, versions
+from helpers.records import FOLDER, RecordError, record_of, records, whole
+from helpers.records.whole import KINDS
+
+FILES = sorted(path for path in FOLDER.rglob("*") if path.suffix in (".json", ".jsonl"))
+
+
+@cache
+def loaded(name: str) -> Any:
+    return json.loads((FOLDER / name).read_text(encoding="utf-8"))
+
+
+def copied(name: str) -> Any:
+    return json.loads(json.dumps(loaded(name)))
+
+
+def line(nbytes: int, seconds: float, factor: float) -> dict[str, float]:
+    algbw = nbytes / seconds
+    return {"nbytes": nbytes, "min": seconds, "median": 1.1 * seconds, "algbw": algbw, "busbw": algbw * factor}
+
+
+def bandwidth() -> dict[str, Any]:
+    """As `make gpu-check` writes it, of 8 ranks."""
+    sizes = [2**n for n in range(10, 31, 4)]
+    data = {"all_reduce": [line(n, 20e-6 + n / 300e9, 2 * 7 / 8) for n in sizes]}
+    data["all_gather"] = [line(n, 15e-6 + n / 350e9, 7 / 8) for n in sizes]
+    about = {"label": "8 ranks, nccl, 8 x H100", "machine": machine(), "versions": versions(), "date": "2026-11-23"}
+    return {"name": "gpu-bandwidth", "data": data, **about, "command": "python -m tools.gpu_check --ranks 8"}
+
+
+def written(folder: Path, name: str, data: Any) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(data if isinstance(data, str) else json.dumps(data), encoding="utf-8")
+    return path
+
+
+def refusal(folder: Path, name: str, data: Any) -> str:
+    with pytest.raises(RecordError) as said:
+        whole(written(folder, name, data), folder)
+    return str(said.value)
+
+
+def at(*way: object) -> Callable[[Any, Any], None]:
+    """Puts a value there."""
+
+    def put(data: Any, value: Any) -> None:
+        for step in way[:-1]:
+            data = data[step]
+        data[way[-1]] = value
+
+    return put
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(FOLDER).as_posix())
+def test_a_recorded_file_is_whole(path):
+    assert whole(path, FOLDER)
+
+
+def test_the_list_has_every_file_once_by_kind():
+    found = records()
+    assert sorted(record.path for record in found) == sorted(path.relative_to(FOLDER).as_posix() for path in FILES)
+    order = [list(KINDS).index(record.kind) for record in found]
+    assert order == sorted(order) and {record.kind for record in found} >= {"run", "memory", "predicted", "published"}
+    for record in found:
+        assert record.what and (record.machine or record.kind == "faults")
+        assert (record.url is not None) == (record.kind == "published")
+        if record.kind in ("run", "memory", "reader"):
+            assert record.command and record.versions and record.date
+
+
+def test_a_readers_run_is_told_with_its_gpus(tmp_path):
+    told = bandwidth()
+    told["machine"]["gpus"] = ["NVIDIA H100 80GB HBM3"] * 8
+    record = record_of(written(tmp_path, "from/8xh100/gpu-bandwidth.json", told), tmp_path)
+    assert (record.kind, record.machine, record.date) == ("reader", "8 x NVIDIA H100 80GB HBM3", "2026-11-23")
+    assert record.name == "gpu-bandwidth"
+    assert record_of(FOLDER / "public" / "torch-8xh200-all_reduce.json").date == "2026-08-04"
+    assert record_of(FOLDER / "public" / "nccl-tests-4xh100-all_reduce.json").date == "published 2025-09-09"
+
+
+RUN = "from/8xh100/gpu-bandwidth.json"
+ADA = "/".join(["", "home", "ada"])
+DAMAGED = [
+    (at("date"), "yesterday", "date: expected a date like 2026-11-23, got 'yesterday'"),
+    (at("date"), "2026-13-01", "date: expected a date"),
+    (at("name"), "mine", "name: expected the file's own name, 'gpu-bandwidth', got 'mine'"),
+    (at("label"), "", "label: expected a text, got ''"),
+    (at("label"), "eight GPUs", "label: expected a text that says how many ranks"),
+    (at("host"), "node-7", "no field is called 'host': expected name, label"),
+    (at("machine", "hostname"), "node-7", "machine: no field is called 'hostname'"),
+    (at("machine", "cores"), 0, "machine.cores: expected a whole number from 1, got 0"),
+    (at("machine", "gpus"), "8 x H100", "machine.gpus: expected a list, got '8 x H100'"),
+    (at("versions", "torch"), None, "versions.torch: expected a text, got None"),
+    (at("command"), f"cd {ADA} && make gpu-check", f"names a folder of somebody's machine: {ADA}"),
+    (at("data"), {}, "data: expected what was measured, got {}"),
+    (at("data", "all_reduce", 3, "busbw"), 3.56e11, "data.all_reduce.3.busbw: expected "),
+    (at("data", "all_reduce", 3, "algbw"), 1.0, "data.all_reduce.3.algbw: expected "),
+    (at("data", "all_reduce", 2, "median"), 1e-9, "data.all_reduce.2.median: expected no less than min"),
+    (at("data", "all_reduce", 2, "min"), True, "data.all_reduce.2.min: expected a number above 0, got True"),
+    (at("data", "all_reduce", 1), [], "data.all_reduce.1: expected an object, got []"),
+    (at("data", "all_gather"), [], "data.all_gather: expected a list with something in it, got []"),
+    (at("data", "ring"), [line(8, 1.0, 1.0)], "data: expected one of all_reduce"),
+]
+
+
+@pytest.mark.parametrize(("put", "value", "words"), DAMAGED, ids=[words[:40] for *_, words in DAMAGED])
+def test_a_damaged_run_is_refused_with_the_place(tmp_path, put, value, words):
+    told = bandwidth()
+    assert whole(written(tmp_path, RUN, told), tmp_path) == told
+    put(told, value)
+    said = refusal(tmp_path, RUN, told)
+    assert said.startswith(f"{RUN}: ") and words in said
+
+
+def test_a_size_that_comes_twice_is_refused(tmp_path):
+    told = bandwidth()
+    told["data"]["all_gather"].insert(1, told["data"]["all_gather"][0])
+    assert refusal(tmp_path, RUN, told).endswith(
+        "data.all_gather.1.nbytes: expected more than the 1024 before it, got 1024"
+    )
+
+
+PUBLISHED = "public/torch-8xh200-all_reduce.json"
+TRACE = "trace-ring-cpu.json"
+MEMORY = "memory/zero-1.json"
+PREDICTED = "memory-predictions.json"
+OTHERS = [
+    (PUBLISHED, at("source", "url"), "http://example.org", "source.url: expected an address that begins with https://"),
+    (PUBLISHED, at("source", "checked"), "soon", "source.checked: expected a date"),
+    (
+        PUBLISHED,
+        at("source", "title"),
+        None,
+        "a published table needs rows, a machine and a source; it lacks ['title']",
+    ),
+    (PUBLISHED, at("rows"), [], "rows: expected a list with something in it"),
+    (PUBLISHED, at("rows", 4, "busbw"), -1.0, "rows.4.busbw: expected a number from 0, got -1.0"),
+    (PUBLISHED, at("rows", 4, "nbytes"), 1.5, "rows.4.nbytes: expected a whole number from 1, got 1.5"),
+    (
+        PUBLISHED,
+        at("rows", 4, "speed"),
+        1,
+        "rows.4: expected the columns of the first row, nbytes, seconds, algbw, busbw",
+    ),
+    (PUBLISHED, at("units"), {"nbytes": "bytes"}, "units: the column 'algbw' holds numbers and has no unit"),
+    (TRACE, at("data", "schedule"), "all_reduce ring", "data.schedule: no schedule: "),
+    (TRACE, at("data", "seconds"), None, "data.seconds: expected a number above 0, got None"),
+    (TRACE, at("data", "messages", 1, "step"), 7, "data.messages.1.step: expected a step from 1 to 6, got 7"),
+    (TRACE, at("data", "messages", 1, "dst"), 3, "data.messages.1: expected a way of step 1 of the schedule, got "),
+    (MEMORY, at("data", "ranks", 0, "blocks"), [5], "data.ranks.0: no trace of memory: "),
+    (MEMORY, at("data", "ranks"), None, "data.ranks: expected a list with something in it, got None"),
+    (PREDICTED, at("rows", 0, 4), 12, "rows.0.peak: expected the sum of by_class, "),
+    (PREDICTED, at("rows", 0), [1], "rows.0: expected a value for each of 9 columns, got [1]"),
+]
+
+
+@pytest.mark.parametrize(("name", "put", "value", "words"), OTHERS, ids=[words[:40] for *_, words in OTHERS])
+def test_every_kind_is_refused_with_the_place(tmp_path, name, put, value, words):
+    told = copied(name)
+    put(told, value)
+    said = refusal(tmp_path, name, told)
+    assert said.startswith(f"{name}: ") and words in said
+
+
+TEXTS = [
+    ("run.json", "{", "run.json: no JSON: line 1, column 2: Expecting property name"),
+    ("run.json", '{"name": "a", "name": "b"}', "run.json: name: comes twice"),
+    ("run.json", '{"name": NaN}', "run.json: NaN: is no number of JSON"),
+    ("run.json", "[" * 100_000, "run.json: "),
+    ("elsewhere/run.json", "{}", "a folder of recorded/ is one of public, memory, mutants, from"),
+    ("mutants/drawn.jsonl", '{"id": "2-001"}\n{"id": "2-001"}', "mutants/drawn.jsonl: line 2.id: 2-001 is drawn twice"),
+    ("mutants/after.jsonl", '{"id": "2-001"}', "line 1.verdict: expected a text, got None"),
+    ("mutants/after.jsonl", "[]", "line 1: expected an object with an id like '2-001', got []"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "words"), TEXTS, ids=[words[:40] for *_, words in TEXTS])
+def test_what_cannot_be_read_is_refused(tmp_path, name, text, words):
+    assert words in refusal(tmp_path, name, text)
+    binary = tmp_path / "run.json"
+    binary.write_bytes(b'{"name": "\xff"}')
+    with pytest.raises(RecordError, match="no text in UTF-8 from byte 10 on"):
+        whole(binary, tmp_path)
+
+
+@pytest.mark.parametrize("name", [RUN, PUBLISHED, TRACE, PREDICTED])
+def test_a_field_that_is_taken_out_or_changed_at_random_never_crashes(tmp_path, name):
+    """Whole, or a RecordError that names the file: no other error."""
+    rng, refused = random.Random(14), 0
+    for _ in range(100):
+        told = bandwidth() if name == RUN else copied(name)
+        box = told
+        while isinstance(box, (dict, list)) and box and rng.random() < 0.8:
+            key = rng.choice(list(box)) if isinstance(box, dict) else rng.randrange(len(box))
+            inner = box[key]
+            if not isinstance(inner, (dict, list)) or rng.random() < 0.4:
+                box[key] = rng.choice([None, -1, "x", [], {}, True, {"a": 1}, [[1]]])
+                break
+            box = inner
+        try:
+            whole(written(tmp_path, name, told), tmp_path)
+        except RecordError as error:
+            refused += str(error).startswith(f"{name}: ")
+    assert refused > 25
+
+
+def test_the_command_prints_the_place_and_ends_with_one(tmp_path):
+    done = subprocess.run([sys.executable, "-m", "helpers.records"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, f"{len(FILES)} recorded files are whole\n")
+
+
+def test_the_command_refuses_what_lies_elsewhere(tmp_path, capsys, monkeypatch):
+    from helpers.records import __main__ as command
+
+    assert command.main([str(written(tmp_path, "run.json", "{}"))]) == 1
+    assert "recorded runs lie in recorded/; those of readers in recorded/from/NAME/" in capsys.readouterr().err
+    assert command.main([str(tmp_path / "nothing")]) == 1
+    assert "no such file" in capsys.readouterr().err
+    monkeypatch.setattr(command, "FOLDER", tmp_path)
+    told = bandwidth()
+    told["data"]["all_reduce"][3]["busbw"] = 3.56e11
+    written(tmp_path, RUN, told)
+    (tmp_path / "run.json").unlink()
+    assert command.main([str(tmp_path / "from")]) == 1
+    assert capsys.readouterr().err.startswith(f"{RUN}: data.all_reduce.3.busbw: expected ")
+    written(tmp_path, RUN, bandwidth())
+    assert command.main([str(tmp_path / "from")]) == 0
+    assert capsys.readouterr().out == "1 recorded files are whole\n"
+
+
+def test_the_page_says_how_far_repeats_lie_apart():
+    """Most within two per cent, one of H200's all_to_all by a factor of four."""
+    cells = {
+        (run.key, size): cell[-1] / cell[0]
+        for run in published()
+        if run.table == TIMINGS
+        for size, cell in zip(run.sizes, run.times, strict=True)
+        if len(cell) > 1
+    }
+    assert median(cells.values()) < 1.02
+    widest = max(cells, key=lambda cell: cells[cell])
+    assert widest == ("H200.all_to_all.4.half.2.29.2.in-2.26.2", 512) and 4 < cells[widest] < 4.5

@@ -1,0 +1,155 @@
+"""A reader's own table in the widget `published`: what Python's reader finds is the curve that joins; the rest is refused with a reason."""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from helpers.facts.fit import minimax
+from helpers.nccl import TableError, nccl_tests_tables
+from helpers.ranks.recorded import machine, versions
+
+TABLES = sorted((Path(__file__).parents[1] / "nccl" / "output" / "tables").glob("*.txt"))
+NO_BANDWIDTH = "no row of this table has a time and a bandwidth"  # one rank alone: its busbw is 0
+
+
+def line(nbytes: int, seconds: float) -> dict:
+    """As tools.gpu.figures writes it, of 2 ranks."""
+    algbw = nbytes / seconds
+    return {"nbytes": nbytes, "min": seconds, "median": 1.25 * seconds, "algbw": algbw, "busbw": algbw}
+
+
+def check() -> dict:
+    """What `make gpu-check` writes as gpu-bandwidth.json."""
+    lines = [line(2**n, 20e-6 + 2**n / 50e9) for n in range(10, 31, 2)]
+    about = {"label": "2 ranks, nccl, 2 x H100", "machine": machine(), "versions": versions(), "date": "2026-11-23"}
+    data = {"all_reduce": lines, "all_gather": lines[:3]}
+    return {
+        "name": "gpu-bandwidth",
+        "data": data,
+        **about,
+        "command": "python -m tools.gpu_check --backend nccl --ranks 2",
+    }
+
+
+def changed(**parts: object) -> str:
+    return json.dumps({**check(), **parts})
+
+
+def broken(field: str, value: object) -> str:
+    told = copy.deepcopy(check())
+    told["data"]["all_reduce"][3][field] = value
+    return json.dumps(told)
+
+
+def sweep(**parts: object) -> dict:
+    """What a sweep writes (helpers.ranks.sweep): as asked, and NCCL's own choice, which did not run."""
+    rows = [
+        {**{k: v for k, v in line(2**n, 20e-6 + 2**n / 50e9).items() if k != "min"}, "seconds": 20e-6 + 2**n / 50e9}
+        for n in (10, 20)
+    ]
+    one = {"algorithm": "Ring", "protocol": "LL128", "channels": None, "outcome": "ran", "rows": rows}
+    other = {"algorithm": None, "protocol": None, "channels": None, "outcome": "failed", "rows": []}
+    head = {
+        "kind": "sweep",
+        "collective": "all_reduce",
+        "nranks": 2,
+        "label": "2 ranks, nccl",
+        "nccl": "2.27.7",
+        "timed": True,
+    }
+    return {**head, "cases": [one, other], **parts}
+
+
+LONG = changed(data={f"of {n}": [line(i, 1e-5 + i * 1e-11) for i in range(1, n + 1)] for n in (200, 201)})
+REFUSED = [
+    (json.dumps(sweep(timed=False)), "the ranks of this sweep shared a GPU, so nothing was timed"),
+    (json.dumps(sweep(cases=sweep()["cases"][1:])), "no combination of this sweep ran"),
+    (json.dumps(sweep()).replace('"busbw"', '"bus"'), "cases.0.rows.0.busbw is a positive number, got undefined"),
+    ("hello", "this is no output of nccl-tests"),
+    ("", "this is no output of nccl-tests"),
+    (
+        changed(name="gpu-roofline", data={"rate": 1.0}),
+        'the JSON "gpu-roofline" has no bandwidths by size: of gpu-check',
+    ),
+    ("{}", "this JSON has no bandwidths by size"),
+    (changed(data={}), "has no bandwidths by size"),
+    (broken("min", 0), "data.all_reduce.3.min is a positive number, got 0"),
+    (broken("nbytes", "1 KiB"), 'data.all_reduce.3.nbytes is a positive number, got "1 KiB"'),
+    (broken("median", None), "data.all_reduce.3.median is a positive number, got null"),
+    ('{"results": []}', "it has no list of results"),
+]
+
+
+@pytest.fixture(scope="module")
+def read(node, tmp_path_factory):
+    """What became of every table, of a gpu-check and of what is refused, in one process."""
+    tables = [path.read_text(encoding="utf-8") for path in TABLES]
+    texts = [*tables, json.dumps(check()), json.dumps(sweep()), LONG, *(text for text, _ in REFUSED)]
+    path = tmp_path_factory.mktemp("own") / "texts.json"
+    path.write_text(json.dumps(texts), encoding="utf-8")
+    script = Path(__file__).with_name("play_published_own.mjs")
+    done = subprocess.run([node, script, path], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("path", TABLES, ids=lambda path: path.stem)
+def test_every_real_table_joins_with_what_python_reads(read, path):
+    got = read[TABLES.index(path)]
+    try:
+        tables = nccl_tests_tables(path.read_text(encoding="utf-8"))
+    except TableError as error:
+        assert got == {"refused": str(error)}
+        return
+    halves = [
+        [(row.nbytes, timing) for row in table.rows if (timing := getattr(row, half)) and row.nbytes]
+        for table in tables
+        for half in ("out_of_place", "in_place")
+    ]
+    if not any(timing.busbw for half in halves for _, timing in half):
+        assert got == {"refused": NO_BANDWIDTH}
+        return
+    for curve, whole in zip(got, filter(None, halves), strict=True):
+        # what is printed as 0.00 is worked out where the ranks are known, and left out elsewhere
+        half = whole if tables[0].nranks and tables[0].collective else [one for one in whole if one[1].busbw]
+        told = [timing.seconds or size / timing.algbw for size, timing in half]
+        assert (curve["sizes"], curve["seconds"]) == ([size for size, _ in half], told)
+        assert all(
+            busbw == timing.busbw or 0 < busbw < 5e6 for busbw, (_, timing) in zip(curve["busbw"], half, strict=True)
+        )
+        assert curve["line"] is None or (curve["line"]["alpha"], curve["line"]["beta"]) == minimax(curve["sizes"], told)
+        assert curve["name"].startswith("yours: ")
+
+
+def test_a_gpu_check_joins_collective_by_collective(read):
+    both = read[len(TABLES)]
+    assert [curve["name"] for curve in both] == [
+        f"yours: {collective}, 2 ranks, nccl, 2 x H100" for collective in ("all_reduce", "all_gather")
+    ]
+    first, told = both[0], check()["data"]["all_reduce"]
+    assert (first["seconds"], first["most"]) == ([one["min"] for one in told], [one["median"] for one in told])
+    assert dict(first["from"])["Date"] == "2026-11-23" and "gpu_check" in dict(first["from"])["Command"]
+
+
+def test_a_line_is_sought_through_so_many_sizes_and_not_through_more(read):
+    """It tries every three of them: a table of thousands would hold the page up."""
+    few, many = read[len(TABLES) + 2]
+    assert (len(few["sizes"]), few["line"] is None) == (200, False)
+    assert (len(many["sizes"]), many["line"]) == (201, None)
+
+
+def test_a_sweep_joins_combination_by_combination(read):
+    (one,) = read[len(TABLES) + 1]
+    assert one["name"] == "yours: all_reduce on 2 ranks, Ring/LL128"
+    assert (one["sizes"], dict(one["from"])["Versions"]) == ([2**10, 2**20], "NCCL 2.27.7")
+
+
+@pytest.mark.parametrize(("text", "words"), REFUSED, ids=[words[:40] for _, words in REFUSED])
+def test_what_has_no_curve_is_refused_with_the_reason(read, text, words):
+    got = read[len(TABLES) + 3 + [one for one, _ in REFUSED].index(text)]
+    assert words in got["refused"]

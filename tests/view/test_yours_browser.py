@@ -1,0 +1,135 @@
+"""The widget `yours` in Chromium, from a folder: pasted, chosen, dropped and tried out; one page, everything pressed, no request."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import contract_page
+import pytest
+from playwright.sync_api import Page, expect
+
+from helpers.view.widgets import line
+from helpers.view.yours.examples import examples
+from helpers.view.yours.widget import verdict_on
+from helpers.yours import is_my_number_good
+from helpers.yours.printing import printed
+from helpers.yours.published import published
+from website.widgets import widget_files
+
+MS, TIMES = 200, 5  # the most that a verdict may take; a ceiling of a test is five times the figure
+RUNS = [run for run in published() if len(run.points) > 1]
+TYPED = """(text) => {
+    const box = document.querySelector(".bim-box");
+    box.value = text;
+    box.dispatchEvent(new Event("input"));
+}"""
+# From the paste to the verdict, less the pause that waits for the next key.
+TIMED = """async (texts) => {
+    const [box, sentence] = [document.querySelector(".bim-box"), document.querySelector(".bim-sentence")];
+    const found = [];
+    for (const text of texts) {
+        box.value = text;
+        sentence.textContent = "";
+        const wait = window.setTimeout;
+        window.setTimeout = (run) => {
+            const start = performance.now();
+            run();
+            found.push([performance.now() - start, sentence.textContent]);
+        };
+        box.dispatchEvent(new Event("input"));
+        window.setTimeout = wait;
+    }
+    return found;
+}"""
+DROPPED = """(text) => {
+    const data = new DataTransfer();
+    data.items.add(new File([text], "mine.txt"));
+    document.querySelector(".bim-yours").dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+}"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("yours")
+    contract_page.write_static(made, widget_files())
+    return made
+
+
+def sentence(page: Page):
+    return page.locator(".bim-sentence")
+
+
+def tell(found) -> str:
+    return f"Not read: {found.refused}" if found.refused else found.sentence
+
+
+def test_everything_on_one_page(open_alone, folder):
+    page = open_alone(contract_page.write_page(folder, line("yours"), line("yours").html()))
+    sentence(page).wait_for()
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    every_example(page)
+    pasted_texts(page)
+    chosen_files(page)
+    the_machine(page)
+    times = page.evaluate(
+        TIMED, [printed(r.gpu, r.collective, r.nranks, r.version or "2.27.7", times_of(r)) for r in RUNS]
+    )
+    assert len(times) == len(RUNS) and all(said.startswith("The best is ") for _, said in times)
+    print(f"slowest verdict of {len(times)}: {max(ms for ms, _ in times):.0f} ms")
+    assert max(ms for ms, _ in times) < TIMES * MS
+    assert asked == []
+
+
+def every_example(page: Page) -> None:
+    for example in examples():
+        page.get_by_role("button", name=example["label"]).click()
+        found = verdict_on(example)
+        expect(sentence(page)).to_have_text(found.sentence)
+        expect(page.locator("[aria-live]").first).to_have_text(found.sentence)
+        expect(page.locator(".bim-causes li")).to_have_count(len(found.causes))
+        expect(page.locator(".bim-curves")).to_have_count(int(len(found.points) > 1))
+        assert page.locator(".bim-causes a").first.get_attribute("href") == f"{found.causes[0].chapter}.html"
+    page.get_by_role("button", name="8 H200").click()
+    page.locator(".bim-causes").get_by_role("button", name="Copy").first.click()
+    assert page.evaluate("navigator.clipboard.readText()") == verdict_on(examples()[0]).causes[0].command
+    page.locator("summary", has_text="Line by line").click()
+    expect(page.locator(".bim-scroll tbody tr")).to_have_count(len(verdict_on(examples()[0]).points))
+
+
+def pasted_texts(page: Page) -> None:
+    """Also what is refused, in Python's words; and nothing where nothing stands."""
+    for text in ("hello", "98.4 GB/s", examples()[0]["text"].replace("365.60", "565.60")):
+        page.evaluate(TYPED, text)
+        expect(sentence(page)).to_have_text(tell(is_my_number_good(text)))
+    page.evaluate(TYPED, " ")
+    expect(sentence(page)).to_have_text("Nothing stands there yet.")
+    page.evaluate(DROPPED, "# Avg bus bandwidth    : 7.25 ")
+    expect(sentence(page)).to_contain_text("7.25 GB/s alone says nothing")
+
+
+def chosen_files(page: Page) -> None:
+    """Dumps by rank, by the last number of their names; a pickle with a function."""
+    dumps = next(one["dumps"] for one in examples() if "dumps" in one)
+    files = [{"name": f"trace_{rank}", "mimeType": "", "buffer": dumps[rank].encode()} for rank in (3, 1, 0)]
+    page.locator("input[type=file]").set_input_files(files)
+    expect(sentence(page)).to_have_text(is_my_number_good({rank: dumps[rank] for rank in (0, 1, 3)}).sentence)
+    expect(page.locator(".bim-files")).to_have_text("rank 0: trace_0, rank 1: trace_1, rank 3: trace_3")
+    page.locator("input[type=file]").set_input_files(
+        [{"name": "x.pickle", "mimeType": "", "buffer": pickle.dumps(json.dumps)}]
+    )
+    expect(sentence(page)).to_have_text(tell(is_my_number_good(pickle.dumps(json.dumps))))
+
+
+def the_machine(page: Page) -> None:
+    text = next(one["text"] for one in examples() if one["name"] == "cards")
+    page.evaluate(TYPED, text)
+    expect(sentence(page)).to_have_text(is_my_number_good(text).sentence)
+    page.get_by_role("combobox", name="The machine").select_option("2x8-IB")
+    expect(sentence(page)).to_have_text(is_my_number_good(text, "2x8-IB").sentence)
+    page.get_by_role("combobox", name="The machine").select_option("")
+
+
+def times_of(run) -> dict[int, float]:
+    return {point.nbytes: point.seconds for point in run.points}
