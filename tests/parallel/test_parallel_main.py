@@ -21,7 +21,7 @@ def refused(monkeypatch, capsys, *argv: str) -> str:
 
 
 def test_what_makes_no_sense_is_told_before_ranks_start(monkeypatch, capsys):
-    said = refused(monkeypatch, capsys, "-n", "3")
+    said = refused(monkeypatch, capsys, "-n", "3", "data")
     assert said == "helpers.parallel: 3 ranks do not divide batch 8: take batch 6 or 9, or 2 or 4 ranks\n"
     assert "batch 6: take batch 4 or 8" in refused(monkeypatch, capsys, "--batch", "6", "sharded")
     assert "no strategy begins with zebra: there are data, parameter server; " in refused(monkeypatch, capsys, "zebra")
