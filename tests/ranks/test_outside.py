@@ -70,6 +70,16 @@ def test_one_fault_and_who_sees_what_of_it(holding):
 def test_a_door_needs_a_short_path_and_a_handler_that_is_there(tmp_path):
     with pytest.raises(ValueError, match="at most 107 bytes, got '/a"):
         outside.open_door("/a" * 60)
+    ending = len(f"/rank-{os.getpid()}.sock")
+    for folder in ("/" + "b" * (107 - ending), "/" + "ä" * 50):  # 108 bytes; fewer letters than bytes
+        with pytest.raises(ValueError, match="at most 107 bytes"):
+            outside.open_door(folder)
+    with tempfile.TemporaryDirectory() as folder:
+        longest = f"{folder}/{'c' * (106 - ending - len(folder))}"
+        os.mkdir(longest)
+        path = outside.open_door(longest)
+        assert len(path) == 107 and outside.ask_worker(path, "ping")
+        outside._doors.pop(path).shutdown()
     with tempfile.TemporaryDirectory() as folder:
         path = outside.open_door(folder)
         assert outside.open_door(folder) == path, "one door a folder"

@@ -92,6 +92,21 @@ def test_the_pages_that_ask_for_a_run_are_found():
     assert len(unasked) <= 1, unasked
 
 
+def test_where_nothing_is_known_of_the_machine_only_the_command_is_told(monkeypatch):
+    found, _ = listed(monkeypatch, "faults")
+    said = [one.astext() for one in found if isinstance(one, nodes.paragraph)]
+    assert said and all(re.fullmatch(r"Made by python -m tools\.mutants .*:", one) for one in said)
+
+
+def test_a_lab_is_told_as_one_and_a_day_stands_alone(monkeypatch):
+    found, _ = listed(monkeypatch, "run")
+    row = next(row for row in cells(found) if row[0].startswith("ring-cpu.json"))
+    assert "ring (lab)" in row[-1].split(", ")
+    told = next(one for one in RECORDS.values() if (one.date or "").startswith("published "))
+    words, day = recorded_runs.when(told).children
+    assert (words.astext(), day.astext()) == ("published ", told.date.split()[1])
+
+
 @pytest.mark.parametrize(
     "words",
     [
