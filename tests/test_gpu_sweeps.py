@@ -14,6 +14,7 @@ from helpers.ranks.sweeping.settings import Asked
 from tools.gpu import scale, sweeps
 from tools.gpu.place import Place
 
+RING = Took("Ring", "LL")
 TWO = Place("nccl", 2, 2)
 
 
@@ -21,7 +22,7 @@ def swept(*cases: Case) -> Swept:
     return Swept("all_reduce", 2, "2 ranks", False, cases)
 
 
-def ran(wrong: int = 0, took: Took | None = Took("Ring", "LL")) -> Case:
+def ran(wrong: int = 0, took: Took | None = RING) -> Case:
     row = SweptRow(Asked("Ring", "LL"), "all_reduce", 2, 1024, None, wrong, took, took and True)
     return Case(row.asked, "ran", rows=(row,))
 
@@ -53,10 +54,8 @@ def test_a_sweep_that_is_not_sound_fails_its_check(monkeypatch, cases, said):
 
 def test_what_nccl_refused_is_named(monkeypatch):
     found = swept(ran(), Case(Asked("NVLS"), "refused", "no algorithm"))
-    assert sweeps._told(found, "x") == {
-        **{"rows": 1, "nccl": None, "without": "NVLS/auto refused"},
-        "record": {"x": found.as_json()},
-    }
+    told = {"rows": 1, "nccl": None, "without": "NVLS/auto refused"}
+    assert sweeps._told(found, "x") == told | {"record": {"x": found.as_json()}}
 
 
 def test_two_phases_and_two_ways_to_start_are_told_under_their_names(monkeypatch):

@@ -7,6 +7,7 @@ import socket
 import tempfile
 import threading
 import time
+from pathlib import Path
 
 import pytest
 import torch
@@ -75,8 +76,8 @@ def test_a_door_needs_a_short_path_and_a_handler_that_is_there(tmp_path):
         with pytest.raises(ValueError, match="at most 107 bytes"):
             outside.open_door(folder)
     with tempfile.TemporaryDirectory() as folder:
-        longest = f"{folder}/{'c' * (106 - ending - len(folder))}"
-        os.mkdir(longest)
+        longest = Path(folder, "c" * (106 - ending - len(folder)))
+        longest.mkdir()
         path = outside.open_door(longest)
         assert len(path) == 107 and outside.ask_worker(path, "ping")
         outside._doors.pop(path).shutdown()
