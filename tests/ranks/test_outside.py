@@ -103,6 +103,7 @@ def test_py_spy_says_why_it_sees_nothing(monkeypatch):
 
 STUCK = """\
 #0-0 (27a079b828ff1a75) MISMATCH
+
   Communicator ranks have different AllReduce operation counts
   3 ranks have launched up to operation 2
   1 ranks have launched up to operation 1
