@@ -193,6 +193,13 @@ def test_every_kind_is_refused_with_the_place(tmp_path, name, put, value, words)
     assert said.startswith(f"{name}: ") and words in said
 
 
+def test_a_readers_memory_is_held_to_what_memory_is(tmp_path):
+    name, told = "from/8xh100/memory/zero-1.json", copied(MEMORY)
+    assert whole(written(tmp_path, name, told), tmp_path) == told
+    told["data"]["ranks"][0]["blocks"] = [5]
+    assert "data.ranks.0: no trace of memory: " in refusal(tmp_path, name, told)
+
+
 TEXTS = [
     ("run.json", "{", "run.json: no JSON: line 1, column 2: Expecting property name"),
     ("run.json", '{"name": "a", "name": "b"}', "run.json: name: comes twice"),
