@@ -78,7 +78,11 @@ def test_four_ranks_that_share_one_card_are_too_many(ranks, cards, told):
 
 
 @pytest.mark.parametrize(
-    "setting", ["NCCL_SHM_DISABLE set by environment to 1.", "NCCL_NET set by environment to Socket"]
+    "setting",
+    [
+        f"NCCL_{one} set by environment to {value}"
+        for one, value in (("SHM_DISABLE", "1."), ("NET", "Socket"), ("NET_GDR_LEVEL", "LOC"))
+    ],
 )
 def test_what_takes_the_shorter_way_away_is_told(setting):
     assert is_my_number_good(f"node1:10:20 [0] NCCL INFO {setting}\n").accused == ("wrong path",)
