@@ -26,6 +26,15 @@ def test_a_row_has_what_the_bytes_pass_filled_and_who_orders_hollow():
     assert by_name["SM kernel, network switch adds"][-1] == [(x, True) for x in (0, 1, 4, 5, 6.2)]
 
 
+def test_the_name_of_who_orders_stands_off_the_dots():
+    for way in WAYS:
+        figure = engines([way], ENGINES, "A finding")
+        dots = [t for t in figure.data if t.mode == "lines" and t.line.dash == "dot"]
+        for line in dots:
+            name = next(t for t in figure.data if t.mode == "text" and list(t.text) == [way.orders])
+            assert (name.x[0] - line.x[0]) * (line.x[1] - line.x[0]) < 0
+
+
 def test_who_adds_has_a_plus():
     pluses = {}
     for way in WAYS:

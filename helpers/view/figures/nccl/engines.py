@@ -79,11 +79,9 @@ def _orders(way: Way, at: Mapping[str, int], y: float) -> list[go.Scatter]:
     x, told = at[way.orders], next(at[name] for name in way.touches if name != "SMs")
     dots = {"color": colour("edge"), "width": 2, "dash": "dot"}
     line = go.Scatter(x=[x, told], y=[y + UP, y], mode="lines", line=dots, **SILENT)
-    return [
-        line,
-        _squares([x], y + UP, "page", "edge"),
-        _names([x + 0.4], y + UP, [way.orders], "middle right", "muted"),
-    ]
+    aside, where = (-0.4, "middle left") if told > x else (0.4, "middle right")  # the dots go the other way
+    name = _names([x + aside], y + UP, [way.orders], where, "muted")
+    return [line, _squares([x], y + UP, "page", "edge"), name]
 
 
 def _squares(x: Sequence[float], y: float, fill: str, edge: str) -> go.Scatter:
