@@ -72,7 +72,9 @@ def two_nodes(rng: random.Random) -> dict:
     if rng.random() < 0.2:
         text = "\n".join(line for line in text.split("\n") if not line.startswith("#  Rank"))
     if rng.random() < 0.2:
-        text = text.replace("NVIDIA H100 80GB HBM3", rng.choice(("NVIDIA GB10", "Tesla V100-SXM2-16GB", "NVIDIA H200")), 1)
+        text = text.replace(
+            "NVIDIA H100 80GB HBM3", rng.choice(("NVIDIA GB10", "Tesla V100-SXM2-16GB", "NVIDIA H200")), 1
+        )
     return {"text": text, "machine": rng.choice(("2x8-IB", "2x8-IB", "2x8-RoCE", "8x8-IB", None))}
 
 
@@ -86,7 +88,18 @@ def others(count: int) -> list[dict]:
     """Damaged texts of every kind, whole ones with a fault or two, and what is no text of ours."""
     texts = [one for text in TEXTS for one in damaged(text.split("\n"), len(text), count, window=len(text.split("\n")))]
     (bare,) = ("\n".join(line for line in one.split("\n") if not line.startswith("#")) for one in TEXTS[:1])
-    strange = (bare, "", "hello", "98.4 GB/s", "98.414", "# Avg bus bandwidth    : 7.5 ", "{}", "{", "NCCL INFO", "busbw")
+    strange = (
+        bare,
+        "",
+        "hello",
+        "98.4 GB/s",
+        "98.414",
+        "# Avg bus bandwidth    : 7.5 ",
+        "{}",
+        "{",
+        "NCCL INFO",
+        "busbw",
+    )
     return [{"text": text} for text in (*strange, *texts)]
 
 

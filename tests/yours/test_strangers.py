@@ -57,14 +57,19 @@ def test_rows_without_their_head_are_told_what_is_missing():
 
 
 def test_of_several_tables_the_first_is_judged_and_said():
-    found = is_my_number_good(HEALTHY + printed("H200", "reduce_scatter", 8, "2.29.2", times(run("H200", "reduce_scatter"))))
+    found = is_my_number_good(
+        HEALTHY + printed("H200", "reduce_scatter", 8, "2.29.2", times(run("H200", "reduce_scatter")))
+    )
     assert found.what.endswith("the first of 2 tables: give the others alone")
     assert found.sentence == is_my_number_good(HEALTHY).sentence
 
 
 def test_gpus_that_are_not_known_are_named():
     found = is_my_number_good(SPARK)
-    assert found.causes[0].name == "no machine" and "the GPUs were NVIDIA GB10, and no machine with such GPUs" in found.causes[0].why
+    assert (
+        found.causes[0].name == "no machine"
+        and "the GPUs were NVIDIA GB10, and no machine with such GPUs" in found.causes[0].why
+    )
     assert found.nearest == ()  # what is published is of one node
     bare = is_my_number_good("\n".join(line for line in SPARK.split("\n") if "Rank" not in line))
     assert "does not say which GPUs these were" in bare.causes[0].why and bare.nearest
@@ -75,7 +80,9 @@ def test_between_nodes_commands_start_by_mpirun():
     found = is_my_number_good(text, "2x8-IB")
     cause = found.causes[0]
     assert cause.name == "too few NICs" and "without GPUDirect RDMA look alike" in cause.why
-    assert cause.command.startswith("mpirun -np 16 -N 8 -x NCCL_DEBUG=INFO -x NCCL_DEBUG_SUBSYS=INIT,GRAPH,NET ./build/")
+    assert cause.command.startswith(
+        "mpirun -np 16 -N 8 -x NCCL_DEBUG=INFO -x NCCL_DEBUG_SUBSYS=INIT,GRAPH,NET ./build/"
+    )
     assert "-f 2 -g 1 2>&1" in cause.command
     listless = "\n".join(line for line in text.split("\n") if "Rank" not in line)
     assert is_my_number_good(listless, "2x8-IB").causes[0].command == cause.command
