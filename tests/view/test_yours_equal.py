@@ -24,6 +24,7 @@ from helpers.yours.published import published
 from website.widgets import widget_files
 
 HERE = Path(__file__).parent
+VIEW = HERE.parents[1] / "helpers" / "view"
 OUTPUT = HERE.parent / "nccl" / "output"
 sys.path += [str(OUTPUT), str(HERE.parent / "yours")]
 
@@ -199,6 +200,11 @@ def test_the_page_s_script_is_a_script(node, tmp_path):
     path.write_text(widget_files()["widgets/yours.js"], encoding="utf-8")
     done = subprocess.run([node, "--check", path], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr[-500:]
+
+
+def test_the_page_says_how_much_it_reads():
+    given = (VIEW / "yours" / "given.mjs").read_text()
+    assert "MOST = 24 * 2 ** 20;" in given and "more than 24 MiB" in (HERE.parents[1] / "book" / "yours.md").read_text()
 
 
 def test_a_chapter_is_called_as_its_page_is():

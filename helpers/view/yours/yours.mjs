@@ -49,7 +49,8 @@ function tryOut(widget, name, machine = null) {
   judge(widget);
 }
 
-// The reader's own: a text, bytes, dumps by rank, or the Error that says why it is none of them. files: their names, as ranks were told from them.
+// The reader's own: a text, bytes, dumps by rank, or the Error that says why it is none of them.
+// files: their names, as ranks were told from them.
 function take(widget, own, files = []) {
   widget.s = { ...widget.s, example: "" };
   widget.given = own;

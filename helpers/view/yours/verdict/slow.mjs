@@ -36,8 +36,7 @@ export function slowCauses(seen) {
   return causes.toSorted((one, other) => Number(other.accuses) - Number(one.accuses));
 }
 
-const of = ({ curve, known }, name, why, accuses = null) =>
-  cause(known, name, why, { ...programmed(curve), accuses });
+const of = ({ curve, known }, name, why, accuses = null) => cause(known, name, why, { ...programmed(curve), accuses });
 
 // The bytes went another way, or a part of the way was not used: tables that reach large sizes tell.
 function pathOf(seen) {
