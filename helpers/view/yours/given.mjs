@@ -20,7 +20,7 @@ const bytesOf = async (file) => new Uint8Array(await file.arrayBuffer());
 export function tooMuch(nbytes) {
   if (nbytes <= MOST) return "";
   return (
-    `that is ${nbytesText(nbytes)}, and this page reads ${nbytesText(MOST)} at once at most, so that it never stalls:` +
+    `that is ${nbytesText(nbytes)}, and this page reads ${nbytesText(MOST)} at once at most, so that it does not stand still for long:` +
     " give less of it, or ask is_my_number_good in Python"
   );
 }
