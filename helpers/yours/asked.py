@@ -23,6 +23,7 @@ from helpers.nccl import (
     parse_flight_recorder,
     parse_topo,
 )
+from helpers.nccl.output.tables.fits import WORD
 from helpers.units import bandwidth_text
 from helpers.yours.causes import cause
 from helpers.yours.curves import curve_of, curve_of_bench
@@ -41,6 +42,9 @@ KNOWN = (
 _AVERAGE = re.compile(r"(?:#? *Avg bus bandwidth *: *)?(\d{1,6}(?:\.\d{1,6})?) *(?:GB/s)?", re.IGNORECASE | re.ASCII)
 _LOG = re.compile(r"NCCL (?:INFO|WARN|version)\b", re.ASCII)
 _TABLE = re.compile(r"\balgbw\b|\bbusbw\b|^#? *nThread ", re.MULTILINE | re.ASCII)
+_ROW = re.compile(
+    rf"\b\d+[ \t]+\d+[ \t]+(?:{'|'.join(WORD)})[ \t]+\S", re.ASCII
+)  # of a table, perhaps without its head
 _MATRIX = re.compile(r"^[ \t]*GPU0[ \t]+(?:GPU1|X)\b|CPU Affinity", re.MULTILINE | re.ASCII)
 _BLANK = " \t\r\n"
 _DUMP = '"pg_config"'
@@ -87,7 +91,7 @@ def _of_text(text: str, told: Place | None) -> Verdict:
     """By what only such a text has; a table that stands in a log counts as the table that it is."""
     if text.lstrip(_BLANK).startswith(("{", "[")) and _DUMP in text:
         return of_dumps(parse_flight_recorder([text]))
-    if text.lstrip(_BLANK).startswith("{") or _TABLE.search(text):
+    if text.lstrip(_BLANK).startswith("{") or _TABLE.search(text) or _ROW.search(text):
         return _of_tables(text, told)
     if _MATRIX.search(text):
         return of_topology(parse_topo(text))
@@ -111,7 +115,7 @@ def _of_tables(text: str, told: Place | None) -> Verdict:
 
 
 def _first(found: Verdict, count: int) -> Verdict:
-    return Verdict(**{**vars(found), "what": f"{found.what}; the first of {count} tables"})
+    return Verdict(**{**vars(found), "what": f"{found.what}; the first of {count} tables: give the others alone"})
 
 
 def _of_bytes(data: bytes, told: Place | None) -> Verdict:

@@ -64,11 +64,22 @@ def model_of(curve: Curve, place: Place | None) -> Model:
 
 
 def nearest(curve: Curve, place: Place | None) -> tuple[Beside, ...]:
-    """Published runs of the same collective and number of ranks: of the same GPU first, then those whose times are nearest."""
+    """Published runs of the same collective and number of ranks: of the same GPU first, then those whose times are nearest.
+
+    All are of GPUs in one domain, so none stands beside a table from between nodes.
+    """
+    if not _in_one_domain(curve, place):
+        return ()
     same = [run for run in published() if (run.collective, run.nranks) == (curve.collective, curve.nranks)]
     beside = [(_same_gpu(run, place), _beside(curve, run)) for run in same]
     ordered = sorted(beside, key=lambda one: (not one[0], _far(one[1])))
     return tuple(one for _, one in ordered[:SHOWN])
+
+
+def _in_one_domain(curve: Curve, place: Place | None) -> bool:
+    if place is None:
+        return curve.hosts < 2
+    return place.alone(curve.nranks or 0) and (curve.hosts < 2 or place.domain > place.gpus)
 
 
 def plateau(curve: Curve, place: Place | None, model: Model) -> tuple[float, str] | None:

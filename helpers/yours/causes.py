@@ -35,6 +35,7 @@ KINDS = {
     "host-bound": Kind("benchmarking", "./build/{program} -b 8 -e 64K -f 2 -g {gpus} -G 20"),
     "slow link": Kind("interconnects", "nvidia-smi topo -m; nvidia-smi nvlink -s; nvidia-smi -q -d PERFORMANCE"),
     "no machine": Kind("interconnects", "nvidia-smi -L; nvidia-smi topo -m", accuses=False),
+    "no network": Kind("interconnects", "nvidia-smi topo -m; ibstat | grep -E 'CA |Rate|layer'", accuses=False),
     "average": Kind("benchmarking", "./build/{program} -b 8 -e 8G -f 2 -g {gpus}", accuses=False),
     "truncated log": Kind("inside-nccl", "NCCL_DEBUG=INFO NCCL_DEBUG_FILE=nccl.%h.%p.log"),
     "ignored setting": Kind("inside-nccl", "env | grep NCCL_; cat /etc/nccl.conf ~/.nccl.conf"),
@@ -49,9 +50,23 @@ KINDS = {
 
 
 def cause(
-    name: str, why: str, program: str = "all_reduce_perf", gpus: int | None = None, accuses: bool | None = None
+    name: str,
+    why: str,
+    program: str = "all_reduce_perf",
+    gpus: int | None = None,
+    accuses: bool | None = None,
+    hosts: int = 1,
 ) -> Cause:
-    """One of KINDS with the reader's own numbers. accuses: where it is not the kind's."""
+    """One of KINDS with the reader's own numbers. accuses: where it is not the kind's. hosts: on several, mpirun starts a rank a GPU."""
     kind = KINDS[name]
-    command = kind.command.format(program=program, gpus=gpus or 8)
+    command = kind.command if hosts < 2 or not gpus else _by_mpirun(kind.command, max(1, gpus // hosts))
+    command = command.format(program=program, gpus=gpus or 8)
     return Cause(name, why, kind.chapter, command, kind.accuses if accuses is None else accuses)
+
+
+def _by_mpirun(command: str, each: int) -> str:
+    """What runs nccl-tests, on several hosts; other commands as they are."""
+    if "./build/" not in command:
+        return command
+    told = command.replace("NCCL_DEBUG", "-x NCCL_DEBUG").replace("-g {gpus}", "-g 1")
+    return f"mpirun -np {{gpus}} -N {each} {told}"

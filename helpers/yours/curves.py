@@ -15,7 +15,8 @@ from helpers.yours.verdict import Point
 class Curve:
     """What the verdict needs of a table. collective, nranks, nccl: None where the text does not say.
 
-    place: the machine that the list of devices tells; hosts: how many, 0 where there is no such list. average: of busbw.
+    place: the machine that the list of devices tells; gpus: their names; hosts: how many, 0 where there is no such list. average:
+    of busbw.
     """
 
     what: str
@@ -25,6 +26,7 @@ class Curve:
     points: tuple[Point, ...]
     place: Place | None = None
     hosts: int = 0
+    gpus: tuple[str, ...] = ()
     average: float | None = None
     wrong: bool = False
 
@@ -57,6 +59,7 @@ def curve_of(table: NcclTable) -> Curve:
         _quickest(points),
         found_place(table.devices),
         len(hosts),
+        tuple(dict.fromkeys(device.name for device in table.devices)),
         table.average_busbw,
         wrong or bool(table.out_of_bounds),
     )

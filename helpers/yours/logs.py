@@ -29,7 +29,8 @@ def of_log(log: DebugLog) -> Verdict:
     sentence += _settings(log)
     causes = tuple(_causes(log))
     accused = [one.name for one in causes if one.accuses]
-    sentence += f" Look first at: {accused[0]}." if accused else " Nothing in it accuses the machine."
+    clean = " Nothing in it accuses the machine." if ways else " That is too little to judge a machine by."
+    sentence += f" Look first at: {accused[0]}." if accused else clean
     return Verdict("log", f"a log of {log}", sentence, causes=causes, lines=tuple(_choices(log)))
 
 

@@ -98,4 +98,4 @@ def _row(collective: str, nranks: int, nbytes: int, took: float) -> str:
 def _short(value: float, width: int) -> str:
     """As many digits behind the point as the column has room for (getFloatStr)."""
     texts = (f"{value:{width}.{digits}f}" for digits in (2, 1, 0))
-    return next(text for text in texts if len(text) <= width)
+    return next((text for text in texts if len(text) <= width), f"{value:.{1 if width >= 7 else 0}e}")

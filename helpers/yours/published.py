@@ -82,5 +82,5 @@ def _run(
     points = tuple(Point(nbytes, seconds, nbytes / seconds * factor) for nbytes, seconds in rows)
     size = f" of {nbytes_text(rows[0][0])}" if len(rows) == 1 else ""
     return Published(
-        f"{collective}{size} on {nranks} {gpu}{nccl} ({by})", url, gpu, collective, nranks, version, points
+        f"{collective}{size} on {nranks} {gpu}{nccl}, by {by}", url, gpu, collective, nranks, version, points
     )

@@ -19,6 +19,7 @@ HALF = 0.5
 LAUNCHES = 2.0  # times the published launch
 SLOT = 1.1  # a slot's rate, and what the clock may be off
 OLD_SLOT = FACTS["pcie-3.gpu"].bandwidth.value
+LINKS_DECIDE = ("sendrecv", "broadcast", "reduce", "alltoall", "scatter", "gather")  # their busbw is what a link passes
 TRICKLE = 0.05  # of the line rate: every published PCIe machine is above it
 
 
@@ -34,9 +35,12 @@ def slow_causes(curve: Curve, place: Place | None, model: Model, found: Verdict)
     elif not path and _short(curve, place, found):
         why = "neither a setting nor PCIe explains it: a link, a clock, or another job beside it"
         causes.append(_cause(curve, "slow link", _of_plateau(curve, found, why)))
+    elif not path and _less_over_slots(curve, place, found):
+        why = "over PCIe that can be another pair of slots, fewer lanes, or the way through memory of the host"
+        causes.append(_cause(curve, "wrong path", _of_plateau(curve, found, why))._replace(accuses=False))
     if model.sizes and not (path or fit) and (place and place.alone(curve.nranks or 0)):
         causes += _not_worth_it(curve, model)
-    if model.sizes:
+    if model.sizes and not path:  # a longer path has a longer start, too
         causes += _host_bound(curve, model)
     return sorted(causes, key=lambda one: not one.accuses)
 
@@ -56,7 +60,9 @@ def _path(curve: Curve, place: Place | None, found: Verdict) -> Cause | None:
         low = found.line_rate is not None and best.busbw < TRICKLE * found.line_rate
         low = low or (found.plateau is not None and best.busbw < HALF * found.plateau)
         return _cause(curve, "wrong path", _of_plateau(curve, found, "sockets, or memory of the host")) if low else None
-    if found.plateau is None or not _short(curve, place, found):
+    if found.plateau is None:
+        return _unpublished(curve, place, found)
+    if not _short(curve, place, found):
         return None
     if place.slot and best.busbw <= SLOT * place.slot:
         why = f"no more than a PCIe slot passes, {bandwidth_text(place.slot)} one way: not over NVLink"
@@ -67,11 +73,27 @@ def _path(curve: Curve, place: Place | None, found: Verdict) -> Cause | None:
     return None
 
 
+def _unpublished(curve: Curve, place: Place, found: Verdict) -> Cause | None:
+    """Of a collective that nobody published and no formula tells, over a switch: only what a PCIe slot would pass is plain."""
+    if not place.slot or curve.best.busbw > SLOT * place.slot or curve.collective not in LINKS_DECIDE:
+        return None
+    share = f", {found.line_rate_share:.0%} of the one-way line rate" if found.line_rate_share else ""
+    why = f"no more than a PCIe slot passes, {bandwidth_text(place.slot)} one way: not over NVLink"
+    return _cause(curve, "wrong path", f"{bandwidth_text(curve.best.busbw)}{share}: {why}")
+
+
 def _short(curve: Curve, place: Place | None, found: Verdict) -> bool:
     """Whether the best is far below the plateau: on one node, where the plateau is a published one."""
     if place is None or found.plateau is None or curve.points[-1].nbytes < LARGE or not place.alone(curve.nranks or 0):
         return False
     return place.shape == "switch" and curve.best.busbw < HEALTHY * found.plateau
+
+
+def _less_over_slots(curve: Curve, place: Place | None, found: Verdict) -> bool:
+    """Whether GPUs that PCIe joins are below the best that was published of as many: no fault, as the slots differ, but worth a look."""
+    if place is None or found.plateau is None or place.shape == "switch" or not place.alone(curve.nranks or 0):
+        return False
+    return curve.points[-1].nbytes >= LARGE and curve.best.busbw < HEALTHY * found.plateau
 
 
 def _network(curve: Curve, place: Place, found: Verdict) -> Cause | None:
@@ -85,7 +107,7 @@ def _network(curve: Curve, place: Place, found: Verdict) -> Cause | None:
     count = _ports_in_use(curve, place)
     if count == place.nics:
         return None
-    why = f"as NCCL's formula has it for {count} of {place.nics} ports of a node"
+    why = f"as NCCL's formula has it for {count} of {place.nics} ports of a node; all of them without GPUDirect RDMA look alike"
     return _cause(curve, "too few NICs", _of_plateau(curve, found, why))
 
 
@@ -122,7 +144,7 @@ def _of_fit(curve: Curve, fit: Fit, alone: bool) -> Cause:
         why += f"; but the text does not tell a version that is known here, and these are those of {version_of(curve)}"
     else:
         why += "; but between nodes that is NCCL's own formula, which no published table has checked"
-    return cause(fit.name, why, curve.program, curve.nranks, accuses=False)
+    return _cause(curve, fit.name, why)._replace(accuses=False)
 
 
 def _not_worth_it(curve: Curve, model: Model) -> list[Cause]:
@@ -163,4 +185,4 @@ def _of_plateau(curve: Curve, found: Verdict, why: str) -> str:
 
 
 def _cause(curve: Curve, name: str, why: str) -> Cause:
-    return cause(name, why, curve.program, curve.nranks)
+    return cause(name, why, curve.program, curve.nranks, hosts=curve.hosts)

@@ -21,6 +21,7 @@ def of_table(curve: Curve, told: Place | None) -> Verdict:
     if not curve.points:
         return refusal("the table has no size with bytes and a time: nothing can be held against anything")
     place = told or curve.place
+    curve = _on_hosts(curve, place)
     wrong = _does_not_fit(curve, told)
     if wrong:
         return refusal(wrong)
@@ -38,6 +39,13 @@ def of_table(curve: Curve, told: Place | None) -> Verdict:
     return replace(found, sentence=_sentence(curve, found))
 
 
+def _on_hosts(curve: Curve, place: Place | None) -> Curve:
+    """How many hosts a table without a list of devices came from, where its machine leaves only one answer."""
+    if curve.hosts or place is None or not curve.nranks or place.alone(curve.nranks):
+        return curve
+    return replace(curve, hosts=-(-curve.nranks // place.gpus))
+
+
 def _does_not_fit(curve: Curve, told: Place | None) -> str:
     """Whether a told machine can have made the table at all."""
     if told is None or curve.nranks is None:
@@ -45,6 +53,9 @@ def _does_not_fit(curve: Curve, told: Place | None) -> str:
     most = told.gpus * told.nodes
     if curve.nranks > most:
         return f"the table has {curve.nranks} ranks, and {told.title} has {most} GPUs: name a machine with as many"
+    if curve.hosts > 1 and told.alone(curve.nranks) and told.domain <= told.gpus:
+        part = f"the table's {curve.nranks} ranks were on {curve.hosts} hosts, and one node of {told.title} holds {told.gpus}"
+        return f"{part}: of a part of each node no line rate is known, so leave the machine to the text"
     if curve.place and curve.place.accelerator[:4] != told.accelerator[:4]:
         return f"the table was made on {curve.place.accelerator}, and {told.title} has {told.accelerator}"
     return ""
@@ -72,29 +83,37 @@ def _shares(found: Verdict, curve: Curve, place: Place | None, model: Model) -> 
 
 
 def _causes(curve: Curve, place: Place | None, model: Model, found: Verdict) -> tuple[Cause, ...]:
-    gpus, causes = curve.nranks, []
+    causes = []
     if curve.wrong:
         why = "some elements of the results were wrong: until that is found no time of this table counts"
-        causes.append(cause("wrong results", why, curve.program, gpus))
+        causes.append(_cause(curve, "wrong results", why))
     causes += slow_causes(curve, place, model, found)
     if lacking := _lacking(curve, place):
-        causes.append(cause("no machine", f"{lacking}: name the machine", curve.program, gpus))
+        causes.append(_cause(curve, "no machine" if place is None else "no network", lacking))
     if curve.average and curve.best.busbw and len(curve.points) > 1:
         share = curve.average / curve.best.busbw
         why = (
             f"the table's average busbw, {bandwidth_text(curve.average)}, is {share:.0%} of its own best: it is that of the"
             f" sizes that were asked for, from {nbytes_text(curve.points[0].nbytes)} on, and no property of the machine"
         )
-        causes.append(cause("average", why, curve.program, gpus))
+        causes.append(_cause(curve, "average", why))
     return tuple(causes)
 
 
+def _cause(curve: Curve, name: str, why: str) -> Cause:
+    return cause(name, why, curve.program, curve.nranks, hosts=curve.hosts)
+
+
 def _lacking(curve: Curve, place: Place | None) -> str:
-    """What the text does not say of the machine, "" where it says enough."""
+    """What nobody knows of the machine, and what the reader can do about it; "" where all is known."""
+    none = "so there is no line rate to hold it against"
+    if place is None and curve.gpus:
+        names = " and ".join(curve.gpus[:2]) + (" and others" if len(curve.gpus) > 2 else "")
+        return f"the GPUs were {names}, and no machine with such GPUs is known here, {none}: name one whose GPUs are joined alike"
     if place is None:
-        return "the text does not say which GPUs these were, so there is no line rate to hold it against"
+        return f"the text does not say which GPUs these were, {none}: name the machine"
     if curve.nranks and not place.alone(curve.nranks) and not place.ports:
-        return f"the text does not say which network joins its {place.nodes} nodes, so there is no line rate"
+        return f"the text does not say which network joins its {place.nodes} nodes, {none}: name the machine"
     return ""
 
 

@@ -11,7 +11,7 @@ from helpers.facts.tables import PUBLIC, build_table
 MEMORY = ["optimum-benchmark-training", "vit-large-training"]
 # What a product loses beside a collective, and who moves without taking it.
 BESIDE = ["conccl-overlap", "deepep-sms", "fsdp-4xgb200-symmetric", "fsdp-8xh100-copy-engines", "overlap-8xh100"]
-BESIDE += ["nccl-put-signal-pipeline"]
+BESIDE += ["all-gather-8xh100-copy-engines", "fsdp-8xh20-symmetric", "nccl-put-signal-pipeline"]
 ALL_REDUCE = [name for name in public_names() if name.endswith("all_reduce")]
 ROWS = {
     "nccl-tests-4xh100-all_reduce": (28, 8, 2**30),
@@ -62,6 +62,11 @@ def test_what_is_told_beside_a_product_agrees_with_itself():
     assert gains == pytest.approx(printed, abs=6e-4)
     assert public("conccl-overlap").column("share") == sorted(public("conccl-overlap").column("share"))
     assert public("nccl-put-signal-pipeline").rows[0].keys() == public("nccl-put-signal-pipeline").units.keys()
+    gathers = public("all-gather-8xh100-copy-engines").rows
+    assert all(row["kernel"] > row["copy_engines"] for row in gathers), "alone, the kernel is the faster way"
+    usual, asked = public("fsdp-8xh20-symmetric").rows
+    assert 1 - asked["seconds"] / usual["seconds"] == pytest.approx(0.1076, abs=1e-4)  # as printed there
+    assert asked["rollout"] / usual["rollout"] - 1 == pytest.approx(0.0176, abs=1e-4)
     most, least = public("deepep-sms").rows[2:]
     assert most["sms"] > least["sms"] and most["dispatch"] > least["dispatch"] and most["combine"] > least["combine"]
 

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from helpers.facts import public
 from helpers.nccl.movers import (
     COLLECTIVES,
     ENGINES,
@@ -17,6 +18,8 @@ from helpers.nccl.movers import (
     even,
     held,
     persistent,
+    registered_blocks,
+    symmetric_blocks,
     who_moves,
 )
 
@@ -28,6 +31,7 @@ def test_a_mover_is_made_of_engines():
     for one in MOVERS.values():
         assert set(one.touches) <= set(ENGINES) and one.orders in ENGINES and one.adds in ("", *one.touches)
         assert one.across == ("NIC" in one.touches)
+        assert (one.adds == "switch") == one.name.lower().endswith("switch adds")
 
 
 def test_only_what_touches_sms_holds_them():
@@ -42,6 +46,21 @@ def test_no_copy_engine_adds_or_broadcasts():
             assert "copy engine" not in who_moves(name, policy, True, True, across, blackwell, 2**30)
 
 
+def test_blocks_are_those_of_nccl_s_source_and_of_the_published_runs():
+    """nvls.cc: 32 / 8 and 40 / 8 on Hopper, 48 / 8 on Blackwell. sym_kernels.cc: 16 / 8, as 8 H20 took (the table)."""
+    assert [registered_blocks(name, 8) for name in ("all_gather", "reduce_scatter")] == [4, 5]
+    assert [registered_blocks(name, 8, blackwell=True) for name in ("all_gather", "reduce_scatter")] == [4, 6]
+    assert registered_blocks("reduce_scatter", 3) == 14, "rounded up"
+    assert symmetric_blocks(8) == public("fsdp-8xh20-symmetric").rows[1]["blocks"]
+    assert [symmetric_blocks(n, blackwell=True) for n in (3, 4, 8)] == [11, 8, 4]
+
+
+@pytest.mark.parametrize(("name", "nranks"), [("all_reduce", 8), ("all_gather", 1), ("", 2)])
+def test_blocks_of_what_is_not_refused(name, nranks):
+    with pytest.raises(ValueError, match="got"):
+        registered_blocks(name, nranks) if name else symmetric_blocks(nranks)
+
+
 @pytest.mark.parametrize(
     ("case", "movers"),
     [
@@ -51,6 +70,7 @@ def test_no_copy_engine_adds_or_broadcasts():
         ({"collective": "all_gather", "policy": "ZERO", "send_window": True}, ("SM kernel",)),
         ({"collective": "all_gather", "policy": "EFFICIENCY", "recv_window": True}, ("SM kernel",)),
         ({"collective": "scatter", "policy": "ZERO", "recv_window": True}, ("copy engine",)),
+        ({"collective": "gather", "policy": "ZERO", "recv_window": True}, ("copy engine",)),
         (
             {"collective": "all_gather", "policy": "ZERO", "recv_window": True, "across": True},
             ("SM kernel", "SM kernel, proxy and NIC"),  # across the network both buffers have to be windows
@@ -117,8 +137,8 @@ def test_a_block_for_each_sm_takes_two_rounds_when_one_sm_is_taken():
 
 def test_many_small_tiles_come_near_the_even_limit():
     for taken, until in ((24, 0.4), (24, 9.0), (16, 1.0), (1, 0.0)):
-        tiles = 132 * 2000
-        assert beside(tiles, 132 / tiles, 132, taken, until) == pytest.approx(even(1.0, 132, taken, until), rel=2e-3)
+        tiles = 132 * 500
+        assert beside(tiles, 132 / tiles, 132, taken, until) == pytest.approx(even(1.0, 132, taken, until), rel=4e-3)
 
 
 def test_every_sm_and_every_tile_is_told_once():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from helpers.nccl import OverrideError, Platform, overridden, overrides, predict
@@ -90,6 +92,11 @@ def test_a_tree_for_all_leaves_nothing_to_a_gather():
         overridden(free, overrides("nvls", "LL"))
     with pytest.raises(ValueError, match=r"since NCCL 2\.24, got 2\.23\.4"):
         overridden(predict("all_gather", MIB, H100, version="2.23.4"), overrides("Tree"))
+
+
+def test_lists_by_collective_are_read_from_2_24_on():
+    free = replace(predict("all_gather", MIB, H100, version="2.29.2"), version="2.24.3")
+    assert overridden(free, overrides("Ring")).algorithm == "Ring"
 
 
 def test_it_prints_the_table_that_nccl_logs():

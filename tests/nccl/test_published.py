@@ -7,8 +7,9 @@ from statistics import median
 import pytest
 
 from helpers.facts import public
+from helpers.nccl import predict
 from helpers.nccl.published import CURVES, EACH, LATENCY, NVLS, TIMINGS, published
-from helpers.nccl.runs import TABLE, runs
+from helpers.nccl.runs import TABLE, measured_platform, runs
 
 RUNS = {run.key: run for run in published()}
 GB = 10**9
@@ -61,6 +62,17 @@ def test_a_run_of_one_size_has_its_bandwidth(name):
     assert all(run.worked_out and len(run.times) == 1 and run.line is None for run in of(name))
 
 
+def test_what_was_set_is_the_row_s_own():
+    for row in public(EACH).rows:
+        setting = {True: ".NVLS-on", False: ".NVLS-off", None: ""}[row["nvls"]]
+        run = RUNS[f"H200.{row['collective']}.8.any.2.27.7.each{setting}"]
+        assert run.busbw[0] / GB == pytest.approx(row["busbw"], rel=1e-6)
+    for row in public(LATENCY).rows:
+        for column, words in (("ll", "LL-alone"), ("ll128", "LL128-alone"), ("simple", "Simple-alone")):
+            run = RUNS[f"A100.all_reduce.{row['nranks']}.any.none.latency.{words}"]
+            assert run.seconds == pytest.approx((row[column],))
+
+
 def test_the_rows_of_a_folder_are_of_the_version_that_they_state():
     """What the widget says behind its mark: 8 MiB on 4 B200, where 2.29.2 goes another way than 2.27.5 and 2.28.9."""
 
@@ -95,9 +107,17 @@ def test_the_model_is_there_where_nccls_rules_are_known_and_nowhere_else():
     assert {gpu for gpu, collective in silent if collective == "all_to_all"} == {run.gpu for run in of(TIMINGS)}
     assert all(run.model is None for run in [*of(LATENCY), *of("nccl-tests-8xa100-all_reduce")]), "no version is stated"
     assert all((run.model is None) == bool(run.setting) for run in [*of(NVLS), *of(EACH)])
+    assert all(run.model for run in of("torch-8xh200-all_reduce")), "the library is the same"
     assert (
         RUNS["H100.all_reduce.4.float.2.26.2.nccl.in-place"].model == RUNS["H100.all_reduce.4.float.2.26.2.nccl"].model
     )
+
+
+def test_the_model_is_what_a_clock_shows_where_a_table_covers_it():
+    run = RUNS["H100.all_reduce.8.half.2.29.2.in-2.29.2"]
+    for size, one in zip(run.sizes, run.model, strict=True):
+        told = predict(run.collective, size, measured_platform(run.gpu), run.nranks, run.loaded)
+        assert (one.nanoseconds, one.way) == (round(told.seconds * 1e9), f"{told.algorithm} {told.protocol}")
 
 
 def test_the_line_misses_by_what_the_table_says_of_it():

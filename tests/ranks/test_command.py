@@ -15,13 +15,15 @@ import psutil
 import pytest
 import replaying
 import torchruns
-import warm
 
 from helpers.ranks import __main__ as module
-from helpers.ranks.command import bar, hosts, sweeps
+from helpers.ranks.command import bar, hosts, sweeps, tables
+from helpers.ranks.command.options import parser
 from helpers.ranks.machine import gpus
 from helpers.ranks.sweeping import places, processes
 from helpers.ranks.sweeping import sweep as sweeping
+from helpers.ranks.timing.columns import Line, Side
+from helpers.ranks.timing.timing import Timing
 
 
 @pytest.fixture
@@ -55,11 +57,34 @@ def test_a_setting_without_effect_is_an_exit_code(two_gpus, capsys):
     assert re.search(r"^Ring/auto +1024 +Tree/LL +NO ", capsys.readouterr().out, re.M)
 
 
-def test_bench_as_json_has_every_row():
-    sizes = ("-b", "512", "-e", "2K", "-i", "2", "-w", "0")
-    shown = warm.run("-m", "helpers.ranks", "-n", "2", "bench", "all_reduce", "all_gather", *sizes, "--json")
-    assert shown.returncode == 0, shown.stderr
-    told = json.loads(shown.stdout)
+class Found:
+    """What a sweep has found, as far as a command looks."""
+
+    def __init__(self, wrong: int = 0):
+        self.wrong, self.failed = wrong, bool(wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("sweep", ["--sweep", "proto=LL", "--one-gpu"]), ("one_or_many", ["--one-process"])]
+)
+def test_what_is_asked_reaches_what_measures(monkeypatch, capsys, name, words):
+    """And one collective of two that is wrong is an exit code."""
+    asked = []
+    found = iter((Found(), Found(wrong=1)))
+    monkeypatch.setattr(sweeps, name, lambda collective, **told: asked.append((collective, told)) or next(found))
+    options = ["-b", "2K", "-e", "4K", "-f", "2", "-n", "3", "-w", "1", "-i", "7", "--timeout", "9"]
+    assert module.main(["bench", "all_gather", "all_reduce", *options, *words]) == 1
+    assert [collective for collective, _ in asked] == ["all_gather", "all_reduce"]
+    wanted = {"begin": 2048, "end": 4096, "factor": 2, "nranks": 3, "warmup": 1, "iters": 7, "timeout": 9.0}
+    wanted |= {"proto": ("LL",), "one_gpu": True} if name == "sweep" else {}
+    assert all(told == wanted | {"note": told["note"]} for _, told in asked)
+
+
+def test_bench_as_json_has_every_row(two, capsys):
+    words = ["bench", "all_reduce", "all_gather", "-b", "512", "-e", "2K", "-i", "2", "-w", "0", "--json"]
+    asked = parser(module.__doc__).parse_args(words)
+    assert tables.run(asked, lambda fn, *args: two.run(fn, *args)[0], 2, two.label, print, None) == 0
+    told = json.loads(capsys.readouterr().out)
     assert (told["label"], told["nranks"], told["direction"]) == ("2 ranks, gloo, CPU", 2, "one way")
     assert [test["collective"] for test in told["tests"]] == ["all_reduce", "all_gather"]
     reduce, gather = (test["rows"] for test in told["tests"])
@@ -123,17 +148,22 @@ def test_inside_a_job_nothing_of_its_own_is_started(monkeypatch, capsys):
 
 def test_a_line_a_host(monkeypatch, capsys):
     monkeypatch.setenv("NCCL_IB_HCA", "mlx5_0 mlx5_1")
-    arguments = ["bench", "all_gather", "--hosts", "me@node1,node2", "--per-host", "4", "-e", "1M", "--json", "--print"]
+    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "eth0")
+    arguments = ["bench", "all_gather", "--hosts", "me@node1,node2", "--per-host", "4", "-e", "1M", "-i", "3"]
+    arguments += ["--json", "--print"]
     assert module.main(arguments) == 0
     name, first, other, second = capsys.readouterr().out.splitlines()
     assert (name, other) == ("# me@node1", "# node2")
     assert "NCCL_IB_HCA='mlx5_0 mlx5_1' " in first and "--master-addr node1 --master-port 29500" in first
     assert first.replace("--node-rank 0", "--node-rank 1") == second
-    assert (
-        first.startswith(f"cd {shlex.quote(str(Path.cwd()))} && ")
-        and "--nnodes 2 --node-rank 0 --nproc-per-node 4" in first
+    assert first.startswith(f"cd {shlex.quote(str(Path.cwd()))} && ")
+    assert "--nnodes 2 --node-rank 0 --nproc-per-node 4" in first
+    assert first.endswith(
+        "-m helpers.ranks bench all_gather -b 1024 -e 1048576 -f 4 -w 2 -r 0 -i 3 --timeout 10.0 --json"
     )
-    assert first.endswith("-m helpers.ranks bench all_gather -b 1024 -e 1048576 -f 4 -w 2 -r 0 --timeout 10.0 --json")
+    assert "GLOO_SOCKET_IFNAME=eth0 " in first
+    assert module.main(["bench", "--hosts", "a", "--print"]) == 0
+    assert "--nproc-per-node 8 " in capsys.readouterr().out
 
 
 @pytest.fixture
@@ -151,6 +181,12 @@ def test_when_one_host_fails_the_others_end(ssh, tmp_path, capfd):
     assert hosts.run(["a", "b"], [stays, fails]) == 1
     assert "helpers.ranks: b has ended with code 3" in capfd.readouterr().err
     assert not psutil.pid_exists(int((tmp_path / "pid").read_text())), "the other host's job is gone"
+
+
+def test_an_ssh_that_a_signal_ends_has_failed(ssh, tmp_path, capfd):
+    (tmp_path / "ssh").write_text("#!/bin/sh\nkill -9 $$\n")
+    assert hosts.run(["a"], ["cd / && env true"]) == 1
+    assert "a has ended with code -9" in capfd.readouterr().err
 
 
 def test_the_first_hosts_words_are_the_table(ssh, capfd):
@@ -190,6 +226,28 @@ def test_a_bar_is_for_terminals(monkeypatch):
         assert said.count(bar.CLEAR) == (4 if shown else 0) and said.endswith(bar.CLEAR if shown else "")
     with bar.bar(wanted=False) as none:
         assert none is None
+
+
+def test_a_bar_keeps_to_one_line_of_the_terminal(monkeypatch):
+    """In its last column a terminal would go on to the next line, which nothing clears."""
+    monkeypatch.setenv("COLUMNS", "40")
+    out = Terminal()
+    bar.Bar(out)(1, 2, "x" * 80)
+    assert len(out.getvalue().removeprefix(bar.CLEAR)) == 39
+
+
+def test_a_bench_tells_how_far_it_is_of_all_collectives(capsys):
+    class Noted:
+        clear = staticmethod(lambda: None)
+
+        def __call__(self, done: int, of: int, what: str) -> None:
+            told.append((done, of))
+
+    told: list[tuple[int, int]] = []
+    options = parser(module.__doc__).parse_args(["bench", "all_reduce", "all_gather", "-e", "2K", "-f", "2"])
+    line = Line("all_reduce", 1024, 2, None, None, Side(Timing(1e-6, 1e-6, 1), 0))
+    assert tables.run(options, lambda *_: line, 2, "here", print, Noted()) == 0
+    assert told == [(0, 4), (1, 4), (2, 4), (3, 4)]
 
 
 def test_words_of_a_sweep():

@@ -7,6 +7,7 @@ import socket
 import tempfile
 import threading
 import time
+from pathlib import Path
 
 import pytest
 import torch
@@ -70,6 +71,16 @@ def test_one_fault_and_who_sees_what_of_it(holding):
 def test_a_door_needs_a_short_path_and_a_handler_that_is_there(tmp_path):
     with pytest.raises(ValueError, match="at most 107 bytes, got '/a"):
         outside.open_door("/a" * 60)
+    ending = len(f"/rank-{os.getpid()}.sock")
+    for folder in ("/" + "b" * (107 - ending), "/" + "ä" * 50):  # 108 bytes; fewer letters than bytes
+        with pytest.raises(ValueError, match="at most 107 bytes"):
+            outside.open_door(folder)
+    with tempfile.TemporaryDirectory() as folder:
+        longest = Path(folder, "c" * (106 - ending - len(folder)))
+        longest.mkdir()
+        path = outside.open_door(longest)
+        assert len(path) == 107 and outside.ask_worker(path, "ping")
+        outside._doors.pop(path).shutdown()
     with tempfile.TemporaryDirectory() as folder:
         path = outside.open_door(folder)
         assert outside.open_door(folder) == path, "one door a folder"
@@ -92,6 +103,7 @@ def test_py_spy_says_why_it_sees_nothing(monkeypatch):
 
 STUCK = """\
 #0-0 (27a079b828ff1a75) MISMATCH
+
   Communicator ranks have different AllReduce operation counts
   3 ranks have launched up to operation 2
   1 ranks have launched up to operation 1

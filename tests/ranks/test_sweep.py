@@ -12,9 +12,11 @@ from helpers.ranks import sweep
 from helpers.ranks.machine import gpus
 from helpers.ranks.sweeping import places, settings
 from helpers.ranks.sweeping import sweep as module
-from helpers.ranks.sweeping.found import Took
+from helpers.ranks.sweeping.found import Case, Swept, SweptRow, Took
 from helpers.ranks.sweeping.readback import read_back, took_effect
 from helpers.ranks.sweeping.settings import Asked, combinations
+from helpers.ranks.timing.columns import Line, Side
+from helpers.ranks.timing.timing import Timing
 
 
 def here(monkeypatch, count: int, version: tuple[int, ...] = (2, 27, 5)) -> None:
@@ -78,7 +80,37 @@ def test_what_this_nccl_refuses_is_told_in_its_own_words(replayed):
     found = sweep("all_reduce", algo="NVLS", begin=1024, end=1024)
     (case,) = found.cases
     assert case.outcome == "refused" and case.why.startswith("Error : no algorithm/protocol available for function")
-    assert not found.failed and found.rows == ()
+    assert not found.failed and found.rows == () and "# combinations: 1 refused\n" in str(found)
+
+
+def test_words_of_a_refusal_in_a_log_that_went_on_refuse_nothing(replayed, monkeypatch):
+    monkeypatch.setattr(replaying, "CHOICES", replaying.CHOICES + replaying.REFUSED)
+    (case,) = sweep("all_reduce", begin=1024, end=1024).cases
+    assert (case.outcome, case.why, len(case.rows)) == ("ran", "", 1)
+
+
+def test_what_the_log_does_not_tell_is_no_failure():
+    """NCCL's version is that of the first combination that ran."""
+    row = SweptRow(Asked("Ring"), "all_reduce", 2, 1024, Timing(2.0, 4.0, 5), 0, None, None)
+    cases = Case(Asked("NVLS", "LL"), "impossible", "no"), Case(row.asked, "ran", version="2.29.3", rows=(row,))
+    found = Swept("all_reduce", 2, "2 ranks", False, cases)
+    assert not found.failed and found.version == "2.29.3"
+    told = {"nbytes": 1024, "seconds": 2.0, "median": 4.0, "algbw": 512.0, "busbw": 512.0, "wrong": 0}
+    assert row.as_json() == told | dict.fromkeys(("algorithm", "protocol", "channels", "took_effect"))
+
+
+def test_out_of_place_counts_where_a_collective_has_it_and_the_deadline_is_the_readers(replayed, monkeypatch):
+    seen, made = [], replayed.__init__
+
+    def init(ranks, n, **told):
+        seen.append(told["timeout"])
+        made(ranks, n, **told)
+
+    line = Line("all_gather", 1024, 16, None, Side(Timing(1e-5, 1e-5, 1), 0), Side(Timing(2e-5, 2e-5, 1), 0))
+    monkeypatch.setattr(replayed, "__init__", init)
+    monkeypatch.setattr(replayed, "run", lambda *_: [line])
+    found = sweep("all_gather", begin=1024, end=1024, timeout=7.0)
+    assert (found.rows[0].seconds, seen) == (1e-5, [7.0])
 
 
 def test_one_combination_that_fails_does_not_end_the_others(replayed):
@@ -177,6 +209,30 @@ def test_a_setting_of_the_environment_would_hold_for_all(monkeypatch):
         sweep(proto="LL")
 
 
+@pytest.mark.parametrize(
+    "name", ["NCCL_ALGO", *(f"NCCL_{m}_{of}" for m in ("MIN", "MAX") for of in ("CTAS", "NCHANNELS"))]
+)
+def test_every_name_of_what_a_sweep_varies_is_refused(name):
+    with pytest.raises(ValueError, match=f"unset here: {name}=1$"):
+        settings.free({name: "1"})
+
+
+def test_the_ends_of_what_may_be_asked():
+    settings.repeats(0, 1)
+    assert combinations(channels=("64", 1)) == [Asked(None, None, 64), Asked(None, None, 1)]
+    assert all(Asked(name).impossible("reduce_scatter") == "" for name in ("Ring", "CollNetDirect", "NVLS", "PAT"))
+
+
+@pytest.mark.parametrize("before", ["", None])
+def test_gpus_that_were_hidden_stay_hidden(monkeypatch, before):
+    monkeypatch.delenv(places.VISIBLE, raising=False)
+    if before is not None:
+        monkeypatch.setenv(places.VISIBLE, before)
+    with places.one_gpu_visible(True):
+        assert places.os.environ[places.VISIBLE] == ("0" if before is None else "")
+    assert places.os.environ.get(places.VISIBLE) == before
+
+
 def test_before_2_24_a_setting_is_of_all_collectives():
     asked = combinations("Ring", ("LL", "auto"), (4, "auto"))
     assert asked[0].env("all_gather", (2, 23, 4)) == {
@@ -204,6 +260,18 @@ def test_read_back_of_real_logs():
     each = "n:1:1 [0] NCCL INFO AllGather: 515200 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..23}\n"  # NVIDIA/nccl#1906
     assert read_back(each, "all_gather", 8).took == {8 * 515200: Took("Ring", "LL", 24)}
     assert read_back(each, "all_reduce", 8).took == {}
+
+
+def test_what_was_told_most_often_counts_and_the_largest_communicator():
+    def line(algo: str) -> str:
+        return f"n:1:1 [0] NCCL INFO AllReduce: 1024 Bytes -> Algo {algo} proto LL channel{{Lo..Hi}}={{0..3}}\n"
+
+    for order in (("TREE", "RING", "RING"), ("RING", "RING", "TREE")):
+        assert read_back("".join(map(line, order)), "all_reduce", 8).took == {1024: Took("Ring", "LL", 4)}
+    rings = "".join(f"n:1:1 [0] NCCL INFO Channel 00/{many} : 0 1\n" for many in ("02", "16", "04"))
+    assert read_back(rings, "all_reduce", 2).rings == 16
+    unknown = 'n:1:1 [0] graph/tuning.cc:117 NCCL WARN Unrecognized element token "NVLX" when parsing "NVLX"\n'
+    assert read_back(unknown, "all_reduce", 2).refusal.startswith("Unrecognized element token")
 
 
 @pytest.mark.parametrize(

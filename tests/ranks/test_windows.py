@@ -100,22 +100,22 @@ def torn():
     """Rank 0 has put half of the new message: what rank 1 finds if it looks without asking."""
     rank, window = dist.get_rank(), Window(4)
     if rank == 0:
-        window.put(torch.ones(2), 1)
+        window.put(torch.tensor([1.0, 2.0]), 1)
     dist.barrier()
     early = window.mine.tolist()
     dist.barrier()
     if rank == 0:
-        window.put(torch.ones(2), 1, offset=2)
+        window.put(torch.tensor([3.0, 4.0]), 1, offset=2)
         window.signal(1)
     elif rank == 1:
         window.wait(0)
-        return early, window.read(0).tolist(), window.read.__name__
+        return early, window.read(0, 1, 2).tolist(), window.mine.tolist()
     return None
 
 
 def test_without_the_check_half_a_message_is_seen(pools):
-    early, late, _ = pools[2].run(torn)[1]
-    assert early == [1, 1, 0, 0] and late == [1, 1, 1, 1]
+    early, part, late = pools[2].run(torn)[1]
+    assert early == [1, 2, 0, 0] and late == [1, 2, 3, 4] and part == [2, 3], "elements 1 and 2 of the message"
 
 
 def alone():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
+import runpy
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -89,6 +89,7 @@ def test_the_list_has_every_file_once_by_kind():
 def test_a_readers_run_is_told_with_its_gpus(tmp_path):
     told = bandwidth()
     told["machine"]["gpus"] = ["NVIDIA H100 80GB HBM3"] * 8
+    told["data"]["all_reduce"][0]["median"] = told["data"]["all_reduce"][0]["min"]  # of a single repetition
     record = record_of(written(tmp_path, "from/8xh100/gpu-bandwidth.json", told), tmp_path)
     assert (record.kind, record.machine, record.date) == ("reader", "8 x NVIDIA H100 80GB HBM3", "2026-11-23")
     assert record.name == "gpu-bandwidth"
@@ -98,6 +99,7 @@ def test_a_readers_run_is_told_with_its_gpus(tmp_path):
 
 RUN = "from/8xh100/gpu-bandwidth.json"
 ADA = "/".join(["", "home", "ada"])
+LINE = bandwidth()["data"]["all_reduce"][3]
 DAMAGED = [
     (at("date"), "yesterday", "date: expected a date like 2026-11-23, got 'yesterday'"),
     (at("date"), "2026-13-01", "date: expected a date"),
@@ -106,6 +108,10 @@ DAMAGED = [
     (at("label"), "eight GPUs", "label: expected a text that says how many ranks"),
     (at("host"), "node-7", "no field is called 'host': expected name, label"),
     (at("machine", "hostname"), "node-7", "machine: no field is called 'hostname'"),
+    (at("command"), "cd /Users/ada && make", "names a folder of somebody's machine: /Users/ada"),
+    (at("command"), "ls /root/x", "names a folder of somebody's machine: /root/x"),
+    (at("data", "all_reduce", 2, "algbw"), 0, "data.all_reduce.2.algbw: expected a number above 0, got 0"),
+    (at("data", "all_reduce", 3, "busbw"), 1.01 * LINE["busbw"], "data.all_reduce.3.busbw: expected "),
     (at("machine", "cores"), 0, "machine.cores: expected a whole number from 1, got 0"),
     (at("machine", "gpus"), "8 x H100", "machine.gpus: expected a list, got '8 x H100'"),
     (at("versions", "torch"), None, "versions.torch: expected a text, got None"),
@@ -138,6 +144,12 @@ def test_a_size_that_comes_twice_is_refused(tmp_path):
     )
 
 
+def test_two_kinds_of_gpus_are_counted_apart(tmp_path):
+    told = bandwidth()
+    told["machine"]["gpus"] = ["NVIDIA H100", "NVIDIA A100", "NVIDIA H100"]
+    assert record_of(written(tmp_path, RUN, told), tmp_path).machine == "2 x NVIDIA H100, 1 x NVIDIA A100"
+
+
 PUBLISHED = "public/torch-8xh200-all_reduce.json"
 TRACE = "trace-ring-cpu.json"
 MEMORY = "memory/zero-1.json"
@@ -164,6 +176,7 @@ OTHERS = [
     (TRACE, at("data", "schedule"), "all_reduce ring", "data.schedule: no schedule: "),
     (TRACE, at("data", "seconds"), None, "data.seconds: expected a number above 0, got None"),
     (TRACE, at("data", "messages", 1, "step"), 7, "data.messages.1.step: expected a step from 1 to 6, got 7"),
+    (TRACE, at("data", "messages", 1, "step"), 0, "data.messages.1.step: expected a step from 1 to 6, got 0"),
     (TRACE, at("data", "messages", 1, "dst"), 3, "data.messages.1: expected a way of step 1 of the schedule, got "),
     (MEMORY, at("data", "ranks", 0, "blocks"), [5], "data.ranks.0: no trace of memory: "),
     (MEMORY, at("data", "ranks"), None, "data.ranks: expected a list with something in it, got None"),
@@ -178,6 +191,13 @@ def test_every_kind_is_refused_with_the_place(tmp_path, name, put, value, words)
     put(told, value)
     said = refusal(tmp_path, name, told)
     assert said.startswith(f"{name}: ") and words in said
+
+
+def test_a_readers_memory_is_held_to_what_memory_is(tmp_path):
+    name, told = "from/8xh100/memory/zero-1.json", copied(MEMORY)
+    assert whole(written(tmp_path, name, told), tmp_path) == told
+    told["data"]["ranks"][0]["blocks"] = [5]
+    assert "data.ranks.0: no trace of memory: " in refusal(tmp_path, name, told)
 
 
 TEXTS = [
@@ -222,9 +242,15 @@ def test_a_field_that_is_taken_out_or_changed_at_random_never_crashes(tmp_path, 
     assert refused > 25
 
 
-def test_the_command_prints_the_place_and_ends_with_one(tmp_path):
-    done = subprocess.run([sys.executable, "-m", "helpers.records"], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, f"{len(FILES)} recorded files are whole\n")
+def test_the_command_says_how_many_are_whole(monkeypatch, capsys):
+    from helpers.records.__main__ import files
+
+    assert list(files([])) == FILES, "without names all of them"
+    monkeypatch.setattr(sys, "argv", ["helpers.records", str(FOLDER / "mutants")])
+    with pytest.warns(RuntimeWarning, match="found in sys.modules"), pytest.raises(SystemExit) as ended:
+        runpy.run_module("helpers.records", run_name="__main__")
+    count = sum(path.parent.name == "mutants" for path in FILES)
+    assert (ended.value.code, capsys.readouterr().out) == (0, f"{count} recorded files are whole\n")
 
 
 def test_the_command_refuses_what_lies_elsewhere(tmp_path, capsys, monkeypatch):

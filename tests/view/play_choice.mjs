@@ -34,6 +34,14 @@ console.log(
     ranks: machines.map((name) => nodesOf(known, name).map((nodes) => ranksOf(known, name, nodes))),
     stretches: specs.slice(0, 20).map((s) => stretches(known, s, s.version)),
     curves: specs.slice(0, 20).map((s) => [...curves(known, s).all.keys()]),
+    drawn: specs.slice(0, 20).map((s) => {
+      const { all, won } = curves(known, s);
+      return { all: [...all], won };
+    }),
+    unfit: [{ nranks: 12 }, { nodes: 5 }, { version: "2.23.4" }, { nbytes: 2 ** 35 }, { collective: "all_to_all" }].map(
+      (wrong) => fits(known, { ...specs[0], ...wrong }),
+    ),
+    fewer: settled(known, { ...specs[0], nranks: 12 }).nranks,
     dots: specs.slice(0, 20).map((s) => dots(known, published, s)),
     settled: settled(known, { ...specs[0], machine: "HGX-B200", nodes: 7, nranks: 5, version: "2.23.4" }),
   }),

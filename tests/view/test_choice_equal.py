@@ -96,6 +96,23 @@ def test_the_picture_has_every_candidate_and_changes_where_python_does(specs, pl
     assert len(played["dots"][0]) > 15
 
 
+def test_the_lines_are_nccls_estimates_and_the_winner_has_ours_beside_them(specs, played):
+    """A point at every power of two and one between two."""
+    for spec, drawn in zip(specs, played["drawn"], strict=False):
+        chosen = spec.chosen()
+        lines = {name: {nbytes: rest for nbytes, *rest in points} for name, points in drawn["all"]}
+        told = {f"{c.algorithm}/{c.protocol}": [c.raw, c.corrected] for c in chosen.candidates}
+        assert {name: points[spec.nbytes] for name, points in lines.items()} == told
+        first = chosen.candidates[0]
+        won = {nbytes: rest for nbytes, *rest in drawn["won"]}
+        assert won[spec.nbytes] == [f"{first.algorithm}/{first.protocol}", first.raw, first.corrected]
+        assert len(won) == 2 * len(SIZES) - 1
+
+
+def test_what_a_link_may_not_ask_for(played):
+    assert played["unfit"] == [False] * 5 and played["fewer"] == 8, "all GPUs, where the asked number does not fit"
+
+
 def test_the_case_of_four_b200():
     said = choice_sentence(B200)
     assert "takes Ring/Simple" in said and "a published run took 85 µs" in said

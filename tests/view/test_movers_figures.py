@@ -15,19 +15,24 @@ WAYS = list(MOVERS.values())
 
 def squares(figure):
     """(column, filled) of every square, row by row; orders stand in a trace of their own."""
-    return [
-        [(x, fill == colour("accent")) for x, fill in zip(t.x, t.marker.color, strict=True)]
-        for t in figure.data
-        if t.mode == "markers+text"
-    ]
+    return [[(x, t.marker.color == colour("accent")) for x in t.x] for t in figure.data if t.mode == "markers+text"]
 
 
 def test_a_row_has_what_the_bytes_pass_filled_and_who_orders_hollow():
     by_name = {way.name: squares(engines([way], ENGINES, "A finding")) for way in WAYS}
-    assert by_name["SM kernel"] == [[(0, False), (1, True), (6.2, True)]]
-    assert by_name["copy engine"] == [[(3, False)], [(0, False), (2, True), (6.2, True)]]
-    assert by_name["GPU-initiated NIC"] == [[(1, False)], [(0, False), (4, True), (6.2, True)]]
-    assert by_name["SM kernel, network switch adds"][-1] == [(x, x > 0) for x in (0, 1, 4, 5, 6.2)]
+    assert by_name["SM kernel"] == [[(0, True), (1, True), (6.2, True)]]
+    assert by_name["copy engine"] == [[(3, False)], [(0, True), (2, True), (6.2, True)]]
+    assert by_name["GPU-initiated NIC"] == [[(1, False)], [(0, True), (4, True), (6.2, True)]]
+    assert by_name["SM kernel, network switch adds"][-1] == [(x, True) for x in (0, 1, 4, 5, 6.2)]
+
+
+def test_the_name_of_who_orders_stands_off_the_dots():
+    for way in WAYS:
+        figure = engines([way], ENGINES, "A finding")
+        dots = [t for t in figure.data if t.mode == "lines" and t.line.dash == "dot"]
+        for line in dots:
+            name = next(t for t in figure.data if t.mode == "text" and list(t.text) == [way.orders])
+            assert (name.x[0] - line.x[0]) * (line.x[1] - line.x[0]) < 0
 
 
 def test_who_adds_has_a_plus():

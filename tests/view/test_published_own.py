@@ -65,6 +65,10 @@ def sweep(**parts: object) -> dict:
     return {**head, "cases": [one, other], **parts}
 
 
+ONCE = {"nbytes": 1024, "min": 3e-5, "median": 3e-5, "algbw": 1e8, "busbw": 1e8}
+TWICE = changed(data={"all_reduce": [line(2048, 2e-5), line(1024, 1e-5), ONCE]})
+ASKED = [(None, None, None), (None, "LL", None), ("Ring", "LL", 1), ("Ring", "LL", 2)]
+NAMED = ["NCCL's own choice", "own choice/LL", "Ring/LL, 1 channel", "Ring/LL, 2 channels"]
 LONG = changed(data={f"of {n}": [line(i, 1e-5 + i * 1e-11) for i in range(1, n + 1)] for n in (200, 201)})
 REFUSED = [
     (json.dumps(sweep(timed=False)), "the ranks of this sweep shared a GPU, so nothing was timed"),
@@ -90,6 +94,9 @@ def read(node, tmp_path_factory):
     """What became of every table, of a gpu-check and of what is refused, in one process."""
     tables = [path.read_text(encoding="utf-8") for path in TABLES]
     texts = [*tables, json.dumps(check()), json.dumps(sweep()), LONG, *(text for text, _ in REFUSED)]
+    ran = sweep()["cases"][0]
+    cases = [ran | dict(zip(("algorithm", "protocol", "channels"), asked, strict=True)) for asked in ASKED]
+    texts += [TWICE, json.dumps(sweep(cases=cases))]
     path = tmp_path_factory.mktemp("own") / "texts.json"
     path.write_text(json.dumps(texts), encoding="utf-8")
     script = Path(__file__).with_name("play_published_own.mjs")
@@ -147,6 +154,16 @@ def test_a_sweep_joins_combination_by_combination(read):
     (one,) = read[len(TABLES) + 1]
     assert one["name"] == "yours: all_reduce on 2 ranks, Ring/LL128"
     assert (one["sizes"], dict(one["from"])["Versions"]) == ([2**10, 2**20], "NCCL 2.27.7")
+
+
+def test_every_combination_has_its_name(read):
+    assert [one["name"] for one in read[-1]] == [f"yours: all_reduce on 2 ranks, {name}" for name in NAMED]
+
+
+def test_sizes_rise_and_of_one_that_comes_twice_the_last_counts(read):
+    """A median that is the least time is a single repetition: no bar is drawn."""
+    (one,) = read[-2]
+    assert (one["sizes"], one["seconds"], one["repeats"]) == ([1024, 2048], [3e-5, 2e-5], [1, 2])
 
 
 @pytest.mark.parametrize(("text", "words"), REFUSED, ids=[words[:40] for _, words in REFUSED])

@@ -48,6 +48,27 @@ DROPPED = """(text) => {
     document.querySelector(".bim-yours").dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
 }"""
 
+HUGE = """(size) => {
+    const data = new DataTransfer();
+    data.items.add(new File([new Uint8Array(size)], "snapshot.pickle"));
+    document.querySelector(".bim-yours").dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+}"""
+# What a dropped folder is: a File that cannot be read.
+FOLDER = """() => {
+    const data = new DataTransfer();
+    const file = new File([], "logs");
+    file.arrayBuffer = () => Promise.reject(new DOMException("no", "NotFoundError"));
+    Object.defineProperty(data, "files", { value: [file] });
+    document.querySelector(".bim-yours").dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+}"""
+LATE = """(label) => {
+    const box = document.querySelector(".bim-box");
+    box.value = "hello";
+    box.dispatchEvent(new Event("input"));
+    [...document.querySelectorAll(".bim-try")].find((button) => button.textContent === label).click();
+}"""
+MOST = 24 * 2**20  # of given.mjs
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
@@ -72,6 +93,7 @@ def test_everything_on_one_page(open_alone, folder):
     every_example(page)
     pasted_texts(page)
     chosen_files(page)
+    too_much(page)
     the_machine(page)
     times = page.evaluate(
         TIMED, [printed(r.gpu, r.collective, r.nranks, r.version or "2.27.7", times_of(r)) for r in RUNS]
@@ -120,6 +142,17 @@ def chosen_files(page: Page) -> None:
         [{"name": "x.pickle", "mimeType": "", "buffer": pickle.dumps(json.dumps)}]
     )
     expect(sentence(page)).to_have_text(tell(is_my_number_good(pickle.dumps(json.dumps))))
+
+
+def too_much(page: Page) -> None:
+    """A file that would stop the page, a text as long, and a folder; what is tried out then is not undone by what came before."""
+    page.evaluate(HUGE, MOST + 1)
+    expect(sentence(page)).to_contain_text("Not read: that is 24 MiB, and this page reads 24 MiB at once at most")
+    page.evaluate(FOLDER)
+    expect(sentence(page)).to_contain_text("Not read: logs cannot be read: is it a folder")
+    page.evaluate(LATE, examples()[0]["label"])
+    page.wait_for_timeout(500)
+    expect(sentence(page)).to_have_text(verdict_on(examples()[0]).sentence)
 
 
 def the_machine(page: Page) -> None:

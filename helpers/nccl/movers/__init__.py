@@ -1,6 +1,7 @@
 """Who moves the bytes of a collective, what that takes from a matrix product beside it, and one-sided handing over."""
 
 from helpers.nccl.movers.beside import Held, beside, even, held, persistent
+from helpers.nccl.movers.blocks import registered_blocks, symmetric_blocks
 from helpers.nccl.movers.choice import COLLECTIVES, POLICIES, who_moves
 from helpers.nccl.movers.handover import HandoverError, check_handover
 from helpers.nccl.movers.ways import ENGINES, MOVERS, Mover
@@ -18,5 +19,7 @@ __all__ = [
     "even",
     "held",
     "persistent",
+    "registered_blocks",
+    "symmetric_blocks",
     "who_moves",
 ]

@@ -1,5 +1,8 @@
 // What a reader gives: a text, a pickle's bytes, or dumps by rank; as an example, and as files.
 import { holds } from "./verdict/holds.mjs";
+import { nbytesText } from "./verdict/texts.mjs";
+
+export const MOST = 24 * 2 ** 20; // bytes at once: a snapshot of as many keeps the page busy for some seconds
 
 const DUMP = "pg_config"; // a word that every dump of the flight recorder has, and no other text of ours
 
@@ -11,7 +14,31 @@ export function given({ text, pickle, dumps }) {
   return pickle ? unpacked(pickle) : text;
 }
 
-export const bytesOf = async (file) => new Uint8Array(await file.arrayBuffer());
+const bytesOf = async (file) => new Uint8Array(await file.arrayBuffer());
+
+// Why so much is not read, "" where it is.
+export function tooMuch(nbytes) {
+  if (nbytes <= MOST) return "";
+  return (
+    `that is ${nbytesText(nbytes)}, and this page reads ${nbytesText(MOST)} at once at most, so that it does not stand still for long:` +
+    " give less of it, or ask is_my_number_good in Python"
+  );
+}
+
+// [{ name, bytes }]; an Error says why there is nothing to read.
+export async function contents(files) {
+  const why = tooMuch(files.reduce((sum, { size }) => sum + size, 0));
+  if (why) throw new Error(why);
+  return Promise.all(
+    files.map(async (file) => {
+      try {
+        return { name: file.name, bytes: await bytesOf(file) };
+      } catch {
+        throw new Error(`${file.name} cannot be read: is it a folder, or was it changed since it was chosen?`);
+      }
+    }),
+  );
+}
 
 // Ranks by the last number in each name, where these are all there and all different; else by the order of the names.
 export function ranksOf(names) {

@@ -21,7 +21,7 @@ CHAPTERS = {  # by stem, as their pages are titled
 NUMBERS = {
     beside: ("SHOWN",),
     suspects: ("SLOWER", "LEAST", "BETTER", "ALIKE"),
-    slow: ("LARGE", "SMALL", "HEALTHY", "HALF", "LAUNCHES", "SLOT", "OLD_SLOT", "TRICKLE"),
+    slow: ("LARGE", "SMALL", "HEALTHY", "HALF", "LAUNCHES", "SLOT", "OLD_SLOT", "LINKS_DECIDE", "TRICKLE"),
     tables: ("ENDS_EARLY",),
     runs: ("JUMP", "AFTER"),
 }

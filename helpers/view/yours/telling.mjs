@@ -4,6 +4,7 @@ import { copy } from "../shared/page/link.mjs";
 import { chart } from "./chart.mjs";
 import { fixed, nbytesText, upperFirst } from "./verdict/texts.mjs";
 
+const ALONE = "No published run has its collective and number of ranks, joined as these are.";
 const WAITS = "Nothing stands there yet.";
 
 function causeOf({ name, why, chapter, command, accuses }, { known, parts: { notice } }) {
@@ -29,7 +30,7 @@ function besideLines({ nearest, bends, unpredicted, kind, points }) {
   if (kind !== "nccl-tests" || !points.length) return [];
   const near = nearest.filter(({ typical }) => typical).map(nearText);
   return [
-    near.length ? "Your seconds over those of" : "No published run has its collective and number of ranks.",
+    near.length ? "Your seconds over those of" : ALONE,
     ...near,
     ...bends.map(({ nbytes, why }) => `It bends at ${nbytesText(nbytes)}: ${why}.`),
     unpredicted && `No prediction: ${unpredicted}.`,

@@ -1,24 +1,45 @@
 // The widget `yours`: what a reader pastes, drops or chooses, and the verdict on it. Ties state, reading and drawing together.
 import { onWidth, placeOf } from "../shared/page/lifecycle.mjs";
 import { furniture } from "./furniture.mjs";
-import { bytesOf, given, listed, opened } from "./given.mjs";
+import { contents, given, listed, opened, tooMuch } from "./given.mjs";
 import { decode } from "./link.mjs";
 import { keepRoom, tell } from "./telling.mjs";
 import { verdictOn } from "./verdict/asked.mjs";
+import { refusal } from "./verdict/empty.mjs";
 
 const PAUSE = 300; // ms after the last key before a text is read
+
+// What nobody foresaw is said, too, and the page lives on.
+function verdictOf(known, own, machine) {
+  const why = own instanceof Error ? own.message : typeof own === "string" ? tooMuch(own.length) : "";
+  if (why) return refusal(why);
+  try {
+    return verdictOn(known, own, machine);
+  } catch (error) {
+    console.error(error);
+    return refusal(`this page has a fault of its own with it (${error.message})`);
+  }
+}
 
 // The verdict on what stands there, and all that shows it.
 function judge(widget) {
   const { s, known, parts } = widget;
   const empty = typeof widget.given === "string" && !widget.given.trim();
-  widget.found = empty ? null : verdictOn(known, widget.given, s.machine || null);
+  widget.found = empty ? null : verdictOf(known, widget.given, s.machine || null);
   parts.machine.value = s.machine;
   tell(widget);
 }
 
+// A text that waits for its next key, and a file that is still being read, come too late from here on.
+function begin(widget) {
+  clearTimeout(widget.timer);
+  widget.turn += 1;
+  return widget.turn;
+}
+
 // An example by its name, on its own machine or on a told one.
 function tryOut(widget, name, machine = null) {
+  begin(widget);
   const example = widget.examples.find((one) => one.name === name);
   widget.s = { example: name, machine: machine ?? example.machine ?? "" };
   widget.given = given(example);
@@ -28,7 +49,8 @@ function tryOut(widget, name, machine = null) {
   judge(widget);
 }
 
-// The reader's own: a text, bytes, or dumps by rank. files: their names, as ranks were told from them.
+// The reader's own: a text, bytes, dumps by rank, or the Error that says why it is none of them.
+// files: their names, as ranks were told from them.
 function take(widget, own, files = []) {
   widget.s = { ...widget.s, example: "" };
   widget.given = own;
@@ -38,11 +60,16 @@ function take(widget, own, files = []) {
 }
 
 async function open(widget, files) {
-  const read = await Promise.all([...files].map(async (file) => ({ name: file.name, bytes: await bytesOf(file) })));
-  if (!read.length) return;
-  const own = opened(read);
+  if (!files.length) return;
+  const turn = begin(widget);
+  const chosen = [...files];
+  widget.parts.sentence.textContent = "Reading ...";
+  const read = await contents(chosen).catch((error) => error);
+  await new Promise((drawn) => setTimeout(drawn));
+  if (turn !== widget.turn) return;
+  const own = read instanceof Error ? read : opened(read);
   widget.parts.box.value = typeof own === "string" ? own : "";
-  take(widget, own, listed(read, own));
+  take(widget, own, listed(chosen, own));
 }
 
 function doesOf(widget) {
@@ -50,7 +77,7 @@ function doesOf(widget) {
   return {
     tryOut: (name) => tryOut(widget, name),
     typed: () => {
-      clearTimeout(widget.timer);
+      begin(widget);
       widget.timer = setTimeout(later, PAUSE);
     },
     open: (files) => open(widget, files),
@@ -80,6 +107,7 @@ function render({ model, el }) {
     index: placeOf(el),
     files: [],
     timer: 0,
+    turn: 0,
   };
   widget.does = doesOf(widget);
   widget.parts = furniture(widget);

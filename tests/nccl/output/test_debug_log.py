@@ -276,3 +276,9 @@ def test_ten_thousand_damaged_logs():
         holds(read, text)
         rows += len(read.connections) + len(read.trees) + len(read.rings)
     assert refused < 2_000 and rows > 20_000
+
+
+def test_a_line_that_many_processes_wrote_into_is_kept_once():
+    """Not once for each of them: that would be its length squared."""
+    text = "node:1:2 [0] NCCL INFO " * 20_000
+    assert sum(len(one.text) for one in parse_debug_log(text).damaged) < len(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from helpers.nccl.output.logs.debug_comms import Torn
@@ -42,8 +43,9 @@ class Reader(Rows):
                 self._message(number, Origin(), bare["told"].rstrip(), ended)
             return
         self.seen = True
-        for level in levels[:-1]:
-            self.damaged.append(Damaged(number, text[level.start() :], "another process has written into this line"))
+        for level, later in pairwise(levels):
+            torn = text[level.start() : later.start()]
+            self.damaged.append(Damaged(number, torn, "another process has written into this line"))
         last, before = levels[-1], levels[-2].end() if len(levels) > 1 else 0
         message = text[last.end() :].rstrip()
         if last["level"] == "WARN":

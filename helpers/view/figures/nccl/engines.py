@@ -63,7 +63,7 @@ def _row(way: Way, columns: Sequence[str], y: float) -> list[go.Scatter]:
     at = {name: x for x, name in enumerate(columns, 1)}
     x = [0, *(at[name] for name in way.touches), last]
     names = ["GPU", *way.touches, "GPU"]
-    squares = _squares(x, y, ["page", *["accent"] * (len(x) - 1)], "accent")
+    squares = _squares(x, y, "accent", "accent")
     squares.update(
         text=["+" if name == way.adds else "" for name in names], textfont={"color": colour("page"), "size": 16}
     )
@@ -79,16 +79,14 @@ def _orders(way: Way, at: Mapping[str, int], y: float) -> list[go.Scatter]:
     x, told = at[way.orders], next(at[name] for name in way.touches if name != "SMs")
     dots = {"color": colour("edge"), "width": 2, "dash": "dot"}
     line = go.Scatter(x=[x, told], y=[y + UP, y], mode="lines", line=dots, **SILENT)
-    return [
-        line,
-        _squares([x], y + UP, ["page"], "edge"),
-        _names([x + 0.4], y + UP, [way.orders], "middle right", "muted"),
-    ]
+    aside, where = (-0.4, "middle left") if told > x else (0.4, "middle right")  # the dots go the other way
+    name = _names([x + aside], y + UP, [way.orders], where, "muted")
+    return [line, _squares([x], y + UP, "page", "edge"), name]
 
 
-def _squares(x: Sequence[float], y: float, fills: Sequence[str], edge: str) -> go.Scatter:
+def _squares(x: Sequence[float], y: float, fill: str, edge: str) -> go.Scatter:
     line = {"width": 3, "color": colour(edge)}
-    marker = {"symbol": "square", "size": SIDE, "color": [colour(fill) for fill in fills], "line": line}
+    marker = {"symbol": "square", "size": SIDE, "color": colour(fill), "line": line}
     return go.Scatter(x=list(x), y=[y] * len(x), mode="markers+text", marker=marker, **SILENT)
 
 

@@ -5,17 +5,28 @@ import { ownCurves } from "../data/own.mjs";
 const HINT =
   "What nccl-tests printed, or gpu-bandwidth.json of make gpu-check, or the JSON of a sweep. It stays in your browser.";
 
-async function taken(file, take) {
-  if (file) take(await file.text());
+const MOST = 4 * 2 ** 20; // bytes; a table has thousands
+
+const long = (name) => `${name} is longer than 4 MiB, which no table is: give the table alone.`;
+
+async function taken(file, take, refuse) {
+  if (!file) return;
+  if (file.size > MOST) {
+    refuse(long(file.name));
+    return;
+  }
+  const words = await file.text().catch(() => null);
+  if (words === null) refuse(`${file.name} cannot be read: is it a folder?`);
+  else take(words);
 }
 
-function drops(root, take) {
+function drops(root, read) {
   const over = (event) => event.dataTransfer?.types.includes("Files") && event.preventDefault();
   const drop = (event) => {
     const [file] = event.dataTransfer?.files ?? [];
     if (!file) return;
     event.preventDefault();
-    taken(file, take);
+    read(file);
   };
   set(root, { dragover: over, drop });
 }
@@ -32,18 +43,26 @@ export function yours(does) {
   const pick = h("select", { "aria-label": "Which of your curves", change: () => does.pick(+pick.value) });
   const away = h("button", { type: "button", class: "bim-tool", click: () => does.own(null) }, "Take mine away");
   const which = h("p", { hidden: true }, pick, " ", away);
+  const refuse = (why) => {
+    said.textContent = why;
+  };
   const take = (words) => {
+    if (words.length > MOST) {
+      refuse(long("This text"));
+      return;
+    }
     try {
       does.own(ownCurves(words));
     } catch (error) {
       if (error.name !== "Error" && !(error instanceof Error)) throw error;
-      said.textContent = error.message;
+      refuse(error.message);
     }
   };
+  const read = (one) => taken(one, take, refuse);
   const file = h("input", {
     type: "file",
     "aria-label": "A file with your own table",
-    change: () => taken(file.files[0], take),
+    change: () => read(file.files[0]),
   });
   const show = (curves, picked) => {
     which.hidden = !curves;
@@ -63,5 +82,5 @@ export function yours(does) {
     which,
     said,
   );
-  return { node, drops: (root) => drops(root, take), show };
+  return { node, drops: (root) => drops(root, read), show };
 }

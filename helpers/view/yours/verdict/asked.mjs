@@ -3,6 +3,7 @@ import { parseFlightRecorder } from "../../shared/read/flights/recorder.mjs";
 import { parseDebugLog } from "../../shared/read/logs/log.mjs";
 import { Refused } from "../../shared/read/refused.mjs";
 import { readSnapshot } from "../../shared/read/snapshot/snapshot.mjs";
+import { WORD } from "../../shared/read/tables/fits.mjs";
 import { ncclTestsTables } from "../../shared/read/tables/nccl_tests.mjs";
 import { parseTopo } from "../../shared/read/tables/topo.mjs";
 import { curveOf } from "./curves.mjs";
@@ -19,6 +20,7 @@ const DUMP = '"pg_config"';
 const AVERAGE = /^(?:#? *Avg bus bandwidth *: *)?([0-9]{1,6}(?:\.[0-9]{1,6})?) *(?:GB\/s)?$/i;
 const LOG = /NCCL (?:INFO|WARN|version)\b/;
 const TABLE = /\balgbw\b|\bbusbw\b|^#? *nThread /m;
+const ROW = new RegExp(`\\b[0-9]+[ \\t]+[0-9]+[ \\t]+(?:${Object.keys(WORD).join("|")})[ \\t]+\\S`); // perhaps without its head
 const MATRIX = /^[ \t]*GPU0[ \t]+(?:GPU1|X)\b|CPU Affinity/m;
 
 // known: what known.py hands over, with `nccl`, what shared/nccl/known.py does. machine: a key of known.places, null for none.
@@ -36,7 +38,7 @@ export function verdictOn(known, given, machine = null) {
 // By what only such a text has; a table that stands in a log counts as the table that it is.
 function ofText(known, text, told) {
   if (/^[ \t\r\n]*[{[]/.test(text) && text.includes(DUMP)) return ofDumps(known, parseFlightRecorder([text]));
-  if (/^[ \t\r\n]*\{/.test(text) || TABLE.test(text)) return ofTables(known, text, told);
+  if (/^[ \t\r\n]*\{/.test(text) || TABLE.test(text) || ROW.test(text)) return ofTables(known, text, told);
   if (MATRIX.test(text)) return ofTopology(known, parseTopo(text));
   if (LOG.test(text)) return ofLog(known, parseDebugLog(text));
   const [, number] = AVERAGE.exec(text.replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, "")) ?? [];
@@ -54,7 +56,7 @@ function ofTables(known, text, told) {
   }
   const found = ofTable(known, curveOf(known, tables[0]), told);
   if (found.refused || tables.length === 1) return found;
-  return { ...found, what: `${found.what}; the first of ${tables.length} tables` };
+  return { ...found, what: `${found.what}; the first of ${tables.length} tables: give the others alone` };
 }
 
 // A pickle, or a file of text.

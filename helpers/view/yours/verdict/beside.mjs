@@ -56,8 +56,15 @@ function isSameGpu({ gpu }, place, { nccl }) {
   return place !== null && (gpu === place.accelerator || gpu === nccl.platforms.like[place.accelerator]);
 }
 
+function isInOneDomain({ hosts, nranks }, place) {
+  if (place === null) return hosts < 2;
+  return isAlone(place, nranks ?? 0) && (hosts < 2 || place.domain > place.gpus);
+}
+
 // Published runs of the same collective and number of ranks: of the same GPU first, then those whose times are nearest.
+// All are of GPUs in one domain, so none stands beside a table from between nodes.
 export function nearest(curve, place, known) {
+  if (!isInOneDomain(curve, place)) return [];
   const beside = known.published
     .filter(alike(curve))
     .map((run) => ({ other: Number(!isSameGpu(run, place, known)), run: besideOf(curve, run) }));

@@ -15,7 +15,12 @@ export function busFactor(collective, nranks) {
 // The size with the highest busbw, the first of equals.
 export const bestOf = ({ points }) => points.reduce((best, point) => (point.busbw > best.busbw ? point : best));
 
-export const programOf = ({ collective }) => `${collective ?? "all_reduce"}_perf`;
+// What a command of nccl-tests needs to run it again.
+export const programmed = ({ collective, nranks, hosts }) => ({
+  program: `${collective ?? "all_reduce"}_perf`,
+  gpus: nranks,
+  hosts,
+});
 
 // Out of place where there is that half. A size without bytes or without a time is left out.
 export function curveOf(known, table) {
@@ -25,7 +30,19 @@ export function curveOf(known, table) {
   const wrong = halves.some((half) => half?.wrong) || Boolean(out_of_bounds);
   const place = foundPlace(known, devices);
   const hosts = new Set(devices.map(({ host }) => host)).size;
-  return { what: tableText(table), collective, nranks, nccl, points: quickest(points), place, hosts, average, wrong };
+  const gpus = [...new Set(devices.map(({ name }) => name))];
+  return {
+    what: tableText(table),
+    collective,
+    nranks,
+    nccl,
+    points: quickest(points),
+    place,
+    hosts,
+    gpus,
+    average,
+    wrong,
+  };
 }
 
 // busbw anew, as two decimals are few at small sizes; as printed where the collective is not known.

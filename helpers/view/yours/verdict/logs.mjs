@@ -5,6 +5,9 @@ import { byText, nbytesText } from "./texts.mjs";
 
 const LONGEST = 160; // characters of a warning
 
+const CLEAN = " Nothing in it accuses the machine.";
+const LITTLE = " That is too little to judge a machine by.";
+
 const sorted = (object) => Object.entries(object).toSorted(([one], [other]) => byText(one, other));
 
 export function ofLog(known, log) {
@@ -17,7 +20,7 @@ export function ofLog(known, log) {
     ways.length ? `Connections: ${ways.join(", ")}.` : none,
     channels ? ` ${channels} channels.` : "",
     settingsText(log),
-    accused ? ` Look first at: ${accused.name}.` : " Nothing in it accuses the machine.",
+    accused ? ` Look first at: ${accused.name}.` : ways.length ? CLEAN : LITTLE,
   ];
   return verdict("log", { what: `a log of ${logText(log)}`, sentence: sentence.join(""), causes, lines: choices(log) });
 }

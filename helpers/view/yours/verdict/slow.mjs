@@ -2,7 +2,7 @@
 import { predict } from "../../shared/nccl/predict.mjs";
 import { ValueError } from "../../shared/nccl/refused.mjs";
 import { versionOf } from "./beside.mjs";
-import { bestOf, programOf } from "./curves.mjs";
+import { bestOf, programmed } from "./curves.mjs";
 import { cause } from "./empty.mjs";
 import { isAlone, portsOf, withPorts } from "./places.mjs";
 import { fitting, isSimpleAlone, launch } from "./suspects.mjs";
@@ -27,14 +27,16 @@ export function slowCauses(seen) {
   else if (!path && isShort(seen)) {
     const why = "neither a setting nor PCIe explains it: a link, a clock, or another job beside it";
     causes.push(of(seen, "slow link", ofPlateau(seen, why)));
+  } else if (!path && isLessOverSlots(seen)) {
+    const why = "over PCIe that can be another pair of slots, fewer lanes, or the way through memory of the host";
+    causes.push(of(seen, "wrong path", ofPlateau(seen, why), false));
   }
   if (model.sizes.length && !path && !fit && isAlone(place, curve.nranks ?? 0)) causes.push(...notWorthIt(seen));
-  if (model.sizes.length) causes.push(...hostBound(seen));
+  if (model.sizes.length && !path) causes.push(...hostBound(seen)); // a longer path has a longer start, too
   return causes.toSorted((one, other) => Number(other.accuses) - Number(one.accuses));
 }
 
-const of = ({ curve, known }, name, why, accuses = null) =>
-  cause(known, name, why, { program: programOf(curve), gpus: curve.nranks, accuses });
+const of = ({ curve, known }, name, why, accuses = null) => cause(known, name, why, { ...programmed(curve), accuses });
 
 // The bytes went another way, or a part of the way was not used: tables that reach large sizes tell.
 function pathOf(seen) {
@@ -71,6 +73,7 @@ function inside(seen) {
   const { curve, place, found, known } = seen;
   const { busbw } = bestOf(curve);
   const { slot, half } = known.limits;
+  if (found.plateau === null) return unpublished(seen);
   if (!isShort(seen)) return null;
   if (place.slot && busbw <= slot * place.slot) {
     const why = `no more than a PCIe slot passes, ${bandwidthText(place.slot)} one way: not over NVLink`;
@@ -81,11 +84,30 @@ function inside(seen) {
   return of(seen, "few channels", ofPlateau(seen, why));
 }
 
+// Of a collective that nobody published and no formula tells, over a switch: only what a PCIe slot would pass is plain.
+function unpublished(seen) {
+  const { curve, place, found, known } = seen;
+  const { busbw } = bestOf(curve);
+  const { slot, links_decide: decide } = known.limits;
+  if (!place.slot || busbw > slot * place.slot || !decide.includes(curve.collective)) return null;
+  const share = found.line_rate_share ? `, ${percent(found.line_rate_share)} of the one-way line rate` : "";
+  const why = `no more than a PCIe slot passes, ${bandwidthText(place.slot)} one way: not over NVLink`;
+  return of(seen, "wrong path", `${bandwidthText(busbw)}${share}: ${why}`);
+}
+
 // Whether the best is far below the plateau: on one node, where the plateau is a published one.
 function isShort({ curve, place, found, known }) {
   const { large, healthy } = known.limits;
   if (place === null || found.plateau === null || curve.points.at(-1).nbytes < large) return false;
   return isAlone(place, curve.nranks ?? 0) && place.shape === "switch" && bestOf(curve).busbw < healthy * found.plateau;
+}
+
+// Whether GPUs that PCIe joins are below the best that was published of as many: no fault, as the slots differ, but worth a look.
+function isLessOverSlots({ curve, place, found, known }) {
+  const { large, healthy } = known.limits;
+  if (place === null || found.plateau === null || place.shape === "switch") return false;
+  const isLong = isAlone(place, curve.nranks ?? 0) && curve.points.at(-1).nbytes >= large;
+  return isLong && bestOf(curve).busbw < healthy * found.plateau;
 }
 
 // Between nodes: with how many ports does NCCL's own formula come nearest, and is it less than one?
@@ -101,11 +123,8 @@ function network(seen) {
   }
   const count = portsInUse(seen);
   if (count === place.nics) return null;
-  return of(
-    seen,
-    "too few NICs",
-    ofPlateau(seen, `as NCCL's formula has it for ${count} of ${place.nics} ports of a node`),
-  );
+  const why = `as NCCL's formula has it for ${count} of ${place.nics} ports of a node`;
+  return of(seen, "too few NICs", ofPlateau(seen, `${why}; all of them without GPUDirect RDMA look alike`));
 }
 
 // The number of ports whose predicted time of the largest size is nearest.

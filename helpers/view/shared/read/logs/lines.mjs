@@ -34,8 +34,9 @@ export function readLine(into, number, text, ended) {
     return;
   }
   into.seen = true;
-  for (const level of levels.slice(0, -1)) {
-    into.damaged.push(damaged(number, text.slice(level.index), "another process has written into this line"));
+  for (const [at, { index }] of levels.slice(0, -1).entries()) {
+    const torn = text.slice(index, levels[at + 1].index);
+    into.damaged.push(damaged(number, torn, "another process has written into this line"));
   }
   const last = levels.at(-1);
   const before = levels.length > 1 ? end(levels.at(-2)) : 0;

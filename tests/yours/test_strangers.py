@@ -1,0 +1,135 @@
+"""What strangers paste: without its head, of GPUs that nobody here knows, from several hosts, too little, too much at once."""
+
+from __future__ import annotations
+
+import pytest
+from made_tables import run, times
+
+from helpers.yours import is_my_number_good
+from helpers.yours.printing import printed
+
+HEALTHY = printed("H200", "all_reduce", 8, "2.29.2", times(run("H200")))
+SIZES = [2**n for n in range(10, 31)]
+# Rows without a head, as in github.com/kvcache-ai/Mooncake/pull/3484.
+ROWS = """\
+       32768          8192     float     sum      -1    18.66    1.76    3.07       0    17.95    1.83    3.20       0
+       65536         16384     float     sum      -1    18.95    3.46    6.05       0    18.25    3.59    6.28       0
+"""
+# Two DGX Spark, from github.com/NVIDIA/dgx-spark-playbooks/pull/103.
+SPARK = """\
+# nccl-tests version 2.20.0 (b4d5bee) nccl-headers=23102 nccl-library=23102
+# Collective test starting: all_reduce_perf
+# Using devices
+#  Rank  0 Group  0 Pid 1666603 on spark-d708 device  0 [000f:01:00] NVIDIA GB10
+#  Rank  1 Group  0 Pid 1669515 on spark-dbf4 device  0 [000f:01:00] NVIDIA GB10
+#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)
+        8192          2048     float     sum      -1    35.15    0.23    0.23       0    30.33    0.27    0.27       0
+       65536         16384     float     sum      -1    67.93    0.96    0.96       0    64.71    1.01    1.01       0
+"""
+
+
+def straight(start, rate):
+    """Times of a start and a rate."""
+    return {nbytes: start + nbytes / rate for nbytes in SIZES}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEALTHY.replace("\n", "\r\n"),
+        f"user@node-0:~$ ./build/all_reduce_perf -b 8 -e 8G -f 2 -g 8\n{HEALTHY}user@node-0:~$ ",
+        f"\x1b[01;32muser@node\x1b[00m:\x1b[01;34m~\x1b[00m$ \n{HEALTHY.replace('# nThread', chr(27) + '[0m# nThread')}",
+        f"```\n{HEALTHY}```\n",
+        "\n".join(f"> {line}" for line in HEALTHY.split("\n")),
+        "\n".join(f"2026-01-02T03:04:05.123Z {line}" for line in HEALTHY.split("\n")),
+    ],
+    ids=["Windows", "a prompt", "colours", "a fence", "a quotation", "a clock"],
+)
+def test_what_stands_around_a_table_changes_nothing(text):
+    assert is_my_number_good(text) == is_my_number_good(HEALTHY)
+
+
+def test_rows_without_their_head_are_told_what_is_missing():
+    for text in (ROWS, "\n".join(line for line in HEALTHY.split("\n") if not line.startswith("#"))):
+        refused = is_my_number_good(text).refused
+        assert refused.startswith("line 1: a row, but no line above names its columns: size count type redop")
+
+
+def test_of_several_tables_the_first_is_judged_and_said():
+    found = is_my_number_good(
+        HEALTHY + printed("H200", "reduce_scatter", 8, "2.29.2", times(run("H200", "reduce_scatter")))
+    )
+    assert found.what.endswith("the first of 2 tables: give the others alone")
+    assert found.sentence == is_my_number_good(HEALTHY).sentence
+
+
+def test_gpus_that_are_not_known_are_named():
+    found = is_my_number_good(SPARK)
+    assert (
+        found.causes[0].name == "no machine"
+        and "the GPUs were NVIDIA GB10, and no machine with such GPUs" in found.causes[0].why
+    )
+    assert found.nearest == ()  # what is published is of one node
+    bare = is_my_number_good("\n".join(line for line in SPARK.split("\n") if "Rank" not in line))
+    assert "does not say which GPUs these were" in bare.causes[0].why and bare.nearest
+
+
+def test_between_nodes_commands_start_by_mpirun():
+    text = printed("H100", "reduce_scatter", 16, "2.27.7", straight(60e-6, 45e9), hosts=2)
+    found = is_my_number_good(text, "2x8-IB")
+    cause = found.causes[0]
+    assert cause.name == "too few NICs" and "without GPUDirect RDMA look alike" in cause.why
+    assert cause.command.startswith(
+        "mpirun -np 16 -N 8 -x NCCL_DEBUG=INFO -x NCCL_DEBUG_SUBSYS=INIT,GRAPH,NET ./build/"
+    )
+    assert "-f 2 -g 1 2>&1" in cause.command
+    listless = "\n".join(line for line in text.split("\n") if "Rank" not in line)
+    assert is_my_number_good(listless, "2x8-IB").causes[0].command == cause.command
+    network = is_my_number_good(text).causes[0]
+    assert network.name == "no network" and "ibstat" in network.command and "its 2 nodes" in network.why
+
+
+def test_a_part_of_each_node_is_not_held_against_nvlink():
+    """Two ranks on two hosts pass the network, although two GPUs of one node would not."""
+    text = printed("H100", "all_reduce", 2, "2.27.7", straight(30e-6, 40e9), hosts=2)
+    for machine in ("2x8-IB", "HGX-H100"):
+        assert "2 ranks were on 2 hosts" in is_my_number_good(text, machine).refused
+    alone = is_my_number_good(text)
+    assert alone.accused == () and alone.nearest == () and alone.line_rate is None
+
+
+def test_a_longer_path_is_not_a_slow_processor():
+    """Without NVLink the start is longer, too: only the path is accused."""
+    found = is_my_number_good(printed("H200", "all_gather", 8, "2.29.2", straight(30e-6, 20e9)))
+    assert found.accused == ("wrong path",)
+
+
+@pytest.mark.parametrize(("rate", "accused"), [(20e9, ("wrong path",)), (300e9, ())])
+def test_sendrecv_has_no_plateau_and_still_a_slot(rate, accused):
+    found = is_my_number_good(printed("H200", "sendrecv", 8, "2.29.2", straight(30e-6, rate)))
+    assert found.plateau is None and found.accused == accused
+    assert not accused or "4% of the one-way line rate: no more than a PCIe slot passes" in found.causes[0].why
+
+
+@pytest.mark.parametrize(("rate", "accuses"), [(11e9, False), (3e9, True)])
+def test_over_pcie_a_little_less_is_a_remark(rate, accuses):
+    found = is_my_number_good(printed("L40S", "all_reduce", 2, "2.27.7", straight(20e-6, rate)))
+    assert (found.causes[0].name, found.causes[0].accuses) == ("wrong path", accuses)
+
+
+def test_a_log_of_two_lines_is_too_little():
+    text = "[1,1]<stdout>:gpu6:1408:1597 [1] NCCL INFO NET/IB : Using [0]mlx5_18:1/RoCE ; OOB :\n"
+    assert is_my_number_good(text).sentence.endswith("That is too little to judge a machine by.")
+
+
+def test_no_verdict_has_brackets_in_brackets():
+    for gpu in ("H200", "B200", "A100"):
+        text = printed(gpu, "all_reduce", 8, "2.27.7", {2**33: 0.05})
+        assert "))" not in is_my_number_good(text).sentence
+    assert ", by torch" in str(is_my_number_good(HEALTHY))
+
+
+def test_a_time_too_long_for_its_column_is_printed_as_nccl_tests_does():
+    found = is_my_number_good(printed("L40S", "all_reduce", 2, "2.27.7", {2**33: 17.2}))
+    assert found.points[0].seconds == pytest.approx(17.2, rel=0.05)
