@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 import torch
+from lanes import some
 
 from helpers.measure import Sharding, predict_step
 from helpers.memory import CLASSES
@@ -36,11 +37,11 @@ def every_line(names: list[str], training: Training) -> dict[str, list]:
     return {name: lines(STRATEGIES[name], training) for name in names}
 
 
-@pytest.mark.parametrize("training", TRAININGS.values(), ids=TRAININGS)
-def test_every_strategy_is_single_process_training_with_the_predicted_traffic_and_memory(ranks, training):
+@pytest.mark.parametrize("kind", some(TRAININGS, ["mlp", "uneven"], "strategies on other models and in other types"))
+def test_every_strategy_is_single_process_training_with_the_predicted_traffic_and_memory(ranks, kind):
     """Losses and parameters after the steps; on every rank, to the call and to the byte."""
     names = [name for name in ALL if name != MIXED]
-    for name, found in ranks.run(every_line, names, training)[0].items():
+    for name, found in ranks.run(every_line, names, TRAININGS[kind])[0].items():
         assert [text for one in found for text in one.wrong] == [], name
         assert all(one.sent > 0 for one in found)
 
