@@ -4,6 +4,7 @@ A chapter is opened twice, wide from the server and narrow from the folder, wher
 A lab, which has its chapter's widgets, is opened once and changes its width in place, too; `make test` opens four of them. After a
 change axe asks what it can change, and widgets are pressed once. No width has colours of its own (test_website.py), so contrast is
 asked in both themes on a screen.
+Each opening follows a link, the wide one to the last widget, the narrow one to the last section, when nothing there is alive.
 """
 
 import pytest
