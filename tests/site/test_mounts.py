@@ -13,7 +13,7 @@ def test_a_permalink_takes_the_reader_to_its_player(address, open_page):
     player = page.locator('.bim-mount[data-kind="player"]').nth(1)
     player.locator(".bim-player").wait_for()
     assert player.evaluate("el => el.getBoundingClientRect().top < innerHeight")
-    assert "Step 2 of 3" in player.inner_text()
+    player.get_by_text("Step 2 of 3").first.wait_for()  # when its schedule has come
     assert player.locator("select").evaluate_all("all => all.map((s) => s.value)")[:3] == ["broadcast", "binomial", "8"]
     watch.assert_clean("notebooks/ring.html")
 

@@ -10,6 +10,8 @@ from helpers.view.choice.widget import compared, verdict
 from helpers.view.shared.nccl import known
 
 B200 = choice_spec("HGX-B200", "8 MiB", 4, version="2.29.2", beside="2.28.9")
+# What scrolls is reachable by keyboard, as soon as the widget has heard of its new width.
+REACHABLE = "[...document.querySelectorAll('.bim-view')].every((one) => one.scrollWidth <= one.clientWidth || one.tabIndex === 0)"
 
 
 def shows(page, spec) -> None:
@@ -54,6 +56,7 @@ def test_every_control_changes_what_stands_there(open_alone, tmp_path):
     page.evaluate("spec => models[0].set('spec', spec)", B200.as_json())
     shows(page, B200)
     widget_harness.narrow(page)
+    page.wait_for_function(REACHABLE)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert widget_harness.violations_in_both_themes(page) == []
     assert page.get_by_role("button", name="Copy link").count() == 0
