@@ -34,6 +34,7 @@ from . import primitives
 
 ALONE = ("sweep", "one_process", "payload", "hosts")  # of bench: each a thing of its own
 LAST_PORT = 65535
+OWNED = {"sweep": ("one_gpu",), "hosts": ("print", "per_host", "port"), "payload": ("tokens", "batch")}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -80,9 +81,10 @@ def _agree(options: argparse.Namespace, asked: list[str]) -> None:
     """Raises ValueError for two things at once, and for an option of one of them without it."""
     if len(asked) > 1:
         raise ValueError(f"one at a time, got {' and '.join('--' + name.replace('_', '-') for name in asked)}")
-    for option, owner in (("one_gpu", "sweep"), ("print", "hosts"), ("tokens", "payload")):
-        if getattr(options, option) and owner not in asked:
-            raise ValueError(f"--{option.replace('_', '-')} goes with --{owner}")
+    for owner, owned in OWNED.items():
+        for option in owned:
+            if getattr(options, option) and owner not in asked:
+                raise ValueError(f"--{option.replace('_', '-')} goes with --{owner}")
     if options.algorithm and set(asked) & {"sweep", "one_process"}:
         raise ValueError(
             f"--{asked[0].replace('_', '-')} is of NCCL's own algorithms: leave -a {options.algorithm} out"
@@ -97,11 +99,12 @@ def _on_hosts(options: argparse.Namespace) -> int:
         raise ValueError(
             "with --hosts say --per-host, and leave -n and --backend out: torchrun says how many there are"
         )
-    if options.port > LAST_PORT:
-        raise ValueError(f"a port lies in 1..{LAST_PORT}, got {options.port}")
-    nranks = len(names) * options.per_host
+    per_host, port = options.per_host or 8, options.port or 29500
+    if port > LAST_PORT:
+        raise ValueError(f"a port lies in 1..{LAST_PORT}, got {port}")
+    nranks = len(names) * per_host
     _check(options, nranks)
-    lines = hosts.lines(names, options.per_host, options.port, hosts.arguments(options))
+    lines = hosts.lines(names, per_host, port, hosts.arguments(options))
     if options.print:
         print(*(f"# {name}\n{line}" for name, line in zip(names, lines, strict=True)), sep="\n")
         return 0

@@ -107,12 +107,12 @@ def _more_options(bench: argparse.ArgumentParser) -> None:
     nccl.add_argument("--one-process", action="store_true", help="one process for all GPUs, beside a process a GPU")
     step = bench.add_argument_group("what a training step sends, without timing")
     step.add_argument("--payload", metavar="MODEL", help=f"of {', '.join(MODELS)}")
-    step.add_argument("--batch", type=count, default=1, help="sequences of a micro-batch (default 1)")
+    step.add_argument("--batch", type=count, help="sequences of a micro-batch (default 1)")
     step.add_argument("--tokens", type=count, help="of a sequence (default: the model's context)")
     hosts = bench.add_argument_group("several machines, by torchrun over ssh")
     hosts.add_argument("--hosts", metavar="A,B", help="their names; on the first is rank 0")
-    hosts.add_argument("--per-host", type=count, default=8, help="ranks on each (default 8)")
-    hosts.add_argument("--port", type=count, default=29500, help="where the ranks meet (default 29500)")
+    hosts.add_argument("--per-host", type=count, help="ranks on each (default 8)")
+    hosts.add_argument("--port", type=count, help="where the ranks meet (default 29500)")
     hosts.add_argument("--print", action="store_true", help="print a line a host, and run nothing")
 
 
