@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 from made_tables import run, times
 
+from helpers.nccl import Candidate
 from helpers.nccl.published import CURVES
 from helpers.nccl.published import published as curves
 from helpers.units import MIB
@@ -19,6 +20,7 @@ from helpers.yours.logs import _nics
 from helpers.yours.places import accelerator_of
 from helpers.yours.printing import printed
 from helpers.yours.published import published
+from helpers.yours.suspects import simple_alone
 
 BOOK = Path(__file__).parents[2] / "book"
 
@@ -135,3 +137,13 @@ def test_a_cause_leads_to_a_page_that_speaks_of_it():
     for name, word in words.items():
         assert word in (BOOK / f"{KINDS[name].chapter}.md").read_text(encoding="utf-8"), name
     assert cause("average", "why").command.endswith("-g 8") and cause("average", "why", gpus=4).command.endswith("-g 4")
+
+
+@pytest.mark.parametrize(
+    ("off", "told"), [(1.0, True), (1.09, True), (1 / 1.09, True), (1.15, False), (1 / 1.15, False)]
+)
+def test_a_curve_is_that_of_simple_alone_within_a_tenth(off, told):
+    seconds = [2e-5, 3e-5, 9e-5]
+    lines = [(Candidate("Ring", "LL", 1, 1e-6, 1e-6), Candidate("Ring", "Simple", 1, one, one)) for one in seconds]
+    points = [SimpleNamespace(seconds=one * off) for one in seconds]
+    assert simple_alone(SimpleNamespace(points=points), SimpleNamespace(lines=lines)) is told
