@@ -100,6 +100,11 @@ def train(training: Training) -> Trained:
     return Trained(losses, kept(params))
 
 
+def step_counts(ntensors: int) -> int:
+    """Bytes of AdamW's step counts: 4 for each tensor that it updates. They stay on the CPU, so beside a GPU's memory they are none."""
+    return 4 * ntensors if torch.get_default_device().type == "cpu" else 0
+
+
 def kept(params: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Copies on the CPU that outlive the rank."""
     return {name: p.detach().to("cpu", copy=True) for name, p in params.items()}

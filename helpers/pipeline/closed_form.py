@@ -24,13 +24,17 @@ def idle(s: PipelineSchedule, times: Times = UNIT) -> Time:
                   gradient after 2p-1 and then only m inputs and weights to do, so 2p-1-m.
     ValueError for other times and sizes of zb-h1: there its fixed order waits longer, and `timeline` says how long.
     """
-    if s.name not in SCHEDULES:
-        raise ValueError(f"a schedule with a closed form is one of {', '.join(SCHEDULES)}, got {s.name!r}")
+    _known(s)
     if s.name != "zb-h1":
         return (s.nranks - 1) * times.work / s.nvirtual
     if s.nranks == 1:
         return Fraction(0)
     return _zero_bubble_idle(s, times)
+
+
+def _known(s: PipelineSchedule) -> None:
+    if s.name not in SCHEDULES:
+        raise ValueError(f"a schedule with a closed form is one of {', '.join(SCHEDULES)}, got {s.name!r}")
 
 
 def _zero_bubble_idle(s: PipelineSchedule, times: Times) -> Time:
@@ -64,8 +68,12 @@ def most_waiting(s: PipelineSchedule, rank: int) -> Fraction:
     1f1b         min(p - rank, m): its warm-up, and one
     interleaved  min((v-1)p + 2(p-rank-1) + 1, v m) stages, of 1/v each: up to 1 + (p-1)/(p v) times 1F1B's on rank 0
     zb-h1        min(p, m) on every rank; those between I and W hold less
+    ValueError for a schedule without a closed form, and for a rank that is not there.
     """
     p, m, v = s.nranks, s.nmicrobatches, s.nvirtual
+    _known(s)
+    if rank not in range(p):
+        raise ValueError(f"a rank is one of 0 to {p - 1}, got {rank!r}")
     forms: dict[str, int | Fraction] = {
         "gpipe": m,
         "1f1b": min(p - rank, m),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from types import MappingProxyType
 from typing import NamedTuple
 
 from helpers.collectives import ScheduleError
@@ -13,6 +14,7 @@ from .action import Action, Kind
 from .schedule import PipelineSchedule
 
 Time = Fraction | float
+EQUAL: Mapping[int, Time] = MappingProxyType({})  # no stage takes longer than another
 
 
 class Times(NamedTuple):
@@ -83,11 +85,15 @@ class Timeline:
         return (t for t in self.timed if t.rank == rank)
 
 
-def timeline(s: PipelineSchedule, times: Times = UNIT) -> Timeline:
+def timeline(s: PipelineSchedule, times: Times = UNIT, longer: Mapping[int, Time] = EQUAL) -> Timeline:
     """Every rank computes its next action as soon as what it needs is there. ScheduleError where all wait for each other.
 
     Messages take times.hop, none where both stages are on one rank; a sender goes on at once. Exact where times are Fractions.
+    longer: for stages that differ, how many times as long they take, {7: 1.1} where the last of eight has the head as well.
+    ScheduleError for a stage that is not there.
     """
+    if unknown := [stage for stage in longer if stage not in range(s.nstages)]:
+        raise ScheduleError(f"stages are 0 to {s.nstages - 1}, got {unknown[0]!r}")
     ended: dict[Action, Time] = {}
     free: list[Time] = [Fraction(0)] * s.nranks
     at, timed = [0] * s.nranks, []
@@ -101,12 +107,17 @@ def timeline(s: PipelineSchedule, times: Times = UNIT) -> Timeline:
                 if start is None:
                     break
                 start = max(start, free[rank])
-                free[rank] = ended[_kept(action)] = start + times.of(action.kind) / s.nvirtual
+                free[rank] = ended[_kept(action)] = start + _lasts(s, action, times, longer)
                 timed.append(Timed(rank, action, start, free[rank]))
                 at[rank] += 1
                 moved = True
     _finished(s, at)
     return Timeline(s, tuple(timed))
+
+
+def _lasts(s: PipelineSchedule, action: Action, times: Times, longer: Mapping[int, Time]) -> Time:
+    """A computation, on its stage."""
+    return times.of(action.kind) / s.nvirtual * longer.get(action.stage, 1)
 
 
 def _ready(s: PipelineSchedule, action: Action, ended: dict[Action, Time], hop: Time) -> Time | None:

@@ -210,6 +210,7 @@ def test_what_is_not_announced_stays_unknown(tmp_path, row):
 
 
 # the benchmark ---------------------------------------------------------------------------------------------------------------
+@pytest.mark.matrix("benchmarks, run for real")
 def test_the_benchmark_prints_every_rung_and_every_operation(capsys):
     benchmark.main(**vars(benchmark.arguments(["--each", "0.001", "--n", "64"])))
     rungs, steps, rates, rows = capsys.readouterr().out.strip().split("\n\n")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 import pytest
 import torch
 
 from helpers.parallel import expert, meshes, norms, table
+from helpers.parallel.checks import divides_all
 from helpers.parallel.expert.routing import capacity, combined, dispatched, routed
 from helpers.parallel.model import MLP, Transformer
 from helpers.parallel.reference import Training
+from helpers.parallel.tensor import activations as tensor_activations
 from helpers.parallel.tensor import cuts, dtensor, matmul, ours
 
 WIDE = Training(ours.WIDE)
@@ -49,6 +52,44 @@ def test_sizes_that_do_not_divide_are_refused_with_the_nearest_that_do(training,
     assert told in refused(ours.predicted, training, nranks, 0, way)
 
 
+def test_ranks_that_are_offered_divide_every_size():
+    """64 heads have 16 as a divisor, 8 heads of keys and values and 448 hidden numbers do not: 8 is offered, which divides all."""
+    model = Transformer(width=128, heads=64, kv_heads=8, ffn=448)
+    assert refused(ours.predicted, Training(model), 16).endswith("take kv_heads 16, or 8 tensor ranks")
+    assert refused(ours.predicted, Training(model), 6).endswith("take heads 60 or 66, or 4 or 8 tensor ranks")
+    assert divides_all(4, "ranks", {"heads": 64, "ffn": 448}) == {"heads": 16, "ffn": 112}
+    assert "ffn is a whole number from 1 on, got 0" in refused(divides_all, 2, "ranks", {"heads": 4, "ffn": 0})
+
+
+def test_every_room_says_which_ranks_work():
+    """A batch with one sample more: who shares it out refuses it, with the nearest batches and the nearest numbers of ranks."""
+    told = {}
+    for one in table.STRATEGIES.values():
+        try:
+            one.predicted(one.training.but(batch=one.training.batch + 1), one.nranks, 0)
+        except ValueError as error:
+            told[one.name] = str(error)
+    assert len(told) > len(table.STRATEGIES) / 2
+    for name, words in told.items():
+        assert re.search(r"take .*\d+ or \d+.*, or .*\d", words), f"{name}: {words}"
+
+
+def test_a_room_of_transformers_names_another_model():
+    """As `python -m helpers.parallel --model mlp` asks all of them."""
+    for one in table.STRATEGIES.values():
+        for model in (MLP(), Transformer()):
+            try:
+                one.predicted(one.training.but(model=model), 2, 0)
+            except ValueError as error:
+                assert re.search(r"got (MLP|Transformer)|ranks", str(error)), f"{one.name}: {error}"
+    each = table.STRATEGIES["tensor, DTensor, transformer, q, k and v each"]
+    assert "are those of a Transformer, got MLP" in refused(each.predicted, Training(), 2)
+
+
+def test_activations_are_told_of_what_the_tables_have():
+    assert "got 'gathered'" in refused(tensor_activations.predicted, WIDE, 4, "gathered")
+
+
 def test_experts_that_do_not_divide_are_refused():
     training = Training(expert.Routed(), batch=32)
     assert "3 ranks of experts do not divide ranks 4: take" in refused(expert.ours.predicted, training, 4, ranks=3)
@@ -63,11 +104,51 @@ def test_experts_that_do_not_divide_are_refused():
 
 def test_meshes_that_do_not_fill_the_ranks_are_refused():
     told = refused(meshes.predicted, WIDE, 4, axes=meshes.Axes(2, 2, 2))
-    assert "replica 2 x shard 2 x tensor 2 are 8 ranks, and there are 4: each axis is one of 1, 2, 4" in told
+    assert told == (
+        "replica 2 x shard 2 x tensor 2 are 8 ranks, and there are 4: take 8 ranks, or replica 1 or shard 1 or tensor 1"
+    )
+    told = refused(meshes.predicted, WIDE, 4, axes=meshes.Axes(3, 1, 1))
+    assert told.endswith("are 3 ranks, and there are 4: take 3 ranks, or replica 4")
+    told = refused(meshes.predicted, WIDE, 4, axes=meshes.Axes(3, 3, 1))
+    assert told.endswith("take 9 ranks, or axes out of 1, 2, 4 with the product 4")
     assert "parts (replicas x shards) do not divide batch 9" in refused(
         meshes.predicted, WIDE.but(batch=9), 4, axes=meshes.Axes(shard=2, tensor=2)
     )
     assert "tensor is a whole number from 1 on, got 0" in refused(meshes.Axes, tensor=0)
+
+
+def test_meshes_with_pipelines_are_refused_before_anything_starts():
+    axes, paper = meshes.PipelineAxes, meshes.predicted_piped
+    assert "data 1 x pipeline 2 x tensor 4 are 8 ranks" in refused(paper, WIDE, 4, axes=axes(1, 2, 4))
+    assert "5 stages of 4 layers leave a stage" in refused(paper, WIDE, 5, axes=axes(1, 5, 1))
+    assert "do not divide kv_heads 2" in refused(paper, Training(Transformer()), 4, axes=axes(1, 1, 4))
+    assert "4 microbatches are more than the 2 samples" in refused(paper, WIDE, 4, axes=axes(4))
+    told = refused(paper, Training(MLP(6)), 4, axes=axes(1, 2, 2))
+    assert told == (
+        "pairs keeps layers together two by two, and 2 stages of 6 layers begin one at layer 3: "
+        "take 1, 3 stages, or way 'gathered'"
+    )
+    assert "do not divide batch of a replica 2" in refused(paper, Training(), 4, axes=axes(1, 1, 4), way="sequence")
+    assert "pipeline is a whole number from 1 on, got 0" in refused(axes, pipeline=0)
+
+
+def test_recompute_repeats_what_the_tensor_axis_says_and_nothing_else():
+    """A block's two sums are 4 a step, with recompute 6; torch's stops before the second of the repeated two: 5."""
+    axes = meshes.Axes(shard=2, tensor=2)
+    once, again = (meshes.by_axis(WIDE, 4, axes=axes, checkpoint=on) for on in (False, True))
+    assert again["shard"] == once["shard"] and again["replica"] == once["replica"] == {}
+    for k in range(2):
+        assert 2 * again["tensor"]["all_reduce"][k] == 3 * once["tensor"]["all_reduce"][k]
+    torchs = meshes.predicted_by_torch(WIDE, 4, axes=axes, checkpoint=True)
+    assert 6 * torchs.sent["all_reduce"] == 5 * again["tensor"]["all_reduce"][1]
+
+
+def test_sequence_sends_a_share_to_the_next_stage():
+    """Every tensor rank sends all of the activations under "pairs", its own tokens under "sequence"."""
+    axes = meshes.PipelineAxes(pipeline=2, tensor=2)
+    pairs, sequence = (meshes.by_axis_piped(WIDE, 4, 1, axes=axes, way=way) for way in ("pairs", "sequence"))
+    n = WIDE.batch * ours.WIDE.seq * ours.WIDE.width * WIDE.itemsize * WIDE.steps
+    assert pairs["pipeline"]["send"] == (20, n) and sequence["pipeline"]["send"] == (20, n / 2)
 
 
 def test_norms_are_refused_for_other_models():

@@ -11,6 +11,7 @@ from helpers.parallel import expert, meshes, norms, tensor
 from helpers.parallel.counting import counted
 from helpers.parallel.expert.routed import Routed
 from helpers.parallel.model import MLP, Transformer
+from helpers.parallel.pipeline.ours import Pipeline
 from helpers.parallel.reference import Training, difference, train
 from helpers.parallel.tensor import activations, matmul, ours
 from helpers.ranks import Ranks
@@ -111,6 +112,16 @@ def test_activations_are_those_on_paper(ranks, way, checkpoint):
     }
 
 
+@pytest.mark.parametrize("way", ["pairs", "sequence"])
+@pytest.mark.parametrize("checkpoint", [False, True])
+def test_activations_of_a_transformer_are_those_on_paper(ranks, way, checkpoint):
+    """Two samples: what is gathered along tokens lies in another order than it came, and is kept once."""
+    training, nranks = Training(Transformer(layers=3, kv_heads=4), batch=2), ranks.world.nranks
+    assert set(ranks.run(activations.kept, training, way, checkpoint)) == {
+        activations.predicted(training, nranks, way, checkpoint)
+    }
+
+
 def multiplied(dims, y):
     """(difference from the whole product, bytes sent, bytes predicted) of this rank, and what DTensor makes of the same."""
     from torch.distributed.device_mesh import init_device_mesh
@@ -176,6 +187,58 @@ def test_a_mesh_tells_which_axis_moves_what(ranks):
     got = ranks.run(trained, meshes.STRATEGIES[1], meshes.STRATEGIES[1].training)[1].moved
     assert got.ncalls("all_reduce", (0, 1)) == got.ncalls("all_reduce") == 40  # the tensor axis: neighbours
     assert got.ncalls("all_gather", (1, 3)) == got.ncalls("all_gather") == 40  # the shard axis
+
+
+def of_each_axis(training, axes, how):
+    """Inside a rank: (axis, group, bytes counted there, bytes on paper)."""
+    got, groups = meshes.piped(training, axes, how), meshes.groups(axes.mesh())
+    paper = meshes.by_axis_piped(training, dist.get_world_size(), dist.get_rank(), axes=axes, how=how)
+    return [
+        (n, group, got.moved.sent(group=group), sum(b for _, b in paper[n].values())) for n, group in groups.items()
+    ]
+
+
+def test_every_axis_moves_what_its_line_says(ranks):
+    """By group, so that an all_reduce among tensor ranks is not taken for one among data ranks."""
+    if ranks.world.nranks == 2:
+        return
+    training = Training(ours.WIDE, optimizer="adamw", steps=2)
+    for axes in (meshes.PipelineAxes(1, 2, 2), meshes.PipelineAxes(2, 1, 2)):
+        for rank, found in enumerate(ranks.run(of_each_axis, training, axes, Pipeline(nmicrobatches=4))):
+            assert all(counted == paper for *_, counted, paper in found)
+            inner = rank - rank % 2
+            assert found[2][1] == (inner, inner + 1) and found[2][2] > 0
+
+
+@pytest.mark.parametrize("way", ["gathered", "pairs", "sequence"])
+@pytest.mark.parametrize("schedule", some(["gpipe", "interleaved", "zb-h1"], ["zb-h1"], "other schedules of slices"))
+@pytest.mark.parametrize(
+    "model", some([MLP(8), Transformer(6, kv_heads=4)], [MLP(8)], "slices of a Transformer"), ids=str
+)
+def test_slices_go_through_every_pipeline(ranks, model, schedule, way):
+    if ranks.world.nranks == 2:
+        return
+    how = {"axes": meshes.PipelineAxes(1, 2, 2), "how": Pipeline(schedule, 4), "way": way}
+    training = Training(model, batch=16, steps=2, padded=isinstance(model, Transformer))
+    want = train(training)
+    for rank, got in enumerate(ranks.run(piped, training, how)):
+        paper = meshes.predicted_piped(training, 4, rank, **how)
+        assert difference(got, want) <= 1e-10
+        assert (got.moved.by_op(), got.held) == ({op: n for op, n in paper.calls.items() if n}, dict(paper.held))
+        assert {op: got.moved.sent(op) for op in paper.sent} == dict(paper.sent)
+
+
+def piped(training, how):
+    torch.set_num_threads(1)
+    return meshes.piped(training, **how)
+
+
+def test_recompute_on_a_mesh_holds_less(ranks):
+    if ranks.world.nranks == 2:
+        return
+    for kept, again in (meshes.STRATEGIES[1], meshes.STRATEGIES[3]), (meshes.STRATEGIES[2], meshes.STRATEGIES[4]):
+        peaks = [ranks.run(trained, one, one.training.but(steps=1))[0].peak for one in (kept, again)]
+        assert peaks[1] < peaks[0]
 
 
 @pytest.mark.matrix("an MLP of other depths")

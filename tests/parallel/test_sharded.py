@@ -159,9 +159,37 @@ def test_every_stage_peaks_lower(ranks):
         assert found == sorted(found, reverse=True) and len(set(found)) == 3
 
 
+def resharded(training: Training) -> list[tuple]:
+    """Of each way: the training, and whether this rank sent and called what is predicted."""
+    found = []
+    for reshard in (True, 2, False):
+        how = How(reshard=reshard)
+        got = sharded.fsdp2.fsdp2(training, how)
+        paper = sharded.fsdp2.predicted(training, 4, 0, how)
+        same = got.moved.by_op() == dict(paper.calls) and got.moved.sent() == paper.total
+        found.append((got, float(got.moved.sent()), same))
+    return found
+
+
+def test_a_number_to_reshard_to_makes_the_second_gather_smaller_and_the_peak_higher(ranks):
+    training = Training(MLP(8, 32), optimizer="adamw", steps=2)
+    n, want = training.model.nparams * 8 * training.steps, train(training)
+    for found in ranks.run(resharded, training):
+        assert [sent for _, sent, _ in found] == [n * 9 / 4, n * (6 / 4 + 2 / 4), n * 6 / 4]
+        assert all(same and difference(got, want) < 1e-10 for got, _, same in found)
+        dropped, _, stays = (got.peak for got, _, _ in found)
+        assert stays > dropped + 3 * 32 * 32 * 8, (
+            "most of eight units at once, less what Gloo's threads hold a little longer"
+        )
+
+
 def test_units_that_are_none_are_refused():
     with pytest.raises(ValueError, match="units are one of layers, blocks, root, got 'all'"):
         How("all")
+    with pytest.raises(ValueError, match="ranks to reshard to is a whole number from 2 on, got 1"):
+        How(reshard=1)
+    with pytest.raises(ValueError, match="3 ranks to reshard to do not divide ranks 4"):
+        sharded.fsdp2.predicted(Training(), 4, 0, How(reshard=3))
 
 
 def test_padding_is_per_layer():
@@ -181,4 +209,7 @@ def test_what_cannot_be_divided_is_refused(ranks):
             STRATEGIES[name].predicted(Training(batch=6), 4, 0)
     with pytest.raises(ValueError, match="3 ranks of a team do not divide ranks 4: take ranks 3 or 6, or 2 or 4 ranks"):
         sharded.ours.predicted(Training(), 4, stage=3, team=3)
-    assert ranks.run(teams_of_three) == ["teams of 3 ranks do not fill 4 ranks"] * 4
+    assert (
+        ranks.run(teams_of_three)
+        == ["teams of 3 ranks do not fill 4 ranks: take teams of 2 or 4 ranks, or 3 or 6 ranks"] * 4
+    )

@@ -110,12 +110,34 @@ def test_the_closed_form_of_zero_bubbles_refuses_times_it_is_not_for():
     with pytest.raises(ValueError, match=r"weight <= forward <= input and at least 4 microbatches"):
         idle(s, times)
     assert timeline(s, times).idle == [6] * 4, "not (p-1)(f+i-w) = 3"
+    with pytest.raises(ValueError, match="at least 4 microbatches"):
+        idle(SCHEDULES["zb-h1"](4, 3), Times(2, 3, 1))
+    assert idle(SCHEDULES["zb-h1"](1, 2), times) == 0
+
+
+def test_the_closed_form_of_what_waits_is_refused_for_others():
+    mine = PipelineSchedule("mine", 1, 1, 1, ((),))
+    with pytest.raises(ValueError, match=r"with a closed form is one of gpipe, .*, got 'mine'"):
+        most_waiting(mine, 0)
+    with pytest.raises(ValueError, match="a rank is one of 0 to 3, got 4"):
+        most_waiting(SCHEDULES["gpipe"](4, 4), 4)
 
 
 def test_a_message_that_takes_time_lengthens_the_bubble():
     s = SCHEDULES["gpipe"](4, 8)
     hop = Fraction(1, 10)
     assert timeline(s, Times(hop=hop)).makespan == timeline(s).makespan + 6 * hop, "three hops there, three back"
+
+
+def test_the_longest_stage_sets_the_pace():
+    """A last stage that takes a tenth longer: all but the first of its m microbatches wait for it, and so do all other ranks."""
+    s, extra = SCHEDULES["1f1b"](4, 8), Fraction(1, 10)
+    even, uneven = timeline(s), timeline(s, longer={3: 1 + extra})
+    assert uneven.makespan == even.makespan + 8 * 3 * extra
+    assert uneven.idle == [9 + 8 * 3 * extra] * 3 + [9]
+    assert timeline(s, longer={0: 1, 3: Fraction(1)}).timed == even.timed
+    with pytest.raises(ScheduleError, match="stages are 0 to 3, got 4"):
+        timeline(s, longer={4: 2})
 
 
 def test_activations_over_time():
@@ -132,6 +154,14 @@ def test_activations_over_time():
         ("1W1", 0, 1),
         ("1W2", 0, 0),
     ]
+
+
+def test_a_longer_stage_is_one_of_several_on_its_rank_and_no_hop_leads_to_oneself():
+    s, alone = SCHEDULES["interleaved"](2, 4), SCHEDULES["interleaved"](1, 3)
+    lasts = {str(t.action): t.end - t.start for t in timeline(s, longer={2: 2}).timed}
+    assert (lasts["0F0"], lasts["2F0"]) == (Fraction(1, 2), 1)
+    assert timeline(alone, Times(hop=Fraction(5))).timed == timeline(alone).timed
+    assert [SCHEDULES[name](2, 4).splits for name in SCHEDULES] == [False, False, False, True]
 
 
 # what the dry run finds ---------------------------------------------------------------------------------------------------
@@ -218,6 +248,13 @@ def test_computations_that_wait_for_each_other_have_no_timeline():
         ),
         (lambda: PipelineSchedule("x", 2, 1, 3, ((), ())), "every rank has equally many stages: .* nranks=2, got 3"),
         (lambda: PipelineSchedule("x", 2, 1, 2, ((),)), "one program for each of 2 ranks, got 1"),
+        (lambda: PipelineSchedule("x", 1, 1, 1, ((), ())), "one program for each of 1 ranks, got 2"),
+        (lambda: PipelineSchedule("x", True, 1, 1, ((),)), "nranks is a whole number from 1 on, got True"),
+        (
+            lambda: PipelineSchedule.parse("x nranks=1 nmicrobatches=1 nstages=1\n1F0"),
+            "rank 0 has 1F0: stages are 0 to 0",
+        ),
+        (lambda: SCHEDULES["interleaved"](4, 10), "got 10: take 8 or 12"),
         (
             lambda: PipelineSchedule.parse("x nranks=2 nmicrobatches=1 nstages=2\n1F0\n"),
             "one program for each of 2 ranks, got 1",
@@ -238,6 +275,7 @@ def test_bad_input_is_named(call, says):
 
 
 def test_layers_are_cut_as_equally_as_they_go():
+    assert split(4, 4) == [range(i, i + 1) for i in range(4)]
     assert split(8, 4) == [range(2), range(2, 4), range(4, 6), range(6, 8)]
     assert [len(layers) for layers in split(10, 4)] == [3, 3, 2, 2]
 

@@ -21,7 +21,7 @@ from torch.optim import Optimizer
 from helpers.memory import Event, Trace
 
 from .dispatch import Answers, Dispatch, resizing, tensors
-from .ledger import Ledger, TrackError, known_class
+from .ledger import Ledger, TrackError, known_class, storages
 from .optimizers import following, states
 from .samples import CudaSamples
 from .saved import saving
@@ -61,6 +61,11 @@ class Tracker:
         known_class(cls)
         for name, tensor in _named(what):
             self._ledger.claim(tensor, cls, name, self._ledger.place.owner(tensor), by_hand=True)
+
+    def blocks(self, tensor: torch.Tensor) -> list[int]:
+        """Ids, as in the trace's events, of the blocks that hold the tensor's values now; none for what is not known or empty."""
+        found = [self._ledger.find(storage) for storage in storages(tensor)]
+        return [held.block for held in found if held is not None and held.nbytes]
 
     def label(self, **about: object) -> None:
         """Say more about the trace: label="Llama-2-7B, batch 1", seed=0, ..."""

@@ -136,6 +136,13 @@ class RankWeights:
         table = (first_weights(self.model) if self.model.tied else last_weights(self.model)[1:])[:1]
         return sum(blocks), max(blocks), self._count(table) if self.sharding.last else 0
 
+    def tensors(self) -> Iterator[tuple[int, str]]:
+        """(elements, how it is split) of every parameter tensor here, in the order of forward."""
+        blocks = (block_weights(self.model, layer < self.model.dense) for layer in self.layers)
+        for part in (first_weights(self.model) if self.sharding.first else (), *blocks, self._end()):
+            for weight, (numel, times) in zip(part, self._here(part), strict=True):
+                yield from ((numel, weight.split) for _ in range(times))
+
     def _end(self) -> tuple[Weight, ...]:
         """What stands after the blocks here; a tied head in a stage of its own is a second copy of the table."""
         if not self.sharding.last:

@@ -56,11 +56,18 @@ def bucketed(training: Training, first: int = FIRST, rest: int = REST) -> Traine
 
 
 class Overlap:
-    """Sends each bucket when its last gradient has come. `finish` waits for all of them and hands the means back."""
+    """Sends each bucket when its last gradient has come, and those before it have left: so all ranks call in one order.
 
-    def __init__(self, params: Params, first: int = FIRST, rest: int = REST):
-        self.buckets = in_buckets(params, first, rest)
+    `finish` waits for all of them and hands the means back.
+    buckets: the parameters of each, the same on every rank; by default as DDP would fill them, full at `first` and `rest` bytes.
+    """
+
+    def __init__(
+        self, params: Params, first: int = FIRST, rest: int = REST, buckets: list[list[nn.Parameter]] | None = None
+    ):
+        self.buckets = in_buckets(params, first, rest) if buckets is None else buckets
         self.missing = [len(bucket) for bucket in self.buckets]
+        self.left: list[int] = []
         self.flying: dict[int, tuple[Tensor, dist.Work]] = {}
         self.hooks = [
             p.register_post_accumulate_grad_hook(self._arrived(number))
@@ -71,14 +78,21 @@ class Overlap:
     def _arrived(self, number: int) -> Callable[[Tensor], None]:
         def hook(_: Tensor) -> None:
             self.missing[number] -= 1
-            if self.missing[number] == 0:
-                whole = flat(self.buckets[number])
-                self.flying[number] = whole, dist.all_reduce(whole, op=dist.ReduceOp.AVG, async_op=True)
+            while len(self.flying) < len(self.buckets) and not self.missing[len(self.flying)]:
+                self._send(len(self.flying))
 
         return hook
 
-    def finish(self) -> None:
-        """RuntimeError naming how many gradients have not come: their bucket was never sent, and every rank would wait for it."""
+    def _send(self, number: int) -> None:
+        whole = flat(self.buckets[number])
+        self.left.append(sum(map(len, self.buckets)) - sum(self.missing))
+        self.flying[number] = whole, dist.all_reduce(whole, op=dist.ReduceOp.AVG, async_op=True)
+
+    def finish(self) -> list[int]:
+        """After how many gradients each bucket left.
+
+        RuntimeError naming how many gradients have not come: their bucket was never sent, and every rank would wait for it.
+        """
         if any(self.missing):
             raise RuntimeError(f"backward has left {sum(self.missing)} parameters without a gradient")
         for number, bucket in enumerate(self.buckets):
@@ -86,6 +100,8 @@ class Overlap:
             handle.wait()
             give_back(bucket, whole)
             self.missing[number] = len(bucket)
+        left, self.left = self.left, []
+        return left
 
     def remove(self) -> None:
         """The parameters no longer tell."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from functools import partial
 
+import torch
+
 from helpers.memory.payloads import FIRST, REST
 from helpers.parallel.module import Module
 from helpers.parallel.reference import Trained, Training
@@ -36,6 +38,14 @@ def ddp(training: Training, cap: int | None = None) -> Trained:
             optimizer.zero_grad()
             losses.append(loss.detach())
     return watch.trained(mean_over_ranks(losses), params)
+
+
+def flight() -> bytes:
+    """Inside a rank: what torch's flight recorder holds now, as helpers.nccl.parse_flight_recorder reads it."""
+    from torch._C import _distributed_c10d as c10d
+
+    dump = c10d._dump_nccl_trace if torch.get_default_device().type == "cuda" else c10d._dump_fr_trace
+    return dump(includeStackTraces=False)
 
 
 def predicted(training: Training, nranks: int, rank: int = 0, cap: int | None = None) -> Predicted:

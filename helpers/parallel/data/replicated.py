@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from helpers.parallel.checks import divides
 from helpers.parallel.model import Params, share
-from helpers.parallel.reference import Trained, Training
+from helpers.parallel.reference import Trained, Training, step_counts
 from helpers.parallel.strategy import Predicted, watched
 
 Synchronise = Callable[[Params], None]
@@ -77,11 +77,6 @@ def states(training: Training) -> dict[str, int]:
         "gradient": nbytes(training),
         "optimizer": adamw if training.optimizer == "adamw" else 0,
     }
-
-
-def step_counts(ntensors: int) -> int:
-    """Bytes of AdamW's step counts: 4 for each tensor that it updates. They stay on the CPU, so beside a GPU's memory they are none."""
-    return 4 * ntensors if torch.get_default_device().type == "cpu" else 0
 
 
 def all_reduced(training: Training, nranks: int, calls: int, more: int = 0) -> Predicted:

@@ -21,6 +21,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from helpers.parallel.checks import divides
+from helpers.parallel.counting import Moved, counted
 from helpers.parallel.model import Model, Params, share
 from helpers.parallel.reference import Trained, Training, train
 from helpers.parallel.strategy import Predicted, Strategy, watched
@@ -70,6 +71,22 @@ def expert(training: Training, ranks: int | None = None, exchange: Exchange = ex
     total = torch.stack(losses)
     dist.all_reduce(total)
     return watch.trained((total / nranks).tolist(), gathered(params, spread))
+
+
+def gradients(
+    training: Training, ranks: int | None = None, exchange: Exchange = exchanged
+) -> tuple[dict[str, Tensor], Moved]:
+    """Inside a rank: the gradients of the first step, all experts', as one process has them; and what it moved. No optimizer."""
+    rank, nranks = dist.get_rank(), dist.get_world_size()
+    ep = nranks if ranks is None else ranks
+    check(training, nranks, ep)
+    spread, alike = groups(nranks, ep)
+    model, params = _spread(training.model, spread, exchange), slices(training.params(), spread)
+    x, y = share(training.data(0), rank, nranks)
+    with counted() as moved:
+        model.loss(model.forward(params, x), y).backward()
+        average(params, spread.size(), alike)
+    return gathered({name: p.grad for name, p in params.items()}, spread), moved
 
 
 def groups(nranks: int, ranks: int) -> tuple[dist.ProcessGroup, dist.ProcessGroup]:

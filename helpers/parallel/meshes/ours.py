@@ -9,6 +9,9 @@ layer, replicas once a step.
     tensor    matrices                         as helpers.parallel.tensor, of batch / (R S)
     shard     states (ZeRO-3), and the batch   2 all_gathers and a reduce_scatter of N/T
     replica   the batch                        an all_reduce of N/(T S)
+
+With checkpointing every block's forward is computed twice, and so are the collectives inside it: those of the tensor axis. The shards'
+are not, because Zero gathers a layer once for its backward and the second forward finds it there.
 """
 
 from __future__ import annotations
@@ -58,11 +61,14 @@ class Shards(Group):
         dist.broadcast(whole, group=self.members, group_src=0)
 
 
-def meshed(training: Training, axes: Axes, way: str = "pairs") -> Trained:
-    """Inside a rank: replicas x shards x tensor slices. One shard: gradients pass one flat all_reduce; several: ZeRO-3."""
+def meshed(training: Training, axes: Axes, way: str = "pairs", checkpoint: bool = False) -> Trained:
+    """Inside a rank: replicas x shards x tensor slices. One shard: gradients pass one flat all_reduce; several: ZeRO-3.
+
+    checkpoint: keep only the inputs of blocks, as helpers.parallel.tensor.Divided.
+    """
     axes.check(training, dist.get_world_size(), way)
     mesh = axes.mesh()
-    model = Divided(training.model, mesh.get_group("tensor"), way)
+    model = Divided(training.model, mesh.get_group("tensor"), way, checkpoint)
     params = model.slices(training.params())
     train = _replicated if axes.shard == 1 else _sharded
     return train(training, axes, mesh, model, params)
@@ -110,39 +116,45 @@ def _average(params: list[nn.Parameter], group: dist.ProcessGroup) -> None:
         p.grad.copy_(piece.view_as(p))
 
 
-def predicted(training: Training, nranks: int, rank: int = 0, *, axes: Axes, way: str = "pairs") -> Predicted:
+def predicted(
+    training: Training, nranks: int, rank: int = 0, *, axes: Axes, way: str = "pairs", checkpoint: bool = False
+) -> Predicted:
     """Axis by axis, as in the table above. ValueError as `Axes.check`."""
+    found = by_axis(training, nranks, rank, axes=axes, way=way, checkpoint=checkpoint)
+    ops = dict.fromkeys(op for moved in found.values() for op in moved)
+    calls = {op: sum(moved[op][0] for moved in found.values() if op in moved) for op in ops}
+    sent = {op: sum((moved[op][1] for moved in found.values() if op in moved), Fraction(0)) for op in ops}
+    numel, tensors = held(training, axes, way)
+    return Predicted(calls, sent, states(training, numel, tensors))
+
+
+def by_axis(
+    training: Training, nranks: int, rank: int = 0, *, axes: Axes, way: str = "pairs", checkpoint: bool = False
+) -> dict[str, dict[str, tuple[int, Fraction]]]:
+    """Of every axis and operation (calls, bytes sent) by one rank in all steps. ValueError as `Axes.check`."""
     axes.check(training, nranks, way)
-    calls, sent = _tensor_axis(training, axes, way)
-    data_calls, data_sent, held = (_one_shard if axes.shard == 1 else _shards)(training, axes, way)
-    for op, number in data_calls.items():
-        calls[op] += number * training.steps
-        sent[op] += data_sent[op] * training.steps
-    return Predicted(calls, sent, held)
+    steps, moves = training.steps, step_moves(training.model, way, training.batch // axes.data, checkpoint)
+    tensor = {
+        op: (sum(one == op for one, _ in moves), sent_bytes(moves, op, axes.tensor, training.itemsize)) for op in SHARE
+    }
+    numel, depth = held(training, axes, way)[0] * training.itemsize, training.model.depth
+    once = Fraction((axes.shard - 1) * numel)
+    shard = {"all_gather": (2 * depth, 2 * once), "reduce_scatter": (depth, once)} if axes.shard > 1 else {}
+    reductions = depth if axes.shard > 1 else 1
+    replica = {"all_reduce": (reductions, Fraction(2 * (axes.replica - 1), axes.replica) * numel)}
+    if axes.shard > 1 and axes.replica == 1:
+        replica = {}
+    found = {"replica": replica, "shard": shard, "tensor": tensor}
+    return {
+        axis: {op: (calls * steps, sent * steps) for op, (calls, sent) in moved.items()}
+        for axis, moved in found.items()
+    }
 
 
-def _tensor_axis(training: Training, axes: Axes, way: str) -> tuple[dict[str, int], dict[str, Fraction]]:
-    moves = step_moves(training.model, way, training.batch // axes.data)
-    calls = {op: training.steps * sum(one == op for one, _ in moves) for op in SHARE}
-    sent = {op: training.steps * sent_bytes(moves, op, axes.tensor, training.itemsize) for op in SHARE}
-    return calls, sent
-
-
-def _one_shard(training: Training, axes: Axes, way: str) -> tuple[dict, dict, dict]:
-    """(calls, bytes, held) a step: one all_reduce of all gradients of slices."""
-    mine = [prod(shape) for shape in cuts.shapes(training.model, way, axes.tensor).values()]
-    sent = Fraction(2 * (axes.replica - 1), axes.replica) * sum(mine) * training.itemsize
-    return {"all_reduce": 1}, {"all_reduce": sent}, states(training, sum(mine), len(mine))
-
-
-def _shards(training: Training, axes: Axes, way: str) -> tuple[dict, dict, dict]:
-    """(calls, bytes, held) a step: ZeRO-3 of slices, each layer filled up until the shards divide it."""
+def held(training: Training, axes: Axes, way: str) -> tuple[int, int]:
+    """(elements, tensors) that a rank holds of slices; of a share of each, with a layer filled up until the shards divide it."""
     slices, depth = cuts.shapes(training.model, way, axes.tensor), training.model.depth
+    if axes.shard == 1:
+        return sum(map(prod, slices.values())), len(slices)
     layers = [sum(prod(slices[name]) for name in training.model.names(i)) for i in range(depth)]
-    share_of = sum(-(-n // axes.shard) for n in layers)
-    once = (axes.shard - 1) * share_of * training.itemsize
-    calls, sent = {"all_gather": 2 * depth, "reduce_scatter": depth}, {"all_gather": 2 * once, "reduce_scatter": once}
-    if axes.replica > 1:
-        calls["all_reduce"] = depth
-        sent["all_reduce"] = Fraction(2 * (axes.replica - 1), axes.replica) * share_of * training.itemsize
-    return calls, sent, states(training, share_of, depth)
+    return sum(-(-n // axes.shard) for n in layers), depth

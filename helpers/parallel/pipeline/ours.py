@@ -16,14 +16,12 @@ import torch.distributed as dist
 
 from helpers.parallel.checks import divides, whole
 from helpers.parallel.model import Batch, Params, share
-from helpers.parallel.reference import Trained, Training
+from helpers.parallel.reference import Trained, Training, step_counts
 from helpers.parallel.strategy import Predicted, watched
 from helpers.pipeline import SCHEDULES, PipelineSchedule, split
 
 from .runner import Runner
 from .stage import Stage, crossing
-
-STEP_COUNT = 4  # bytes of AdamW's number of steps, per parameter tensor
 
 
 @dataclass(frozen=True)
@@ -174,5 +172,5 @@ def states(training: Training, schedule: PipelineSchedule, rank: int) -> dict[st
     """Parameters of the rank's layers, gradients as many, AdamW's two moments and a step count for each tensor."""
     own = owned(training, schedule, rank)
     nbytes = sum(prod(training.model.shapes[n]) for n in own) * training.itemsize
-    adamw = 2 * nbytes + STEP_COUNT * len(own)
+    adamw = 2 * nbytes + step_counts(len(own))
     return {"parameter": nbytes, "gradient": nbytes, "optimizer": adamw if training.optimizer == "adamw" else 0}

@@ -23,11 +23,11 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from helpers.parallel.checks import divides
-from helpers.parallel.data.replicated import local_loss_of, mean_over_ranks, step_counts
+from helpers.parallel.checks import divides, whole
+from helpers.parallel.data.replicated import local_loss_of, mean_over_ranks
 from helpers.parallel.model import Transformer, share
 from helpers.parallel.module import Module
-from helpers.parallel.reference import Trained, Training, kept
+from helpers.parallel.reference import Trained, Training, kept, step_counts
 from helpers.parallel.strategy import Predicted, Strategy, watched
 
 from .ours import TEAM
@@ -37,16 +37,17 @@ UNITS = ("layers", "blocks", "root")
 
 @dataclass(frozen=True)
 class How:
-    """What fully_shard is told. ValueError for units that are none of UNITS.
+    """What fully_shard is told. ValueError for units that are none of UNITS, or to reshard to fewer than two ranks.
 
     units: "layers": each layer is a unit; "blocks": all but the first and the last, which stay with the root, as embeddings and head
     mostly do; "root": everything is one unit. reshard: reshard_after_forward everywhere (None: torch's default, every unit but the
-    root reshards). gather, reduce: the types of the mixed-precision policy. prefetch: every unit asks for the next one, in forward
-    and in backward. team: ranks of one replica.
+    root reshards; a number: after forward it is shared out among so many neighbours, and gathered from them for backward). gather,
+    reduce: the types of the mixed-precision policy. prefetch: every unit asks for the next one, in forward and in backward. team:
+    ranks of one replica.
     """
 
     units: str = "layers"
-    reshard: bool | None = None
+    reshard: bool | int | None = None
     gather: torch.dtype | None = None
     reduce: torch.dtype | None = None
     prefetch: bool = False
@@ -55,15 +56,19 @@ class How:
     def __post_init__(self) -> None:
         if self.units not in UNITS:
             raise ValueError(f"units are one of {', '.join(UNITS)}, got {self.units!r}")
+        if self.reshard is not None and not isinstance(self.reshard, bool):
+            whole("ranks to reshard to", self.reshard, least=2)
 
     def apart(self, depth: int) -> range:
         """The layers that are units of their own; what is left is the root's."""
         return {"layers": range(depth), "blocks": range(1, depth - 1), "root": range(0)}[self.units]
 
-    def gathers(self, root: bool) -> int:
-        """How often a step gathers a unit's parameters: again for backward where it has resharded them after forward."""
+    def gathers(self, root: bool, nshards: int) -> tuple[int, ...]:
+        """Among how many ranks a step gathers a unit's parameters, each time: again for backward where it has resharded them."""
         reshards = not root if self.reshard is None else self.reshard
-        return 2 if reshards else 1
+        if reshards is False:
+            return (nshards,)
+        return nshards, nshards if reshards is True else divides(reshards, "ranks to reshard to", nshards, "ranks")
 
 
 def sharded(module: Module, how: How) -> None:
@@ -91,22 +96,28 @@ def _prefetch(layers: list[nn.Module]) -> None:
         after.set_modules_to_backward_prefetch([one])
 
 
+def module(training: Training, how: How = How()) -> Module:
+    """Inside a rank: the model with its first parameters, sharded. All ranks make it together."""
+    made = Module(training.model, training.params())
+    sharded(made, how)
+    return made
+
+
 def fsdp2(training: Training, how: How = How()) -> Trained:
     """Inside a rank: torch's own. The dtype of `training` is that of the shards."""
-    losses, module = [], Module(training.model, training.params())
-    sharded(module, how)
-    optimizer = training.make_optimizer(module.parameters())
-    with watched(training.model, module, optimizer) as watch:
+    losses, net = [], module(training, how)
+    optimizer = training.make_optimizer(net.parameters())
+    with watched(training.model, net, optimizer) as watch:
         for step in range(training.steps):
-            loss = local_loss_of(training, module, step, how.gather)
+            loss = local_loss_of(training, net, step, how.gather)
             loss.backward()
-            watch.see([p.grad for p in module.parameters()], "gradient")
+            watch.see([p.grad for p in net.parameters()], "gradient")
             watch.after_backward()
             optimizer.step()
             optimizer.zero_grad()
             losses.append(loss.detach())
-    whole: dict[str, Tensor] = {name: p.full_tensor() for name, p in module.by_name().items()}
-    return watch.trained(mean_over_ranks(losses), whole)
+    params: dict[str, Tensor] = {name: p.full_tensor() for name, p in net.by_name().items()}
+    return watch.trained(mean_over_ranks(losses), params)
 
 
 def predicted(training: Training, nranks: int, rank: int = 0, how: How = How()) -> Predicted:
@@ -123,9 +134,10 @@ def predicted(training: Training, nranks: int, rank: int = 0, how: How = How()) 
     there, back = (how.gather or training.dtype).itemsize, (how.reduce or how.gather or training.dtype).itemsize
     calls, sent = Counter(), Counter()
     for layers in units * training.steps:
-        n, gathers = padded(training, nshards, layers), how.gathers(root=layers[0] not in apart)
-        calls.update(all_gather=gathers, reduce_scatter=1)
-        sent.update(all_gather=gathers * n * there * others, reduce_scatter=n * back * others)
+        n, groups = padded(training, nshards, layers), how.gathers(layers[0] not in apart, nshards)
+        calls.update(all_gather=len(groups), reduce_scatter=1)
+        gathered = n * there * sum(Fraction(size - 1, size) for size in groups)
+        sent.update(all_gather=gathered, reduce_scatter=n * back * others)
         if how.team is not None:
             calls.update(all_reduce=1)
             sent.update(all_reduce=Fraction(n * back, nshards) * Fraction(2 * (teams - 1), teams))

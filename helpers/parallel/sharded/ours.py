@@ -17,10 +17,10 @@ from functools import partial
 import torch
 
 from helpers.parallel.checks import divides
-from helpers.parallel.data.replicated import local_loss_of, mean_over_ranks, step_counts
+from helpers.parallel.data.replicated import local_loss_of, mean_over_ranks
 from helpers.parallel.model import Model
 from helpers.parallel.module import Module
-from helpers.parallel.reference import Trained, Training
+from helpers.parallel.reference import Trained, Training, step_counts
 from helpers.parallel.strategy import Predicted, Strategy, watched
 from helpers.parallel.zero import Group, Hybrid, Zero
 

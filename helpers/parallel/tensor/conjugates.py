@@ -30,7 +30,7 @@ def all_gather(x: Tensor, dim: int, group: Group) -> Tensor:
     part = x.movedim(dim, 0).contiguous()
     whole = part.new_empty((part.shape[0] * group.size(), *part.shape[1:]))
     dist.all_gather_into_tensor(whole, part, group=group)
-    return whole.movedim(0, dim)
+    return whole.movedim(0, dim).contiguous()  # else each map that reads it keeps a contiguous copy of its own
 
 
 def reduce_scatter(x: Tensor, dim: int, group: Group) -> Tensor:

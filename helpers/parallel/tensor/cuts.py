@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from helpers.parallel.checks import divides, whole
+from helpers.parallel.checks import divides, divides_all, whole
 from helpers.parallel.model import MLP, Model, Transformer
 
 WAYS = ("gathered", "pairs", "sequence")
@@ -38,8 +38,8 @@ def check(model: Model, way: str, nranks: int, batch: int = 0) -> None:
         raise ValueError(f"a way to cut matrices is one of {', '.join(WAYS)}, got {way!r}")
     whole("tensor ranks", nranks)
     if isinstance(model, Transformer):
-        for name in ("heads", "kv_heads", "ffn") + ("width",) * (way == "gathered") + ("seq",) * (way == "sequence"):
-            divides(nranks, "tensor ranks", getattr(model, name), name)
+        names = ("heads", "kv_heads", "ffn") + ("width",) * (way == "gathered") + ("seq",) * (way == "sequence")
+        divides_all(nranks, "tensor ranks", {name: getattr(model, name) for name in names})
     elif isinstance(model, MLP):
         _check_mlp(model, way, nranks, batch)
     else:

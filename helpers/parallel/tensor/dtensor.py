@@ -133,6 +133,8 @@ def _whole(p: Any) -> torch.Tensor:
 def predicted(training: Training, nranks: int, rank: int = 0, way: str = "pairs", each: bool = False) -> Predicted:
     """Ours, but for what the module's docstring says."""
     check(training.model, way, nranks, training.batch)
+    if each and isinstance(training.model, MLP):
+        raise ValueError("q, k and v are those of a Transformer, got MLP: take each=False")
     moves = _moves(training, way, each)
     calls = {op: training.steps * sum(one == op for one, _ in moves) for op in SHARE}
     sent = {op: training.steps * sent_bytes(moves, op, nranks, training.itemsize) for op in SHARE}

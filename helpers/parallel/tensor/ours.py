@@ -17,14 +17,13 @@ from math import prod
 import torch.distributed as dist
 
 from helpers.parallel.model import MLP, Model, Transformer
-from helpers.parallel.reference import Trained, Training
+from helpers.parallel.reference import Trained, Training, step_counts
 from helpers.parallel.strategy import Predicted, Strategy, watched
 
 from .cuts import Moves, check, shapes, traffic
 from .divided import Divided
 
 SHARE = {"all_reduce": 2, "all_gather": 1, "reduce_scatter": 1}  # times N(P-1)/P is what a rank sends
-STEP_COUNT = 4  # bytes, one for each tensor that AdamW updates
 
 
 def tensor(training: Training, way: str = "pairs", checkpoint: bool = False) -> Trained:
@@ -79,7 +78,7 @@ def held(training: Training, way: str, nranks: int) -> dict[str, int]:
 def states(training: Training, numel: int, tensors: int) -> dict[str, int]:
     """Of a rank that holds and updates `numel` elements in so many tensors. SGD without momentum keeps nothing."""
     n = numel * training.itemsize
-    adamw = 2 * n + STEP_COUNT * tensors
+    adamw = 2 * n + step_counts(tensors)
     return {"parameter": n, "gradient": n, "optimizer": adamw if training.optimizer == "adamw" else 0}
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import torch
 import torch.distributed as dist
 
+from helpers.parallel.checks import near_divisors, whole
+
 
 class Group:
     """The ranks of one process group, by default all. Ask for it inside a rank."""
@@ -39,8 +41,12 @@ class Hybrid(Group):
         from torch.distributed.device_mesh import init_device_mesh  # a second to import, and only this one wants it
 
         nranks = dist.get_world_size()
+        whole("ranks of a team", nshards)
         if nranks % nshards:
-            raise ValueError(f"teams of {nshards} ranks do not fill {nranks} ranks")
+            raise ValueError(
+                f"teams of {nshards} ranks do not fill {nranks} ranks: take teams of {near_divisors(nshards, nranks)} ranks, "
+                f"or {nranks // nshards * nshards or nshards} or {(nranks // nshards + 1) * nshards} ranks"
+            )
         device = torch.get_default_device().type
         mesh = init_device_mesh(device, (nranks // nshards, nshards), mesh_dim_names=("replica", "shard"))
         self.replicas = mesh.get_group("replica")

@@ -16,6 +16,15 @@ def context() -> multiprocessing.context.BaseContext:
     return multiprocessing.get_context(method)
 
 
+def also(module: str) -> None:
+    """Have the forkserver import one module more, once for all ranks; nothing happens to one that already runs.
+
+    For what every rank of a kind of pool would import by itself, each for seconds. It comes first: our own freezes what is there.
+    """
+    if module not in PRELOAD:
+        PRELOAD.insert(0, module)
+
+
 def warm_up() -> None:
     """Start the forkserver and return at once; it imports torch meanwhile. Nothing happens when it already runs."""
     ctx = context()
