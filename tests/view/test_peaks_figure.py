@@ -5,7 +5,7 @@ import pytest
 from helpers.facts import ACCELERATORS
 from helpers.memory import CLASSES, Peak
 from helpers.units import GIB
-from helpers.view.figures.peaks import peaks
+from helpers.view.figures.training.peaks import peaks
 from helpers.view.shared.tokens import colour
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from helpers.view.figures.show import chart
-from helpers.view.figures.stages import stages
+from helpers.view.figures.training.stages import stages
 
 CASES = {
     "1 NIC": [("inside", 2e-3), ("across", 8e-3), ("inside", 1e-3)],

@@ -9,11 +9,14 @@ from helpers.view.figures.network.fabric import leaf_spine
 from helpers.view.figures.network.joined import joined
 from helpers.view.figures.network.routes import routes
 from helpers.view.figures.nodes import two_nodes
-from helpers.view.figures.peaks import peaks
 from helpers.view.figures.rates import Rates, rates_against_size
 from helpers.view.figures.roofline import Spot, roofline
 from helpers.view.figures.show import show
-from helpers.view.figures.stages import stages
+from helpers.view.figures.training.ledger import ledger, ledger_memory
+from helpers.view.figures.training.peaks import peaks
+from helpers.view.figures.training.ports import Port, ports
+from helpers.view.figures.training.shares import Share, shares
+from helpers.view.figures.training.stages import stages
 from helpers.view.figures.trees import two_trees
 from helpers.view.figures.waits import waits_for
 
@@ -25,8 +28,10 @@ __all__ = [
     "Growth",
     "Level",
     "Panel",
+    "Port",
     "Rates",
     "RungMark",
+    "Share",
     "Span",
     "Spot",
     "Win",
@@ -36,16 +41,20 @@ __all__ = [
     "joined",
     "lanes",
     "leaf_spine",
+    "ledger",
+    "ledger_memory",
     "occupied",
     "over_ranks",
     "passes",
     "peaks",
     "pipeline",
     "plane",
+    "ports",
     "rates_against_size",
     "roofline",
     "routes",
     "rungs",
+    "shares",
     "show",
     "stages",
     "swept",

@@ -83,6 +83,8 @@ def _of_trace(figure: go.Figure, i: int, of: str | int) -> list[Value]:
         case "text":
             return [text.replace("<br>", " ") for text in trace.text or [""] * many]
     found = trace[of]
+    if found is not None and of == "y":
+        return [value.replace("<br>", " ") if isinstance(value, str) else value for value in found]
     return list(range(many) if of == "x" and found is None else [None] * many if found is None else found)
 
 

@@ -1,0 +1,67 @@
+"""What moves because layers are cut: activations among tensor ranks, between stages, and tokens to experts.
+
+Chapters: tensor-parallel, pipeline, expert.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from helpers.ledger.places import place, strides
+from helpers.ledger.setups import Setup
+from helpers.ledger.traffic import Traffic
+from helpers.memory import Sharding
+
+PER_BLOCK = 2  # pairs of matrices: attention and MLP; each has a collective in forward and one in backward
+LOSS = 3  # of a loss over a cut vocabulary: the maxima, the sums, and the scores of the right words, fp32 each
+
+
+def layer_traffic(
+    setup: Setup, sharding: Sharding, batch: int, precision: str, checkpoint: str = "none"
+) -> Iterator[Traffic]:
+    """Of one step of the rank on `sharding.stage`. batch: sequences of a micro-batch.
+
+    A block that is checkpointed whole is computed again before its backward, and so are its collectives. With sequence parallelism a
+    rank keeps what it has gathered here; Megatron-LM keeps its own part, which is what the closed form's memory counts, and gathers
+    each pair's input once more in backward: a quarter more bytes, a sixth where blocks are computed again.
+    """
+    width = 4 if precision in ("fp32", "autocast") else 2
+    activations = batch * setup.seq * setup.model.hidden * width
+    again = checkpoint == "full"
+    yield from _tensor(setup, sharding, activations, again, 4 * batch * setup.seq)
+    yield from _experts(setup, sharding, activations, again)
+    yield from _stages(setup, sharding, activations)
+
+
+def _tensor(setup: Setup, sharding: Sharding, activations: int, again: bool, column: int) -> Iterator[Traffic]:
+    """activations: bytes of [batch, seq, hidden]; column: of one fp32 number a token."""
+    if sharding.tensor == 1:
+        return
+    where = place(setup.machine, *strides(sharding)["tensor"])
+    pairs = PER_BLOCK * len(sharding.layers(setup.model)) * sharding.micro_batches
+    ends = (sharding.first + sharding.last) * sharding.micro_batches  # the embedding's sum, the head's gradient
+    for op in ("all_gather", "reduce_scatter") if sharding.sequence else ("all_reduce",):
+        yield Traffic("activations", "tensor", op, activations, pairs * (2 + again) + ends, where)
+    if sharding.last:
+        yield Traffic("the loss", "tensor", "all_reduce", column, LOSS * sharding.micro_batches, where)
+
+
+def _experts(setup: Setup, sharding: Sharding, activations: int, again: bool) -> Iterator[Traffic]:
+    """Tokens there and back, in forward and in backward, of every layer with experts; all ranks of a group get equally many."""
+    if sharding.expert == 1:
+        return
+    sparse = sum(layer >= setup.model.dense for layer in sharding.layers(setup.model))
+    times = 2 * (2 + again) * sparse * sharding.micro_batches
+    where = place(setup.machine, *strides(sharding)["expert"])
+    yield Traffic("tokens to experts and back", "expert", "all_to_all", activations * setup.model.active, times, where)
+
+
+def _stages(setup: Setup, sharding: Sharding, activations: int) -> Iterator[Traffic]:
+    """A stage sends what it makes to the next, and its input's gradient to the one before; with sequence parallel its own tokens only."""
+    if sharding.pipeline == 1:
+        return
+    where = place(setup.machine, *strides(sharding)["pipeline"])
+    nbytes = activations // (sharding.tensor if sharding.sequence else 1)
+    for what, there in (("activations to the next stage", not sharding.last), ("their gradients", not sharding.first)):
+        if there:
+            yield Traffic(what, "pipeline", "send_recv", nbytes, sharding.micro_batches, where)

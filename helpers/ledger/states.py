@@ -1,0 +1,68 @@
+"""What the data axis moves: gradients in buckets, or shards of states unit by unit. Chapters: data-parallel, sharded, expert."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from helpers.ledger.places import place, strides
+from helpers.ledger.setups import Setup
+from helpers.ledger.traffic import Traffic
+from helpers.memory import Sharding
+from helpers.memory.closed_form import padded
+from helpers.memory.closed_form.weights import EXPERT, RankWeights
+from helpers.memory.payloads import bucket_sizes
+
+# Bytes of one element on the wire, by the closed forms' precisions: weights as they are gathered, gradients as they are reduced.
+WIRE = {
+    "fp32": (4, 4),
+    "bf16": (2, 2),
+    "bf16-fp32grads": (2, 4),
+    "bf16-true": (2, 2),
+    "autocast": (4, 4),
+    "fsdp2": (2, 4),
+}
+
+
+def state_traffic(setup: Setup, sharding: Sharding, precision: str) -> Iterator[Traffic]:
+    """Of one step of the rank on `sharding.stage`. Gradients of several micro-batches are added up first, but for ZeRO-2 and -3.
+
+    ValueError for a precision whose types on the wire are not known.
+    """
+    if precision not in WIRE:
+        raise ValueError(f"precision is one of {', '.join(WIRE)}, got {precision!r}")
+    if sharding.data == 1:
+        return
+    gathered, reduced = WIRE[precision]
+    weights = RankWeights(setup.model, sharding)
+    if sharding.zero:
+        yield from _sharded(setup, sharding, weights.units, len(weights.layers), gathered, reduced)
+        return
+    for axis, name, wanted in (("data", "gradients", False), ("replicas of experts", "gradients of experts", True)):
+        sizes = [numel * reduced for numel, split in weights.tensors() if (split == EXPERT) == wanted]
+        yield from _reduced(setup, sharding, axis, name, bucket_sizes(reversed(sizes)))
+
+
+def _reduced(setup: Setup, sharding: Sharding, axis: str, name: str, buckets: Iterable[int]) -> Iterator[Traffic]:
+    """An all_reduce a bucket, as DDP makes them."""
+    nranks, stride = strides(sharding)[axis]
+    if nranks == 1:
+        return
+    where = place(setup.machine, nranks, stride)
+    for nbytes, times in Counter(buckets).most_common():
+        yield Traffic(name, "data", "all_reduce", nbytes, times, where)
+
+
+def _sharded(
+    setup: Setup, sharding: Sharding, units: tuple[int, ...], blocks: int, gathered: int, reduced: int
+) -> Iterator[Traffic]:
+    """Unit by unit, a block each and the rest, filled up so that all ranks share them. ZeRO-3 gathers the rest once: FSDP2 keeps it."""
+    where, steps = place(setup.machine, sharding.data, sharding.tensor), sharding.micro_batches
+    reductions = steps if sharding.zero > 1 else 1
+    for units_here, kind, gathers in (
+        (units[:blocks], "", 2 * steps if sharding.zero == 3 else 1),
+        (units[blocks:], " of the rest", steps if sharding.zero == 3 else 1),
+    ):
+        for numel, many in Counter(padded(unit, sharding.data) for unit in units_here).items():
+            yield Traffic(f"weights{kind}", "data", "all_gather", numel * gathered, many * gathers, where)
+            yield Traffic(f"gradients{kind}", "data", "reduce_scatter", numel * reduced, many * reductions, where)
