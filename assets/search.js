@@ -15,6 +15,7 @@ BytesInMotion.search = (entries, same) => {
   const LAB = 0.15; // a chapter explains, its lab tries
   const REST = 0.2; // what the other sections of a page add to its best one
   const SOME = 0.2; // what counts a section that has some of the words, not all
+  const VERY = 2; // what counts a section whose heading is the question
   const LEAST = 0.04; // of the best page's score: what has less is not shown
 
   // Fusion, fusing and fused are one word.
@@ -44,7 +45,8 @@ BytesInMotion.search = (entries, same) => {
     boost: { title: 8, heading: 4, text: 1, code: 0.5 },
     boostDocument: (_, __, { page }) => (page.startsWith("notebooks/") ? LAB : 1),
     prefix: (word) => word.length > 3,
-    fuzzy: (word) => word.length > 4 && 0.2,
+    fuzzy: (word) => word.length > 5 && 0.2,
+    weights: { fuzzy: 0.1, prefix: 0.375 }, // a word misspelt finds its page; one that is only alike does not win over the word itself
     tokenize: (word) => [word],
     processTerm: stem,
   };
@@ -76,7 +78,8 @@ BytesInMotion.search = (entries, same) => {
     const all = engine.search({ combineWith: "OR", queries }, options);
     const some = engine.search({ combineWith: "OR", queries: words(asked) }, options);
     const pages = new Map();
-    for (const hit of [...all, ...some.map((one) => ({ ...one, score: SOME * one.score }))]) {
+    const told = (hit) => ({ ...hit, score: (plain(hit.heading) === asked ? VERY : 1) * hit.score });
+    for (const hit of [...all.map(told), ...some.map((one) => ({ ...one, score: SOME * one.score }))]) {
       const best = pages.get(hit.page);
       if (best) best.score += REST * hit.score;
       else pages.set(hit.page, hit);

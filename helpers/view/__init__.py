@@ -11,8 +11,10 @@ from helpers.view.figures import (
     Growth,
     Level,
     Panel,
+    Port,
     Rates,
     RungMark,
+    Share,
     Span,
     Spot,
     Win,
@@ -26,12 +28,13 @@ from helpers.view.figures import (
     over_ranks,
     passes,
     peaks,
-    pipeline,
     plane,
+    ports,
     rates_against_size,
     roofline,
     routes,
     rungs,
+    shares,
     show,
     stages,
     swept,
@@ -42,16 +45,23 @@ from helpers.view.figures import (
     winners,
     zoom,
 )
+from helpers.view.holds import HoldsWidget, explore_holds
 from helpers.view.memory import Memory, memory
+from helpers.view.mesh import MeshWidget, explore_mesh
 from helpers.view.occupancy import OccupancyWidget, explore_occupancy
+from helpers.view.pipeline import PipelineWidget, explore_pipeline
 from helpers.view.player import Player, player
 from helpers.view.playground import Playground, playground
 from helpers.view.primitive import PrimitiveWidget, primitive
 from helpers.view.published import PublishedWidget, explore_published
+from helpers.view.routing import RoutingWidget, explore_routing
 from helpers.view.segments import SegmentsWidget, segments
 from helpers.view.shared.keep import keep
 from helpers.view.warp import WarpWidget, explore_warp
 from helpers.view.watch import Watch, watch
+
+# isort: split
+from helpers.view.figures import pipeline  # the figure: importing the widget's room of that name has put the room there
 
 __all__ = [
     "Area",
@@ -62,17 +72,23 @@ __all__ = [
     "Cost",
     "Curve",
     "Growth",
+    "HoldsWidget",
     "Level",
     "Memory",
+    "MeshWidget",
     "OccupancyWidget",
     "Panel",
+    "PipelineWidget",
     "Player",
     "Playground",
+    "Port",
     "PrimitiveWidget",
     "PublishedWidget",
     "Rates",
+    "RoutingWidget",
     "RungMark",
     "SegmentsWidget",
+    "Share",
     "Span",
     "Spot",
     "WarpWidget",
@@ -84,8 +100,12 @@ __all__ = [
     "clock",
     "engines",
     "explore_choice",
+    "explore_holds",
+    "explore_mesh",
     "explore_occupancy",
+    "explore_pipeline",
     "explore_published",
+    "explore_routing",
     "explore_warp",
     "joined",
     "keep",
@@ -100,12 +120,14 @@ __all__ = [
     "plane",
     "player",
     "playground",
+    "ports",
     "primitive",
     "rates_against_size",
     "roofline",
     "routes",
     "rungs",
     "segments",
+    "shares",
     "show",
     "stages",
     "swept",

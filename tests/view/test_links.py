@@ -15,11 +15,17 @@ from helpers.view.calculator.forms import forms
 from helpers.view.calculator.widget import calculator_spec
 from helpers.view.choice.asked import choice_spec, published
 from helpers.view.clock.widget import clock_spec, protocols
+from helpers.view.holds import holds_spec
+from helpers.view.holds.steps import known as holdings
 from helpers.view.memory.spec import memory_spec
+from helpers.view.mesh import mesh_spec
 from helpers.view.occupancy.widget import gpus, occupancy_spec
+from helpers.view.pipeline.programs import known as pipelines
+from helpers.view.pipeline.spec import pipeline_spec
 from helpers.view.player.widget import player_spec
 from helpers.view.playground.widget import empty, known, playground_spec
 from helpers.view.primitive.widget import primitive_spec, primitives
+from helpers.view.routing import routing_spec
 from helpers.view.segments.spec import segments_spec
 from helpers.view.shared.nccl import known as nccl_known
 from helpers.view.shared.recorded import recorded_set
@@ -45,6 +51,10 @@ TRAITS = {
     "warp": lambda: {"spec": warp_spec("memory")},
     "clock": lambda: {"links": links(), "protocols": protocols(), "spec": clock_spec()},
     "choice": lambda: {"nccl": nccl_known(), "nccl_runs": published(), "spec": choice_spec()},
+    "pipeline": lambda: {"pipelines": pipelines(), "spec": pipeline_spec()},
+    "holds": lambda: {"holdings": holdings(), "spec": holds_spec()},
+    "mesh": lambda: {"spec": mesh_spec(data=2, pipeline=2, tensor=2)},
+    "routing": lambda: {"spec": routing_spec()},
     "calculator": lambda: {"forms": forms(), "spec": calculator_spec("Llama-2-7B", seq=4096)},
 }
 

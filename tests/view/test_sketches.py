@@ -51,6 +51,7 @@ EXAMPLES = {
     "overlap broadcast ring": {"nranks": 8, "nchunks": 8},
     "share nvlink-4": {},
     "spread broadcast binomial": {"nranks": 8},
+    "product i i b": {},
 }
 
 
@@ -242,6 +243,29 @@ def test_a_word_without_its_mark_is_told():
     assert missing(page) == []
     picture[MARKS] = ["rank-1"]
     assert missing(page) == [(word, "rank-2")]
+
+
+@pytest.mark.parametrize(
+    ("what", "stripes", "says"),
+    [
+        ("b -", 8, "Nothing moves. Y is cut along b."),
+        ("- i", 4, "An all_gather makes W whole first. Y is whole on every rank."),
+        ("i o", 12, "An all_gather makes X whole first. Y is cut along o."),
+        ("i i", 12, "Each rank gets a partial sum of all of Y, and an all_reduce adds them up."),
+        ("i i b", 16, "and a reduce_scatter adds them up. Y is cut along b."),
+        ("b o", 12, "Case 4"),
+    ],
+)
+def test_a_product_shows_who_has_what(what, stripes, says):
+    """Four stripes for each matrix that is cut, and for partial sums; the collective is the one of helpers.collectives.product."""
+    drawn = sketch(f"product {what}", {})
+    assert len(parts(drawn, "bim-badge")) == stripes and says in drawn.told
+
+
+@pytest.mark.parametrize("what", ["", "b", "o i", "b - o", "i i i", "b - - -"])
+def test_what_is_no_product_is_refused(what):
+    with pytest.raises(ValueError, match=r"cut along|is told as|Y is cut as"):
+        sketch(f"product {what}", {})
 
 
 @pytest.mark.parametrize("theme", THEMES)

@@ -5,6 +5,7 @@ from helpers.view.sketch.follow import follow
 from helpers.view.sketch.halves import halves
 from helpers.view.sketch.overlap import overlap
 from helpers.view.sketch.page import KINDS, OPTIONS, closing, marks_of, opening, sketch
+from helpers.view.sketch.product import product
 from helpers.view.sketch.share import share
 from helpers.view.sketch.spread import spread
 from helpers.view.sketch.svg import Moment, Sketch
@@ -21,6 +22,7 @@ __all__ = [
     "marks_of",
     "opening",
     "overlap",
+    "product",
     "share",
     "sketch",
     "spread",

@@ -12,6 +12,7 @@ from helpers.view.sketch.busiest import busiest
 from helpers.view.sketch.follow import follow
 from helpers.view.sketch.halves import halves
 from helpers.view.sketch.overlap import overlap
+from helpers.view.sketch.product import product
 from helpers.view.sketch.share import share
 from helpers.view.sketch.spread import spread
 from helpers.view.sketch.svg import WIDTH, Sketch, element
@@ -21,6 +22,7 @@ KINDS: dict[str, Callable[..., Sketch]] = {
     "busiest": busiest,
     "halves": halves,
     "overlap": overlap,
+    "product": product,
     "share": share,
     "spread": spread,
 }

@@ -1,0 +1,26 @@
+// The whole state as a link and as a line of Python; and whether what comes from outside was recorded.
+import { momentsOf, NAMES, ranksOf } from "./steps.mjs";
+
+export const encode = ({ way, beside, at, rank }, index) =>
+  `#holds-${index}--way-${way}--beside-${beside || "none"}--at-${at}--rank-${rank}`;
+
+// The spec in a link made for this widget, or null when it is about something else.
+export function decode(hash, index) {
+  const found = new RegExp(`^#holds-${index}--way-([\\w-]+?)--beside-([\\w-]+?)--at-(\\d{1,4})--rank-(\\d{1,4})$`).exec(
+    hash,
+  );
+  if (!found) return null;
+  return { way: found[1], beside: found[2] === "none" ? "" : found[2], at: Number(found[3]), rank: Number(found[4]) };
+}
+
+export const fits = (known, { way, beside, at, rank }) =>
+  way in NAMES &&
+  (beside === "" || beside in NAMES) &&
+  beside !== way &&
+  at < momentsOf(known, way).length &&
+  rank < ranksOf(known, way);
+
+export function python({ way, beside, at, rank }) {
+  const other = beside ? `, beside="${beside}"` : "";
+  return `from helpers.view import explore_holds\n\nexplore_holds("${way}"${other}, at=${at}, rank=${rank})`;
+}

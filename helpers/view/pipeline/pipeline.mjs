@@ -1,0 +1,191 @@
+// The widget `pipeline`: a schedule over time, its messages, its bubble, what every rank holds. Ties state, clock and drawing together.
+import { listen, transport } from "../shared/page/controls.mjs";
+import { onWidth, placeOf } from "../shared/page/lifecycle.mjs";
+import { motion } from "../shared/page/motion.mjs";
+import { decode } from "./link.mjs";
+import { read } from "./own.mjs";
+import { furniture, legend } from "./panel/furniture.mjs";
+import { picture } from "./panel/picture.mjs";
+import { readout } from "./panel/readout.mjs";
+import { sharesStrip, sharesText } from "./panel/shares.mjs";
+import { alternatives, changed, fits, runsOf } from "./state.mjs";
+import { stopsOf } from "./timeline.mjs";
+import { reading, timeText, verdict } from "./words.mjs";
+
+// The time at a position in stops, also in between.
+function timeAt({ stops }, position) {
+  const i = Math.min(stops.length - 2, Math.floor(position));
+  return stops[i] + (stops[i + 1] - stops[i]) * (position - i);
+}
+
+// The position of a time.
+function positionAt({ stops }, at) {
+  const i = Math.max(
+    0,
+    Math.min(
+      stops.length - 2,
+      stops.findLastIndex((one) => one <= at),
+    ),
+  );
+  return i + (at - stops[i]) / (stops[i + 1] - stops[i]);
+}
+
+// Only what moves with the cursor. While it moves, words and figures are those of the stop before.
+function tell(widget) {
+  const { parts, runs, stops, move, bar } = widget;
+  const position = move.position();
+  const step = Math.floor(position);
+  const [at, end] = [stops[step], stops.at(-1)];
+  widget.picture.show(timeAt(widget, position));
+  bar.show(move.clock(), Math.round(position), `${timeText(at)} of ${timeText(end)}`);
+  if (widget.told === step) return;
+  widget.told = step;
+  parts.sentence.textContent = reading(runs, at, end);
+  parts.readout.replaceChildren(...readout(runs, at, end));
+}
+
+function draw(widget) {
+  const { parts, runs, move } = widget;
+  const on = (deed) => (at) => deed(positionAt(widget, at));
+  const drop = on((position) => move.to(Math.round(position)));
+  widget.picture = picture(runs, parts.stage.clientWidth, on(move.hold), drop);
+  parts.stage.replaceChildren(widget.picture.node);
+  if (widget.others.length) {
+    const room = parts.count.strip.clientWidth - 16;
+    parts.count.strip.replaceChildren(sharesStrip(widget.others, widget.s.nmicrobatches, room));
+  }
+  widget.told = null;
+  tell(widget);
+}
+
+// What follows from the choices.
+function work(widget) {
+  const { known, s } = widget;
+  const { schedule, nranks, nmicrobatches, text } = s;
+  if (text) widget.own = { schedule, nranks, nmicrobatches, text }; // it stays on offer
+  widget.runs = runsOf(known, s);
+  widget.stops = stopsOf(widget.runs);
+  widget.others = alternatives(known, s);
+}
+
+function settle(widget, step) {
+  const { parts, known, s, runs, others, own } = widget;
+  widget.move.stand(widget.stops.length - 1, step);
+  parts.ask.show(s, known, own);
+  parts.count.show(s, known);
+  parts.times.show(s);
+  parts.count.where.textContent = others.length ? sharesText(others, s.nmicrobatches) : "";
+  parts.verdict.textContent = verdict(runs);
+  parts.root.classList.toggle("bim-two", runs.length > 1);
+  parts.key.replaceChildren(...legend(runs));
+  parts.notice.replaceChildren();
+  draw(widget);
+  parts.proof.refresh();
+}
+
+// What a kernel and a screen reader are told, once it stands still.
+function landed(widget) {
+  const { parts, model, live } = widget;
+  clearTimeout(widget.timer);
+  widget.timer = setTimeout(() => {
+    parts.said.textContent = `${parts.verdict.textContent} ${parts.sentence.textContent}`;
+  }, 400);
+  if (!live) return;
+  model.set("spec", widget.whole());
+  model.save_changes();
+}
+
+// Another choice: the cursor keeps its share of the time.
+function take(widget, change) {
+  const next = changed(widget.known, widget.s, change);
+  const share = timeAt(widget, widget.move.position()) / widget.stops.at(-1);
+  widget.s = next;
+  work(widget);
+  settle(widget, Math.round(positionAt(widget, share * widget.stops.at(-1))));
+  landed(widget);
+}
+
+function show(widget, spec) {
+  widget.s = spec;
+  work(widget);
+  settle(widget, spec.step);
+}
+
+function doesOf(widget) {
+  const to = (step) => widget.move.to(step);
+  const named = (name) => ({ schedule: name, text: "", versus: widget.s.versus === name ? "" : widget.s.versus });
+  return {
+    take: (change) => take(widget, change),
+    choose: (name) => take(widget, name ? named(name) : { ...widget.own, versus: "" }),
+    first: () => to(0),
+    last: () => to(widget.stops.length - 1),
+    back: () => widget.move.by(-1),
+    forward: () => widget.move.by(1),
+    toggle: () => widget.move.toggle(),
+    seek: to,
+    speed: (factor) => widget.move.speed(factor),
+  };
+}
+
+function onHash(widget) {
+  const linked = widget.live
+    ? null
+    : decode(location.hash, widget.index, widget.base, (text) => read(widget.known, text));
+  if (!linked) return;
+  const there = fits(widget.known, linked) && linked.step < stopsOf(runsOf(widget.known, linked)).length;
+  if (there) show(widget, linked);
+  else widget.parts.notice.textContent = "This link asks for something that cannot be drawn.";
+}
+
+function onSpec(widget) {
+  const spec = widget.model.get("spec");
+  if (JSON.stringify(spec) !== JSON.stringify(widget.whole())) show(widget, spec);
+}
+
+function begun(model, el) {
+  const base = model.get("spec");
+  const widget = {
+    model,
+    base,
+    s: base,
+    own: null,
+    index: placeOf(el),
+    live: Boolean(model.get("live")),
+    timer: 0,
+    told: null,
+  };
+  widget.known = model.get("pipelines");
+  widget.whole = () => ({ ...widget.s, step: widget.move.clock().target });
+  widget.move = motion(
+    el.dataset.clock === "manual",
+    () => tell(widget),
+    () => landed(widget),
+  );
+  widget.does = doesOf(widget);
+  widget.bar = transport(widget.does);
+  return widget;
+}
+
+function render({ model, el }) {
+  const widget = begun(model, el);
+  const [hash, spec] = [() => onHash(widget), () => onSpec(widget)];
+  widget.parts = furniture(widget, widget.bar);
+  const { root, stage } = widget.parts;
+  el.append(root);
+  root.pipeline = { tick: widget.move.tick, position: widget.move.position }; // tests drive time
+  listen(root, widget.does);
+  show(widget, widget.base);
+  const ended = onWidth(stage, () => draw(widget));
+  window.addEventListener("hashchange", hash);
+  model.on("change:spec", spec);
+  hash();
+  return () => {
+    widget.move.stop();
+    clearTimeout(widget.timer);
+    ended();
+    window.removeEventListener("hashchange", hash);
+    model.off("change:spec", spec);
+  };
+}
+
+export default { render };

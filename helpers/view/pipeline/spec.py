@@ -1,0 +1,161 @@
+"""What the widget `pipeline` may be asked: a schedule of `helpers.pipeline` or a reader's own, sizes and times. Chapter: pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+from helpers.collectives import ScheduleError
+from helpers.pipeline import SCHEDULES, PipelineSchedule, Times, dry_run
+from helpers.pipeline.messages import with_messages
+from helpers.view.pipeline.programs import MICROBATCHES, RANKS, STAGES, sizes
+from helpers.view.pipeline.run import Run
+from helpers.view.shared.spec import Spec
+
+PARTS = ("forward", "input", "weight", "hop")
+QUARTER = Fraction(1, 4)  # the grain of every time
+LONGEST = {"forward": 8, "input": 8, "weight": 8, "hop": 4}
+MOST = {"nranks": RANKS, "nmicrobatches": MICROBATCHES, "nvirtual": STAGES}
+
+
+@dataclass(frozen=True)
+class PipelineSpec(Spec):
+    """The whole state of the widget.
+
+    schedule: a name of SCHEDULES, or the name of a reader's own, whose computations are `text`. nvirtual: stages per rank of what
+    interleaves, 1 where nothing does. forward, input, weight, hop: as in `helpers.pipeline.Times`. versus: a second schedule under
+    the first, or "". step: how many events lie before the cursor (`stops`).
+    """
+
+    schedule: str
+    nranks: int
+    nmicrobatches: int
+    nvirtual: int
+    forward: float
+    input: float
+    weight: float
+    hop: float
+    versus: str
+    step: int
+    text: str
+
+    @property
+    def times(self) -> Times:
+        return Times(*(Fraction(getattr(self, part)) for part in PARTS))
+
+    @property
+    def schedules(self) -> list[PipelineSchedule]:
+        """What is on show: one, or two under each other, without their messages."""
+        first = PipelineSchedule.parse(self.text) if self.text else self.build(self.schedule)
+        return [first, *([self.build(self.versus)] if self.versus else [])]
+
+    @cached_property
+    def runs(self) -> list[Run]:
+        """The same, timed."""
+        return [Run(s, self.times, bool(self.text) and not i) for i, s in enumerate(self.schedules)]
+
+    def build(self, name: str, whole: bool = False) -> PipelineSchedule:
+        """A schedule of the table at this size; whole: with its messages, as ranks run it."""
+        nvirtual = self.nvirtual if SCHEDULES[name].interleaves else 1
+        size = self.nranks, self.nmicrobatches, nvirtual
+        if whole or size not in sizes(name):
+            return SCHEDULES[name](*size)  # which refuses what does not go
+        order = SCHEDULES[name].order
+        programs = tuple(tuple(order(rank, *size)) for rank in range(self.nranks))
+        return PipelineSchedule(name, self.nranks, self.nmicrobatches, self.nranks * nvirtual, programs)
+
+
+def stops(spec: PipelineSpec) -> list[int]:
+    """Where the cursor stops, in 48ths: at the start, and whenever a computation begins or ends."""
+    return sorted({0, *(time for run in spec.runs for t in run.blocks for time in (t.start, t.end))})
+
+
+def pipeline_spec(
+    schedule: str | PipelineSchedule = "1f1b",
+    nranks: int | None = None,
+    nmicrobatches: int | None = None,
+    nvirtual: int | None = None,
+    times: Times | Sequence[float] | str = (1, 1, 1, 0),
+    versus: str = "",
+    step: int = 0,
+) -> PipelineSpec:
+    """The state that the reader begins with. ValueError, or ScheduleError, for what cannot be drawn, naming what can.
+
+    nranks: 4, nmicrobatches: twice as many, nvirtual: 2 where something interleaves, unless told. times: forward, input, weight and
+    hop, also as text, "1 1 1 0". step: where the cursor stands, among the `stops`.
+    """
+    if versus and versus not in SCHEDULES:
+        raise ValueError(f"versus must be one of {', '.join(SCHEDULES)}, got {versus!r}")
+    if isinstance(schedule, PipelineSchedule):
+        if nranks is not None or nmicrobatches is not None:
+            raise ValueError("a PipelineSchedule brings its own nranks and nmicrobatches: leave them out")
+        named, text = schedule.name, _own(schedule)
+        size = schedule.nranks, schedule.nmicrobatches
+    elif schedule in SCHEDULES:
+        named, text = schedule, ""
+        ranks = _whole("nranks", 4 if nranks is None else nranks)
+        size = ranks, _whole("nmicrobatches", 2 * ranks if nmicrobatches is None else nmicrobatches)
+    else:
+        raise ValueError(f"schedule must be one of {', '.join(SCHEDULES)}, or a PipelineSchedule, got {schedule!r}")
+    if not text and isinstance(schedule, PipelineSchedule) and nvirtual is None:
+        nvirtual = schedule.nvirtual if SCHEDULES[named].interleaves else None
+    asked = PipelineSpec(named, *size, _virtual(named, text, versus, nvirtual), *_times(times), versus, 0, text)
+    last = len(stops(asked)) - 1
+    if not isinstance(step, int) or isinstance(step, bool) or not 0 <= step <= last:
+        raise ValueError(f"step must be a whole number from 0 to {last}, got {step!r}")
+    return replace(asked, step=step)
+
+
+def _own(s: PipelineSchedule) -> str:
+    """The computations of a reader's schedule, once it is proved; "" for one that is the table's own."""
+    for name, most in MOST.items():
+        if getattr(s, name) > most:
+            raise ValueError(f"the widget draws {name} up to {most}, got {getattr(s, name)}")
+    bare = replace(s, programs=s.computed)
+    dry_run(with_messages(bare) if s.programs == s.computed else s)
+    return "" if _is_the_tables(bare) else str(bare)
+
+
+def _is_the_tables(s: PipelineSchedule) -> bool:
+    if s.name not in SCHEDULES or (s.nranks, s.nmicrobatches, s.nvirtual) not in sizes(s.name):
+        return False
+    return SCHEDULES[s.name](s.nranks, s.nmicrobatches, s.nvirtual).computed == s.programs
+
+
+def _whole(name: str, value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST[name]:
+        raise ValueError(f"{name} must be a whole number from 1 to {MOST[name]}, got {value!r}")
+    return value
+
+
+def _virtual(named: str, text: str, versus: str, nvirtual: int | None) -> int:
+    """How many stages a rank has of the schedule that interleaves."""
+    shown = [*([] if text else [named]), *([versus] if versus else [])]
+    if any(SCHEDULES[name].interleaves for name in shown):
+        return _whole("nvirtual", 2 if nvirtual is None else nvirtual)
+    if nvirtual not in (None, 1):
+        raise ScheduleError(f'{named} has one stage per rank, got nvirtual={nvirtual}: take "interleaved"')
+    return 1
+
+
+def _times(given: Times | Sequence[float] | str) -> list[float]:
+    """The four times, whole ones as int."""
+    told = given.split() if isinstance(given, str) else list(given)
+    if len(told) != len(PARTS):
+        raise ValueError(f'times are forward, input, weight and hop, as in "1 1 1 0", got {given!r}')
+    return [_time(name, value) for name, value in zip(PARTS, told, strict=True)]
+
+
+def _time(name: str, value: object) -> float:
+    least = 0 if name == "hop" else QUARTER
+    try:
+        found = Fraction(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        found = Fraction(-1)
+    if isinstance(value, bool) or found % QUARTER or not least <= found <= LONGEST[name]:
+        raise ValueError(
+            f"{name} must be a multiple of {float(QUARTER)} from {float(least):g} to {LONGEST[name]}, got {value!r}"
+        )
+    return int(found) if found.denominator == 1 else float(found)
