@@ -14,9 +14,11 @@ ALONE = {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "CUDA_VISIBLE_DEVIC
 STRICT = {"PYTHONWARNINGS": "error::FutureWarning,error::DeprecationWarning"}  # a script makes no call that is to go
 
 
-def torchrun(script: str | Path, nranks: int, *options: str) -> subprocess.CompletedProcess[str]:
-    """`torchrun --nproc-per-node nranks scripts/SCRIPT options`; script: a name in scripts/, or a path."""
-    return warm.run(str(ROOT / "scripts" / script), *options, nranks=nranks, **ALONE, **STRICT)
+def torchrun(
+    script: str | Path, nranks: int, *options: str, loaded: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[str]:
+    """`torchrun --nproc-per-node nranks scripts/SCRIPT options`; script: a name in scripts/, or a path. loaded: once for all ranks."""
+    return warm.run(str(ROOT / "scripts" / script), *options, nranks=nranks, loaded=loaded, **ALONE, **STRICT)
 
 
 def python(script: str, *options: str) -> subprocess.CompletedProcess[str]:

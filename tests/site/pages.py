@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from playwright.sync_api import Page
+from tabs import until
 
 from helpers.view.widgets import PAGE, line
 
@@ -112,7 +113,7 @@ READING = """() => [...document.querySelectorAll(".bim-contents [aria-current]")
 
 def assert_contents_tell_what_is_read(page: Page) -> None:
     """The section that the contents mark is in the upper part of the window; at the page's head there may be none."""
-    page.wait_for_function(f"({READING})().length === 0")  # the browser tells what is in the window a frame later
+    until(page, f"() => ({READING})().length === 0")  # the browser tells what is in the window a frame later
 
 
 SCREENS = {1280: 660, 375: 667}  # pixels of a window's height: a small laptop's, a telephone's

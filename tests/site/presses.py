@@ -5,6 +5,7 @@ import re
 from itertools import pairwise
 
 from landing import watch_landings
+from tabs import until
 
 
 def press_everything(page):
@@ -14,6 +15,9 @@ def press_everything(page):
     step_every_memory(page)
     choose_in_every_calculator(page)
     step_every_allocator(page)
+    step_every_pipeline(page)
+    step_every_holding(page)
+    press_every_mesh(page)
     look_at_all_guesses(page)
 
 
@@ -138,7 +142,8 @@ def step_every_player(page):
         player = players.nth(i)
         before = player.inner_text(), spoken(player)
         player.get_by_role("button", name=re.compile("forward|next", re.IGNORECASE)).first.click()
-        page.wait_for_function(
+        until(
+            page,
             "([i, said]) => document.querySelectorAll('.bim-mount[data-kind=player]')[i].querySelector('[aria-live]').textContent !== said",
             arg=[i, before[1]],
         )
@@ -182,7 +187,8 @@ def step_every_allocator(page):
         assert spoken(widget).startswith("Start.")
         assert widget.locator(".bim-cell").count() == 0
         widget.get_by_role("button", name="Step forward").click()
-        page.wait_for_function(
+        until(
+            page,
             "i => !document.querySelectorAll('.bim-segments')[i].querySelector('[aria-live]').textContent.startsWith('Start')",
             arg=i,
         )
@@ -191,6 +197,53 @@ def step_every_allocator(page):
         widget.get_by_role("combobox", name="Segments", exact=True).select_option("expandable")
         assert "mapped" in spoken(widget)
         assert spoken(widget) != said
+
+
+def step_every_pipeline(page):
+    """From the first event to the last, and another number of microbatches: what is shown and what is said must change."""
+    widgets = page.locator('.bim-mount[data-kind="pipeline"]')
+    for i in range(widgets.count()):
+        widget = widgets.nth(i)
+        before = widget.locator(".bim-sentence").inner_text()
+        widget.locator(".bim-view").press("Home")
+        assert "idle so far 0 %" in widget.locator(".bim-sentence").inner_text()
+        widget.locator(".bim-view").press("End")
+        assert "over" in widget.locator(".bim-sentence").inner_text() != before
+        if widget.get_by_role("slider", name="Microbatches").count():
+            said = widget.locator(".bim-verdict").inner_text()
+            widget.get_by_role("slider", name="Microbatches").press("End")
+            assert widget.locator(".bim-verdict").inner_text() != said
+            widget.get_by_role("slider", name="Microbatches").press("Home")
+        until(
+            page,
+            "i => document.querySelectorAll('.bim-mount[data-kind=pipeline]')[i].querySelector('[aria-live]').textContent",
+            arg=i,
+        )
+
+
+def step_every_holding(page):
+    """From the start, one moment on, and under another way: what is shown must change, and is what is said."""
+    for widget in page.locator('.bim-mount[data-kind="holds"]').all():
+        sentence = widget.locator(".bim-sentence")
+        onward = widget.get_by_role("button", name="Step forward")
+        onward.press("Home")  # a narrow one has no room for the button of the first step
+        before = sentence.inner_text()
+        onward.click()
+        moved = sentence.inner_text()
+        assert moved != before
+        ways = widget.get_by_role("combobox", name="Way to share out")
+        ways.select_option("ddp" if ways.input_value() != "ddp" else "zero-3")
+        assert sentence.inner_text() == spoken(widget) != moved
+
+
+def press_every_mesh(page):
+    """An axis, then a rank: what is shown must change, and is what is said."""
+    for widget in page.locator('.bim-mount[data-kind="mesh"]').all():
+        sentence = widget.locator(".bim-sentence")
+        for button in (".bim-mesh-axis[aria-pressed=false]", ".bim-mesh-rank[aria-pressed=false]"):
+            before = sentence.inner_text()
+            widget.locator(button).first.click()
+            assert sentence.inner_text() == spoken(widget) != before
 
 
 def step_every_memory(page):
@@ -283,7 +336,7 @@ def see_it_play(page, figure):
     if page.evaluate("matchMedia('(prefers-reduced-motion: reduce)').matches"):
         assert page.evaluate(MOVES) == [False, [""] * page.locator(".bim-sketch").count()]
     else:
-        page.wait_for_function("figure => figure.dataset.moves", arg=figure.element_handle())
+        until(page, "figure => figure.dataset.moves", arg=figure.element_handle())
         assert page.evaluate(MOVES)[0]
 
 

@@ -4,6 +4,7 @@ import re
 
 import pytest
 from books import ROOT
+from tabs import until
 
 from helpers.collectives import CATALOGUE, about
 from helpers.facts import USERS
@@ -40,7 +41,7 @@ def test_a_name_leads_to_its_schedule(site, open_page):
     page.get_by_role("link", name="pat", exact=True).first.click()
     chosen = page.locator(".bim-mount[data-mounted] select[aria-label=Algorithm]").first
     chosen.wait_for()
-    page.wait_for_function("document.querySelector('select[aria-label=Algorithm]').value === 'pat'")
+    until(page, "() => document.querySelector('select[aria-label=Algorithm]').value === 'pat'")
     assert page.locator("select[aria-label=Collective]").first.input_value() == "reduce_scatter"
     assert watch.errors == []
 

@@ -4,6 +4,7 @@ import re
 
 import pytest
 from pages import read_through
+from tabs import until
 
 
 def test_a_permalink_takes_the_reader_to_its_player(address, open_page):
@@ -86,14 +87,10 @@ def test_chart_follows_the_theme(address, open_page):
     line, title = page.locator(".bim-chart .scatterlayer path.js-line").first, page.locator(".bim-chart .xtitle")
     light = line.get_attribute("style"), title.get_attribute("style")
     page.get_by_role("button", name="Dark theme").click()
-    page.wait_for_function(
-        "said => document.querySelector('.bim-chart .xtitle').getAttribute('style') !== said", arg=light[1]
-    )
+    until(page, "said => document.querySelector('.bim-chart .xtitle').getAttribute('style') !== said", arg=light[1])
     assert line.get_attribute("style") != light[0], "a colour that the figure names follows too"
     page.get_by_role("button", name="Dark theme").click()
-    page.wait_for_function(
-        "said => document.querySelector('.bim-chart .xtitle').getAttribute('style') === said", arg=light[1]
-    )
+    until(page, "said => document.querySelector('.bim-chart .xtitle').getAttribute('style') === said", arg=light[1])
     assert line.get_attribute("style") == light[0]
     watch.assert_clean("theme")
 

@@ -1,6 +1,7 @@
 """A page on paper: no frame, nothing to press, figures drawn though nobody came near, code and tables within the sheet, solutions open."""
 
 import pytest
+from tabs import until
 
 PAPER = 658  # pixels between the margins of A4
 # Buttons and inputs that are cells of a drawing.
@@ -81,9 +82,7 @@ def test_a_chart_on_paper_is_light_and_fits(paper):
     assert page.locator(".bim-chart svg.main-svg").first.bounding_box()["width"] <= PAPER
     light = page.locator(".bim-chart .xtitle").get_attribute("style")
     page.evaluate("dispatchEvent(new Event('afterprint'))")
-    page.wait_for_function(
-        "said => document.querySelector('.bim-chart .xtitle').getAttribute('style') !== said", arg=light
-    )
+    until(page, "said => document.querySelector('.bim-chart .xtitle').getAttribute('style') !== said", arg=light)
 
 
 def test_the_keys_that_print_wait_for_what_is_not_drawn_yet(address, open_page):
@@ -93,4 +92,4 @@ def test_the_keys_that_print_wait_for_what_is_not_drawn_yet(address, open_page):
     )
     assert page.locator(".bim-mount:not([data-mounted])").count() > 0
     page.keyboard.press("Control+p")
-    page.wait_for_function("() => window.missing === 0")
+    until(page, "() => window.missing === 0")
