@@ -1,13 +1,16 @@
 """NCCL, played over Gloo: a call returns when it is enqueued, a thread carries it out, and the stream waits for it.
 
-The thread does one thing after the other, in the order of the calls, as a communicator does; messages of a batch go together. What
+A call whose stream is through goes to Gloo at once, from the thread that made it; then, and where a stream is behind, a thread carries
+it on, one thing after the other in the order of the calls, as a communicator does; messages of a batch go together. What
 fails there never ends and tells nobody, like NCCL's kernels: only a stream that stands still shows it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
+import sys
 import threading
 from collections.abc import Callable
 from functools import wraps
@@ -29,6 +32,7 @@ WARNING = (
 )
 
 _jobs: queue.SimpleQueue = queue.SimpleQueue()
+_behind: list[object] = []  # not begun: their stream has not come so far
 _batch: list[Callable[[], dist.Work]] | None = None
 _on = _eager = _warned = False
 
@@ -59,8 +63,53 @@ def _enqueue(starts: list[Callable[[], dist.Work]], work: Work) -> None:
     if graphs.capturing():
         graphs.note(lambda: _again(starts), state.current())
         return work.done.set()
-    _jobs.put((streams.current_stream().record_event().reached(), starts, work))
+    reached, job = streams.current_stream().record_event().reached(), Job(starts, work)
+    if reached.is_set() and not _behind:
+        job.start()
+    else:
+        _behind.append(job)
+    _jobs.put((reached, job))
     return None
+
+
+class Job:
+    """Calls of one handle. started: what they answered; None where a peer has died: NCCL's kernel goes on waiting for it."""
+
+    def __init__(self, starts: list[Callable[[], dist.Work]], work: Work):
+        self.starts, self.work = starts, work
+        self.started: list[dist.Work] | None = []
+        self.begun = False
+
+    def start(self) -> None:
+        self.begun = True
+        try:
+            self.started = [start() for start in self.starts]
+        except RuntimeError:
+            self.started = None
+
+    def carry_out(self) -> None:
+        if not self.begun:
+            self.start()
+            _behind.remove(self)
+        try:
+            for each in self.started or [None]:
+                each.wait() if isinstance(each, Averaged) else _real_wait(each)
+        except (RuntimeError, TypeError):
+            threading.Event().wait()
+        self.starts, self.started = [], []  # their tensors are the caller's again
+        self.work.done.set()
+
+
+class Averaged:
+    """Gloo averages nothing: it adds, and the quotient is taken here, towards zero for whole numbers."""
+
+    def __init__(self, work: dist.Work, outs: list[torch.Tensor], nranks: int):
+        self.work, self.outs, self.nranks = work, outs, nranks
+
+    def wait(self) -> None:
+        _real_wait(self.work)
+        for out in self.outs:
+            out.div_(self.nranks, rounding_mode=None if out.is_floating_point() else "trunc")
 
 
 def _again(starts: list[Callable[[], dist.Work]]) -> None:
@@ -69,16 +118,19 @@ def _again(starts: list[Callable[[], dist.Work]]) -> None:
     work.held_up()
 
 
+def _noted_already() -> contextlib.AbstractContextManager:
+    """Whoever called has taken a note of it; this thread's calls of operators are the same ones."""
+    outermost = sys.modules.get("helpers.ranks.hooks.outermost")
+    return outermost.unnoted() if outermost else contextlib.nullcontext()
+
+
 def _carry_out() -> None:
     while True:
-        reached, starts, work = _jobs.get()
+        reached, job = _jobs.get()
         reached.wait()
-        try:
-            for each in [start() for start in starts]:
-                _real_wait(each)
-        except RuntimeError:  # a peer has died: NCCL's kernel goes on waiting for it
-            threading.Event().wait()
-        work.done.set()
+        with _noted_already():
+            job.carry_out()
+        del reached, job  # or its tensors live until the next call
 
 
 def _enqueued(name: str, original: Callable) -> Callable:
@@ -109,20 +161,12 @@ def _asynchronous(args: tuple) -> bool:
 
 
 def _starts(original: Callable, group, args: tuple, kwargs: dict) -> Callable[[], dist.Work]:
-    """Gloo averages nothing: it adds, and the quotient is taken here, towards zero for whole numbers."""
     opts = args[-1] if args else None
     if getattr(opts, "reduceOp", None) != dist.ReduceOp.AVG:
         return lambda: original(group, *args, **kwargs)
     opts.reduceOp = dist.ReduceOp.SUM
 
-    def start() -> dist.Work:
-        work = original(group, *args, **kwargs)
-        _real_wait(work)
-        for out in tensors._tensors(args[:1]):
-            out.div_(group.size(), rounding_mode=None if out.is_floating_point() else "trunc")
-        return work
-
-    return start
+    return lambda: Averaged(original(group, *args, **kwargs), list(tensors._tensors(args[:1])), group.size())
 
 
 def _check(args: tuple) -> None:

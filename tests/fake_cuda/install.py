@@ -74,9 +74,20 @@ def install(torch: ModuleType) -> None:
         setattr(torch.cuda, name, answer)
     _install_memory(torch.cuda)
     torch.version.cuda = machine.CUDA
+    _install_dispatch(torch.library.Library)
     torch._C._host_emptyCache = lambda: None
     torch._C._cuda_getArchFlags = lambda: "sm_90"
     collectives.install()
+
+
+def _install_dispatch(library: type) -> None:
+    """Who stands in front of an operator on GPUs stands in front of the CPU's here, where its tensors really are."""
+    real = library.impl
+
+    def impl(self, op_name, fn, dispatch_key="", **kwargs):
+        return real(self, op_name, fn, "AutogradCPU" if dispatch_key == "AutogradCUDA" else dispatch_key, **kwargs)
+
+    library.impl = impl
 
 
 def _install_memory(cuda: ModuleType) -> None:

@@ -155,6 +155,12 @@ def _by_hand(func, args: tuple, kwargs: dict) -> torch.Tensor:
     return put(made if func is torch.tensor else made.clone(), state.index(asked))
 
 
+def _new_tensor(func, args: tuple, kwargs: dict) -> torch.Tensor:
+    """Numbers of the host's, beside the tensor that is asked."""
+    made, where = func(*args, **kwargs), device_of(args[0])
+    return made if where is None or "device" in kwargs else put(made, where)
+
+
 def _to(func, args: tuple, kwargs: dict) -> torch.Tensor:
     x, *rest = args
     if rest and isinstance(rest[0], torch.Tensor):
@@ -196,6 +202,7 @@ _ANSWERS = {
     torch.Tensor.to: _to,
     torch.Tensor.cpu: lambda func, args, kwargs: _to(torch.Tensor.to, (args[0], torch.device("cpu")), {}),
     torch.Tensor.cuda: _cuda,
+    torch.Tensor.new_tensor: _new_tensor,
     **dict.fromkeys((torch.Tensor.tolist, torch.Tensor.numpy, torch.Tensor.__repr__), _read),
     **dict.fromkeys(MADE_BY_HAND, _by_hand),
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import faults, figures, memory, prediction, rates, results, schedules, sweeps
+from . import faults, figures, memory, parallel, prediction, rates, results, schedules, sweeps
 from .alone import alone
 from .place import Place
 
@@ -65,6 +65,11 @@ def _all_schedules(place: Place) -> float:
     return 30.0 if place.shared else 10.0 + 2 * place.nranks
 
 
+def _all_strategies(place: Place) -> float:
+    """Every rank imports torch's compiler, side by side, and then a second for each strategy."""
+    return 20.0 + 48.0 * (0.8 if place.shared else 0.4)
+
+
 EXPANDABLE = alone(memory.expandable, **memory.EXPANDABLE)
 
 CHECKS = [
@@ -92,6 +97,9 @@ CHECKS = [
     Check("settings, ranks on one GPU", sweeps.one_gpu, 90.0, nccl=True, pairs=2, work=_seconds(6)),
     Check("every schedule equals torch", schedules.schedules, 120.0, starts=1, work=_all_schedules),
     Check("every reduction equals torch", schedules.reductions, work=_seconds(5)),
+    Check("parallel: every strategy", parallel.strategies, 150.0, starts=2, work=_all_strategies),
+    Check("parallel: batch norm in step", parallel.batch_norm, cuda=True),
+    Check("parallel: pipelines wait", parallel.idle, needs=2, cuda=True, work=_seconds(6)),
     Check("several handles and streams", results.handles),
     Check("a group of some ranks", results.groups, work=_seconds(2)),
     Check("a collective in a CUDA graph", results.graphs, nccl=True),
