@@ -7,6 +7,7 @@ import os
 import tomllib
 from collections import Counter
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ LIGHT = 0.02  # seconds of a test whose file is not named there
 # Files whose tests may go to different workers one by one; of all others each file stays in one, with its fixtures.
 SPREAD = ("tests/site/test_pages.py",)
 OWN_LANE = ("faults", "alone")
+TRAINS, COMPILER = "helpers.parallel", "torch._dynamo"  # the ranks of a lab that names the one import the other
 RECORDED = "BYTES_IN_MOTION"  # notebooks under nbval plot the recorded runs
 
 
@@ -114,12 +116,18 @@ def pytest_xdist_make_scheduler(config, log):
     return ByGroup(config, log)
 
 
+@cache
+def loaded(lab: Path) -> tuple[str, ...]:
+    """What a lab's kernel finds imported besides torch, by the process that it is forked from: once for all labs."""
+    return (COMPILER,) if TRAINS in lab.read_text() else ()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item, nextitem):
     """A notebook's kernel starts with its first cell; the library's own tests know nothing of recorded runs."""
     if file_of(item.nodeid).endswith(".ipynb"):
         os.environ.setdefault(RECORDED, "recorded")
-        with warm_kernels.forked():
+        with warm_kernels.forked(loaded(item.path)):
             return (yield)
     os.environ.pop(RECORDED, None)
     return (yield)

@@ -48,3 +48,21 @@ def kept() -> Iterator[list]:
 
 def is_chromium(browser) -> bool:
     return browser.browser_type.name == "chromium"
+
+
+def until(page, condition: str, arg=None, seconds: float = 30.0) -> None:
+    """Wait frame by frame until `condition`, a JavaScript function of `arg`, is true. Error naming it after `seconds`.
+
+    Playwright's wait_for_function spells its condition anew for every look, which a page whose policy forbids eval refuses from the
+    second look on: there it would wait only for what is there already.
+    """
+    page.evaluate(
+        f"""([arg, deadline]) => new Promise((done, fail) => {{
+            const holds = {condition}, since = performance.now();
+            const look = () => holds(arg) ? done()
+                : performance.now() - since > deadline ? fail(new Error(`still not true: ${{holds}}`))
+                : requestAnimationFrame(look);
+            look();
+        }})""",
+        [arg, seconds * 1000],
+    )

@@ -1,7 +1,9 @@
 """Programs in forks of a warm process end as torchrun's and python's do, and see nothing of each other."""
 
 import os
+import select
 import subprocess
+from pathlib import Path
 
 import pytest
 import warm
@@ -75,3 +77,70 @@ def told(kernel, cell: str, kind: str) -> dict:
         message = kernel.get_message("iopub", timeout=20)
         if (message["msg_type"], message["parent_header"].get("msg_id")) == (kind, cell):
             return message["content"]
+
+
+SERVERS = """
+from multiprocessing import forkserver, get_context
+import os, time
+pid = lambda: forkserver._forkserver._forkserver_pid
+ready = get_context("forkserver")
+for server in range(2):
+    job = ready.Process(target=os._exit, args=(7,))
+    job.start()
+    job.join()
+    command = open(f"/proc/{pid()}/cmdline").read()
+    print(job.exitcode, "warm_server" in command, os.getpgid(pid()) == os.getpid(), end="; ", flush=True)
+    if server == 0:
+        forkserver._forkserver._stop()
+print(pid())
+"""
+
+
+def ended(watched: list[int], seconds: float) -> list[int]:
+    """Which of these processes' files say so, once one does. select() knows the first 1,024 files alone."""
+    looks = select.poll()
+    for fd in watched:
+        looks.register(fd, select.POLLIN)
+    return [fd for fd, _ in looks.poll(1000 * seconds)]
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="no process can be watched here")
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_kernel_has_one_fork_server_ready_and_it_ends_with_the_kernel(tmp_path, asked):
+    """In the kernel's group, so that it is interrupted and killed as any other; the second is a new python as a reader's."""
+    with warm_kernels.forked():
+        kernel = RunningKernel("python3", cwd=str(tmp_path))
+    try:
+        mine = said(kernel, "import os; print(os.getpid())")
+        ready = children(int(mine))
+        assert len(ready) == 1
+        if asked:
+            *each, last = printed(kernel, SERVERS).split("; ")
+            assert each == ["7 True True", "7 False True"]
+            ready = [int(last)]
+        watched = [os.pidfd_open(pid) for pid in ready]
+        kernel.interrupt()
+        assert said(kernel, "print('still here')") == "still here\n"
+        assert not ended(watched, 0), "no interrupt reaches it"
+    finally:
+        kernel.stop()
+    assert ended(watched, 10) == watched
+    for fd in watched:
+        os.close(fd)
+
+
+def children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def printed(kernel, code: str) -> str:
+    """All that the cell prints until it has ended."""
+    cell, text = kernel.execute_cell_input(code), ""
+    while True:
+        message = kernel.get_message("iopub", timeout=20)
+        if message["parent_header"].get("msg_id") != cell:
+            continue
+        assert message["msg_type"] != "error", message["content"]
+        text += message["content"].get("text", "")
+        if message["content"].get("execution_state") == "idle":
+            return text

@@ -1,21 +1,27 @@
 """A notebook's kernel as a fork of warm.py's process: Jupyter sees a process as it would have started, torch is there already.
 
+It brings a fork of its own that becomes its ranks' fork server (warm_spare.py), so torch is there too.
 One test (tests/notebooks/test_lab.py) starts a kernel as a reader does.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import select
 import signal
 import subprocess
+import tempfile
 from collections.abc import Iterator
+from functools import cache, partial
 from pathlib import Path
 from unittest import mock
 
 import warm
+from jupyter_client.manager import KernelManager
 
+_numbers = itertools.count()
 LAUNCHES = "jupyter_client.provisioning.local_provisioner.launch_kernel"
 
 
@@ -53,14 +59,39 @@ class Forked:
         os.close(self._fd)
 
 
-def launch(cmd: list[str], *, cwd: str | None = None, env: dict[str, str] | None = None, **_: object) -> Forked:
-    """`cmd` is `python ... -m ipykernel_launcher ...`; its output goes nowhere, as nbval asks for."""
+def launch(
+    cmd: list[str],
+    *,
+    loaded: tuple[str, ...] = (),
+    cwd: str | None = None,
+    env: dict[str, str] | None = None,
+    **_: object,
+) -> Forked:
+    """`cmd` is `python ... -m ipykernel_launcher ...`; its output goes nowhere, as nbval asks for. loaded: imported before."""
     where = {"cwd": str(cwd or Path.cwd()), "env": dict(os.environ if env is None else env)}
-    return Forked(warm.ask({"kernel": cmd[cmd.index("-m") :], **where}))
+    return Forked(warm.ask({"kernel": cmd[cmd.index("-m") :], "loaded": loaded, **where}))
+
+
+def talking_through_files(**told: object) -> KernelManager:
+    """A kernel's manager that needs no ports."""
+    return KernelManager(transport="ipc", ip=f"{_folder().name}/{next(_numbers)}", **told)
+
+
+@cache
+def _folder() -> tempfile.TemporaryDirectory:
+    """Gone when this process ends."""
+    return tempfile.TemporaryDirectory(prefix="kernels-")
 
 
 @contextlib.contextmanager
-def forked() -> Iterator[None]:
-    """While it lasts, the kernels that Jupyter starts are forks; where a process cannot be watched (macOS) they are not."""
-    with mock.patch(LAUNCHES, launch) if hasattr(os, "pidfd_open") else contextlib.nullcontext():
+def forked(loaded: tuple[str, ...] = ()) -> Iterator[None]:
+    """While it lasts, the kernels that Jupyter starts are forks; where a process cannot be watched (macOS) they are not.
+
+    And nbval's talk through files: Jupyter looks for five free ports and lets them go for the kernel to take, and ranks that start
+    meanwhile may be quicker. Then the kernel dies before it answers. loaded: imported before.
+    """
+    with contextlib.ExitStack() as stack:
+        if hasattr(os, "pidfd_open"):
+            stack.enter_context(mock.patch(LAUNCHES, partial(launch, loaded=loaded)))
+            stack.enter_context(mock.patch("nbval.kernel.KernelManager", talking_through_files))
         yield

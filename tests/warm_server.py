@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy  # noqa: F401
 import torch
 import torch.distributed
+import warm_spare
 
 GRACE = 5.0  # seconds in which a rank that was told to end has ended
 kernels: set[int] = set()  # that have been started, and not yet been seen to have ended
@@ -51,6 +52,7 @@ def kernel(job: dict) -> None:
     """In a fork: `python argv`, silent. Never returns."""
     code = 1
     try:
+        os.setpgid(0, 0)  # before the spare is forked: Jupyter interrupts and ends the group of what it started
         nowhere = os.open(os.devnull, os.O_RDWR)
         for fd in (0, 1, 2):
             os.dup2(nowhere, fd)
@@ -59,6 +61,7 @@ def kernel(job: dict) -> None:
         os.environ.update(
             job["env"] | {"JPY_PARENT_PID": str(os.getppid())}
         )  # when that is gone, a kernel ends by itself
+        warm_spare.keep()
         code = become(job["kernel"])
     finally:
         os._exit(code)
@@ -116,7 +119,7 @@ def run(job: dict) -> int | list[int]:
     gc.freeze()  # else the first collection in each fork would copy all of torch
     if "kernel" in job:
         kernels.add(pid := fork(kernel, job))
-        os.setpgid(pid, pid)  # Jupyter interrupts and ends the group of what it started
+        os.setpgid(pid, pid)  # as the fork does itself: whoever comes first
         return pid
     if "tasks" in job:
         pids = [fork(rank, *told) for told in job["tasks"]]
