@@ -23,8 +23,8 @@ const LINK = /^#playground-(\d+)--(\w+)-(\d)-(\d+)-(\d|x)-([\w-]+?)--(\d+)-([\w-
 
 // The state in a link made for this playground, or null when it is about something else or broken; { bad } when it cannot be drawn.
 export function decode(hash, index, { links, tasks }) {
-  const found = LINK.exec(hash);
-  if (!found || +found[1] !== index) return hash.startsWith(`#playground-${index}--`) ? { bad: true } : null;
+  const [found, place] = [LINK.exec(hash), `#playground-${index}--`]; // the place alone asks for nothing
+  if (!found || +found[1] !== index) return hash.startsWith(place) && hash !== place ? { bad: true } : null;
   const [, , collective, nranks, nchunks, root, algorithm, nbytes, link, step, task, moves] = found;
   const steps = moves === "0" ? [] : moves.split("-").map((one) => (one.match(/.{1,3}/g) ?? []).map(unpack));
   const s = {
