@@ -17,6 +17,7 @@ FLOOR = {
     "nccl": 2,
     "memory": 2,
     "pipeline": 2,
+    "context": 2,
     "ledger": 2,
     "records": 2,
     "planner": 2,
