@@ -18,6 +18,7 @@ FLOOR = {
     "memory": 2,
     "overlap": 2,
     "pipeline": 2,
+    "context": 2,
     "ledger": 2,
     "records": 2,
     "planner": 2,

@@ -17,6 +17,7 @@ from color import contrast
 from docutils import nodes
 from docutils.utils import new_document
 
+from helpers import context
 from helpers.collectives import CATALOGUE, Nodes, contributions, price
 from helpers.facts import LINKS
 from helpers.units import seconds_text
@@ -34,6 +35,7 @@ from helpers.view.sketch import (
     share,
     sketch,
     spread,
+    triangle,
 )
 from helpers.view.sketch.busiest import LEFT, RIGHT, busiest, most, port_times
 from helpers.view.sketch.halves import exchanges
@@ -52,6 +54,7 @@ EXAMPLES = {
     "share nvlink-4": {},
     "spread broadcast binomial": {"nranks": 8},
     "product i i b": {},
+    "triangle zigzag": {"nranks": 4},
 }
 
 
@@ -199,6 +202,27 @@ def test_alpha_has_half_of_a_message_where_the_curve_crosses_the_line(slug):
     assert abs(drawn.moments[drawn.rest].at) < (across(2**11) - across(2**10)) / 2
     with pytest.raises(ValueError, match="unknown link 'rope'"):
         share("rope")
+
+
+@pytest.mark.parametrize("order", ["plain", "zigzag"])
+@pytest.mark.parametrize("nranks", [2, 3, 4])
+def test_every_cell_of_the_triangle_is_drawn_at_its_step_by_its_rank(order, nranks):
+    """Cells as scores of long chunks: of 100 tokens a chunk, a whole cell has 100 times 100, half a one about half as many."""
+    drawn, each = triangle(order, nranks), 100
+    counts = context.work(order, 2 * nranks * each, nranks)
+    for rank in range(nranks):
+        cells = [one for one in parts(drawn, f"bim-is-rank-{rank}") if one.get("data-since") is not None]
+        for step in range(nranks):
+            here = [one for one in cells if int(one.get("data-since")) == step]
+            halves = sum(one.find("path") is not None for one in here)
+            assert {one.find("text").text for one in here} <= {str(step)}
+            assert (len(here) - halves) * each**2 + halves * each * (each + 1) // 2 == counts[rank][step]
+    assert len(drawn.moments) == nranks == drawn.rest + 1
+    assert all(("every rank" in one.said) == (order == "zigzag") for one in drawn.moments[1:])
+    with pytest.raises(ValueError, match="there is room for 4 ranks, got 5"):
+        triangle(order, 5)
+    with pytest.raises(ValueError, match="one of plain, zigzag, got 'round'"):
+        triangle("round", nranks)
 
 
 @pytest.mark.parametrize(("what", "options"), EXAMPLES.items(), ids=KINDS)

@@ -9,6 +9,7 @@ from helpers.view.sketch.product import product
 from helpers.view.sketch.share import share
 from helpers.view.sketch.spread import spread
 from helpers.view.sketch.svg import Moment, Sketch
+from helpers.view.sketch.triangle import triangle
 
 __all__ = [
     "KINDS",
@@ -26,4 +27,5 @@ __all__ = [
     "share",
     "sketch",
     "spread",
+    "triangle",
 ]

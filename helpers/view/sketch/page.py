@@ -16,6 +16,7 @@ from helpers.view.sketch.product import product
 from helpers.view.sketch.share import share
 from helpers.view.sketch.spread import spread
 from helpers.view.sketch.svg import WIDTH, Sketch, element
+from helpers.view.sketch.triangle import triangle
 
 KINDS: dict[str, Callable[..., Sketch]] = {
     "follow": follow,
@@ -25,6 +26,7 @@ KINDS: dict[str, Callable[..., Sketch]] = {
     "product": product,
     "share": share,
     "spread": spread,
+    "triangle": triangle,
 }
 OPTIONS = {
     **dict.fromkeys(("nranks", "gpus", "nchunks", "steps"), positive),
