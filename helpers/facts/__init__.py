@@ -1,11 +1,12 @@
 """What somebody published: accelerators, links, networks and measured tables, each with unit, direction and source."""
 
 from helpers.facts.accelerator import DTYPES, Accelerator
-from helpers.facts.book import ACCELERATORS, FACTS, LINKS, MACHINES, MODELS, PAPERS, SOURCES, USERS, lookup
+from helpers.facts.book import ACCELERATORS, FACTS, LINKS, MACHINES, MODELS, PAPERS, RUNS, SOURCES, USERS, lookup
 from helpers.facts.fact import Fact, FactError, Source
 from helpers.facts.link import Link
 from helpers.facts.machine import Machine
 from helpers.facts.model import Latent, Model
+from helpers.facts.run import Run
 from helpers.facts.tables import Table, public, public_names
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "MACHINES",
     "MODELS",
     "PAPERS",
+    "RUNS",
     "SOURCES",
     "USERS",
     "Accelerator",
@@ -25,6 +27,7 @@ __all__ = [
     "Link",
     "Machine",
     "Model",
+    "Run",
     "Source",
     "Table",
     "lookup",
