@@ -6,7 +6,6 @@ from helpers.facts.fact import Fact, FactError, Source
 from helpers.facts.link import Link
 from helpers.facts.machine import Machine
 from helpers.facts.model import Latent, Model
-from helpers.facts.run import Run
 from helpers.facts.tables import Table, public, public_names
 
 __all__ = [
@@ -27,7 +26,6 @@ __all__ = [
     "Link",
     "Machine",
     "Model",
-    "Run",
     "Source",
     "Table",
     "lookup",

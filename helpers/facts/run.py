@@ -19,6 +19,7 @@ class Run:
 
     batch: sequences of one micro-batch of one data rank. checkpoint: a key of helpers.ledger.flops.AGAIN. tokens_per_second: of one
     GPU; where the source gives TFLOP/s of one GPU instead, `tflops`. nparams: as the source counts them, 0 where it does not.
+    hides: of helpers.ledger.timing.HIDES, where the source says that it hides them.
     note: what the source leaves open, and what was taken for it.
     """
 
@@ -38,6 +39,7 @@ class Run:
     micro_batches: int = 1
     precision: str = "bf16"
     checkpoint: str = "none"
+    hides: tuple[str, ...] = ()
     nparams: int = 0
     note: str = ""
 
@@ -89,6 +91,7 @@ def _rows(name: str, group: Entry, models: Mapping[str, Model], sources: Mapping
         given = {**shared, **dict(zip(group["columns"], row, strict=True)), "source": sources[shared["source"]]}
         if given["model"] not in models:
             raise FactError(f"{name}: no model {given['model']!r}; there are {', '.join(models)}")
+        given["hides"] = tuple(given.get("hides", ()))
         yield _run(name, {**given, "model": _as_long(models[given["model"]], given["seq"])})
 
 
