@@ -1,7 +1,7 @@
 """What somebody published: accelerators, links, networks and measured tables, each with unit, direction and source."""
 
 from helpers.facts.accelerator import DTYPES, Accelerator
-from helpers.facts.book import ACCELERATORS, FACTS, LINKS, MACHINES, MODELS, PAPERS, SOURCES, USERS, lookup
+from helpers.facts.book import ACCELERATORS, FACTS, LINKS, MACHINES, MODELS, PAPERS, RUNS, SOURCES, USERS, lookup
 from helpers.facts.fact import Fact, FactError, Source
 from helpers.facts.link import Link
 from helpers.facts.machine import Machine
@@ -16,6 +16,7 @@ __all__ = [
     "MACHINES",
     "MODELS",
     "PAPERS",
+    "RUNS",
     "SOURCES",
     "USERS",
     "Accelerator",

@@ -12,6 +12,7 @@ from helpers.facts.fact import Fact, build_facts, build_sources, read, spread
 from helpers.facts.link import Link, build_links
 from helpers.facts.machine import Machine, build_machines
 from helpers.facts.model import Model, build_models
+from helpers.facts.run import Run, build_runs
 
 SOURCES = build_sources(read("sources"))
 USERS = build_sources(read("users"))
@@ -31,6 +32,7 @@ LINKS: dict[str, Link] = build_links(read("networks"), FACTS)
 ACCELERATORS: dict[str, Accelerator] = build_accelerators(CHIPS, FACTS)
 MACHINES: dict[str, Machine] = build_machines(BUILDS, FACTS, ACCELERATORS)
 MODELS: dict[str, Model] = build_models(read("models"), SOURCES)
+RUNS: tuple[Run, ...] = build_runs(read("runs"), MODELS, SOURCES)
 
 
 def lookup(key: str) -> Fact:

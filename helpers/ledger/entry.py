@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from helpers.facts import Model
+from helpers.ledger.clock import Clock
+from helpers.ledger.efficiency import efficiency_of
+from helpers.ledger.flops import flops
 from helpers.ledger.layers import layer_traffic
 from helpers.ledger.setups import SETUPS, Setup
 from helpers.ledger.states import state_traffic
+from helpers.ledger.timing import clock
 from helpers.ledger.traffic import Traffic
 from helpers.memory import Sharding
 from helpers.memory.closed_form import Step, step
@@ -27,8 +32,8 @@ HEADER = ("what", "axis", "collective", "ranks", "crosses", "times", "size", "se
 class Entry:
     """A setup shared out in one way. traffic: of the stage whose calls last longest; step: of the stage that holds most.
 
-    Nothing is hidden behind computation here: seconds are those of calls one after another. Not counted: the norm of the gradients and
-    other calls of a few bytes.
+    `priced` and `predicted` are calls one after another, nothing hidden; `clock` is the whole step, with what hides. Not counted: the
+    norm of the gradients and other calls of a few bytes. stages: the first, one in the middle and the last, each with its traffic.
     """
 
     setup: Setup
@@ -37,6 +42,10 @@ class Entry:
     checkpoint: str
     traffic: tuple[Traffic, ...]
     step: Step
+    stages: tuple[tuple[Sharding, tuple[Traffic, ...]], ...]
+    efficiency: float
+    optimizer: str = "adamw"
+    hides: tuple[str, ...] = ()
 
     @property
     def sent(self) -> float:
@@ -80,6 +89,17 @@ class Entry:
         p, m = self.sharding.pipeline, self.sharding.micro_batches
         return float(bubble_share(SCHEDULES["1f1b"](nranks=p, nmicrobatches=m))) if p > 1 else 0.0
 
+    @cached_property
+    def clock(self) -> Clock:
+        """The step in seconds, part by part; tokens a second, MFU and HFU, with every query and every key counted."""
+        counted = flops(self.setup.model, self.setup.tokens, self.setup.seq, self.checkpoint)
+        return clock(self.setup, self.stages, self.precision, counted, self.efficiency, self.optimizer, self.hides)
+
+    @property
+    def binds(self) -> str:
+        """What would have to change first: "memory" where it does not fit, else the longest part of the step (`Clock.parts`)."""
+        return max(self.clock.parts, key=self.clock.parts.__getitem__) if self.fits else "memory"
+
     @property
     def name(self) -> str:
         """The way, in words."""
@@ -99,6 +119,7 @@ class Entry:
                 f"one rank sends {nbytes_text(self.sent)}, {seconds_text(self.priced)} by price, "
                 f"{seconds_text(self.predicted)} by NCCL's model{idle}; "
                 f"holds {self.gib:.1f} GiB of {self.setup.capacity / GIB:.1f}: {fits}",
+                f"{self.clock}; bound by {self.binds}",
             ]
         )
 
@@ -110,10 +131,13 @@ def entry(
     checkpoint: str = "none",
     optimizer: str = "adamw",
     model: Model | str | None = None,
+    efficiency: float | None = None,
+    hides: Sequence[str] = (),
 ) -> Entry:
     """A line. setup: one of SETUPS, or a Setup; model: another one on the same machines; `stage` of the sharding is not looked at.
 
-    precision, checkpoint, optimizer: as helpers.memory.closed_form.step has them. ValueError for a setup that is not known, ranks
+    precision, checkpoint, optimizer: as helpers.memory.closed_form.step has them. efficiency: of the peak for products, by default
+    what published runs on such GPUs reach; hides: of helpers.ledger.timing.HIDES. ValueError for a setup that is not known, ranks
     that are not the machine's, sequences that do not divide; ShardingError for a model that cannot be shared out so.
     """
     known_setup = _setup(setup, model)
@@ -122,13 +146,17 @@ def entry(
     batch = _batch(known_setup, sharding)
     sharding.check(known_setup.model, known_setup.seq)
     stages = [replace(sharding, stage=i) for i in sorted({0, min(1, sharding.pipeline - 1), sharding.pipeline - 1})]
-    moved = [_traffic(known_setup, one, batch, precision, checkpoint) for one in stages]
+    moved = [(one, _traffic(known_setup, one, batch, precision, checkpoint)) for one in stages]
     types = HELD_AS.get(precision, precision)
     held = [
         step(known_setup.model, batch, known_setup.seq, types, optimizer, checkpoint, sharding=one) for one in stages
     ]
-    busiest = max(moved, key=lambda traffic: sum(t.priced for t in traffic))
-    return Entry(known_setup, sharding, precision, checkpoint, busiest, max(held, key=lambda one: one.peak))
+    busiest = max((traffic for _, traffic in moved), key=lambda traffic: sum(t.priced for t in traffic))
+    fullest = max(held, key=lambda one: one.peak)
+    reached = efficiency_of(known_setup.accelerator.name) if efficiency is None else efficiency
+    return Entry(
+        known_setup, sharding, precision, checkpoint, busiest, fullest, tuple(moved), reached, optimizer, tuple(hides)
+    )
 
 
 def _traffic(setup: Setup, sharding: Sharding, batch: int, precision: str, checkpoint: str) -> tuple[Traffic, ...]:

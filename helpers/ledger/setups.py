@@ -22,6 +22,11 @@ class Setup:
         return ACCELERATORS[self.machine.accelerator]
 
     @property
+    def peak(self) -> float:
+        """FLOP/s of one GPU for bf16 products, dense, as its datasheet says."""
+        return self.accelerator.peak("bf16").number
+
+    @property
     def capacity(self) -> int:
         """Bytes of one GPU's memory, as its datasheet says."""
         return int(self.accelerator.hbm_capacity.number)

@@ -62,6 +62,11 @@ class Traffic:
         return self.times * predict(self.collective, self.nbytes, self.place.platform).seconds
 
     @property
+    def seconds(self) -> float:
+        """Of all calls: by NCCL's own model where it has one, else the price."""
+        return self.priced if self.predicted is None else self.predicted
+
+    @property
     def note(self) -> str:
         """Why there is no prediction; else empty."""
         return "" if self.collective in CHOOSES else "NCCL's model has no such call"

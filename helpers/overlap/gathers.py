@@ -17,7 +17,7 @@ reshard      reshard_after_forward: without, parameters stay, and backward gathe
 
 host_ahead   a host that computes by itself, as on a CPU, calls backward's first gather when forward has ended: one more is exposed.
 
-A GPU's host that falls behind calls later too, and then less is hidden. The root's parameters, which stay, are no unit of these.
+A GPU's host that falls behind calls later too, and then less is hidden. The root's own parameters, which stay, are a unit with `kept`.
 """
 
 from __future__ import annotations
@@ -33,11 +33,22 @@ FSDP2: tuple[int, int] = (2, 1)  # in forward and in backward, as it comes
 
 
 class Unit(NamedTuple):
-    """Seconds of its forward and of its backward; bytes of its parameters when they are gathered, and so of its gradients."""
+    """Seconds of its forward and of its backward; bytes of its parameters when they are gathered.
+
+    reduced: bytes of its gradients as they are reduced, where their type is another one. kept: it stays gathered until its backward,
+    as FSDP2's root does.
+    """
 
     forward: float
     backward: float
     nbytes: int
+    reduced: int | None = None
+    kept: bool = False
+
+    @property
+    def gradients(self) -> int:
+        """Bytes of its reduce_scatter."""
+        return self.nbytes if self.reduced is None else self.reduced
 
 
 def gathered(
@@ -75,6 +86,7 @@ def _check(units: Sequence[Unit], limits: tuple[tuple[str, Ahead, int], ...]) ->
         duration(f"forward of unit {place}", unit.forward)
         duration(f"backward of unit {place}", unit.backward)
         size(f"unit {place}", unit.nbytes)
+        size(f"gradients of unit {place}", unit.gradients)
     for name, value, least in limits:
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
             raise ValueError(f"{name} is a whole number of at least {least}, or None for no limit, got {value!r}")
@@ -93,12 +105,12 @@ def _ops(
         last, limit = (n - 1, ahead[0]) if use < n else (2 * n - 1, ahead[1])
         until = last if limit is None else min(use + limit, last)
         for number in range(asked, until + 1):
-            if number < n or reshard:
+            if number < n or (reshard and not units[_unit(number, n)].kept):
                 ops.append(_gather(units, number, limit, seconds_of, turn))
         asked = max(asked, until + 1)
         ops.append(_computation(units, use, reshard, buffers))
         if use >= n:
-            seconds = priced(seconds_of, units[_unit(use, n)].nbytes)
+            seconds = priced(seconds_of, units[_unit(use, n)].gradients)
             ops.append(Op(("reduce_scatter", use), seconds, ((COMPUTE, use),)))
     return ops
 
@@ -119,7 +131,7 @@ def _gather(units: Sequence[Unit], use: int, limit: Ahead, seconds_of: SecondsOf
 def _computation(units: Sequence[Unit], use: int, reshard: bool, buffers: Ahead) -> Op:
     n = len(units)
     unit = units[_unit(use, n)]
-    after: list[Key] = [("all_gather", use)] if use < n or reshard else []
+    after: list[Key] = [("all_gather", use)] if use < n or (reshard and not unit.kept) else []
     if buffers is not None and use - 1 - buffers >= n:
         after.append(("reduce_scatter", use - 1 - buffers))
     return Op((COMPUTE, use), unit.forward if use < n else unit.backward, tuple(after))
@@ -131,20 +143,24 @@ def _told(units: Sequence[Unit], ops: list[Op], spans: dict[Key, Span], reshard:
     held: list[tuple[float, float, int]] = []
     waiting: list[tuple[float, float, int]] = []
     for kind, use in (op.key for op in links):
-        nbytes, start = units[_unit(use, n)].nbytes, spans[kind, use][0]
+        unit, start = units[_unit(use, n)], spans[kind, use][0]
         if kind == "all_gather":
-            until = use if reshard or use >= n else 2 * n - 1 - use
-            held.append((start, spans[COMPUTE, until][1], nbytes))
+            until = use if (reshard and not unit.kept) or use >= n else 2 * n - 1 - use
+            held.append((start, spans[COMPUTE, until][1], unit.nbytes))
         else:
-            waiting.append((spans[COMPUTE, use][1], spans[kind, use][1], nbytes))
+            waiting.append((spans[COMPUTE, use][1], spans[kind, use][1], unit.gradients))
     return Overlap(
         computed=sum(op.seconds for op in ops if op.key[0] == COMPUTE),
         computing=tuple(spans[COMPUTE, use] for use in range(2 * n)),
-        calls=tuple(Call(op.key[0], _unit(op.key[1], n), units[_unit(op.key[1], n)].nbytes) for op in links),
+        calls=tuple(_call(op.key[0], _unit(op.key[1], n), units) for op in links),
         spans=tuple(spans[op.key] for op in links),
         gathered=most(held),
         gradients=most(waiting),
     )
+
+
+def _call(kind: str, place: int, units: Sequence[Unit]) -> Call:
+    return Call(kind, place, units[place].nbytes if kind == "all_gather" else units[place].gradients)
 
 
 def most(held: Sequence[tuple[float, float, int]]) -> int:

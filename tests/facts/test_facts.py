@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from helpers.facts import FACTS, LINKS, MODELS, SOURCES, FactError, Link, Source, lookup
+from helpers.facts import FACTS, LINKS, MODELS, RUNS, SOURCES, FactError, Link, Source, lookup
 from helpers.facts.fact import OTHERS, build_facts, build_sources, read, spread
 from helpers.facts.link import build_links
 from helpers.units import GB, Bandwidth, UnitError
@@ -74,6 +74,7 @@ def test_no_key_stands_in_two_files_and_no_source_is_idle():
     ]
     assert sum(len(file) for file in files) == len(FACTS)
     used = {fact.source for fact in FACTS.values()} | {model.source for model in MODELS.values()}
+    used |= {run.source for run in RUNS}
     assert used == set(SOURCES.values())
 
 

@@ -1,6 +1,7 @@
 """Exposed time on paper: against a clock that ticks, against closed forms, and against torch's own filling of buckets."""
 
 import random
+from collections import Counter
 from fractions import Fraction
 from itertools import accumulate, pairwise
 
@@ -320,3 +321,13 @@ def test_nothing_to_send_is_all_hidden():
 def test_what_is_no_time_or_size_is_refused_by_name(wrong, said):
     with pytest.raises(ValueError, match=said):
         wrong()
+
+
+def test_a_unit_that_is_kept_is_gathered_once_and_gradients_may_be_wider():
+    units = [Unit(0, 0, 4, 8, kept=True), Unit(2, 4, 10, 20), Unit(2, 4, 10, 20)]
+    found = gathered(units, FSDP2, float)
+    told = Counter((call.collective, call.place, call.nbytes) for call in found.calls)
+    assert told[("all_gather", 0, 4)] == 1 and told[("all_gather", 1, 10)] == told[("all_gather", 2, 10)] == 2
+    assert told[("reduce_scatter", 0, 8)] == told[("reduce_scatter", 2, 20)] == 1
+    assert found.communication == 4 + 4 * 10 + 8 + 2 * 20
+    assert found.gathered >= 4 + 10 and found.gradients >= 20

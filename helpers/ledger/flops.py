@@ -1,0 +1,99 @@
+"""How many FLOPs a training step has, by formula: what the model asks for, and what the hardware does. Chapters: sharded, meshes.
+
+    flops(MODELS["Llama-3-8B"], tokens=8192, seq=8192, checkpoint="full")
+
+A multiply-add is two. Matrix products alone are counted, as in every published MFU: norms, activations and the optimizer's update are
+not. The embedding is looked up, not multiplied, and a head is multiplied even where it is the embedding's table, so N of "6 N" is here
+the parameters that are multiplied, N'. Backward has two products for each of forward's: 6 N' a token, and 12 s for each layer and
+number in its heads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from helpers.facts import Model
+
+# Which scores count. "all": a query with every key of its sequence, as PaLM, Megatron-LM, torchtitan and llm-foundry count, and
+# FlopCounterMode too. "causal": with those up to its own, which is all that a causal model needs.
+PAIRS = ("all", "causal")
+# What a way to spare activations computes a second time: shares of the blocks' products and of the scores. The first three are those
+# of helpers.memory.closed_form; the last two are torchtitan's selective ones: every second layer, or every second product and no scores.
+AGAIN = {
+    "none": (0.0, 0.0),
+    "selective": (0.0, 1.0),
+    "full": (1.0, 1.0),
+    "layers by turns": (0.5, 0.5),
+    "products by turns": (0.5, 0.0),
+}
+
+
+@dataclass(frozen=True)
+class Flops:
+    """Of a forward: the blocks' products with their matrices, the scores (Q K^T and P V), and the head's product.
+
+    checkpoint: a key of AGAIN.
+    """
+
+    blocks: float
+    scores: float
+    head: float
+    checkpoint: str = "none"
+
+    @property
+    def forward(self) -> float:
+        return self.blocks + self.scores + self.head
+
+    @property
+    def model(self) -> float:
+        """What forward and backward need, whoever computes them: the FLOPs of MFU."""
+        return 3 * self.forward
+
+    @property
+    def again(self) -> float:
+        """What checkpointing computes a second time."""
+        blocks, scores = AGAIN[self.checkpoint]
+        return blocks * self.blocks + scores * self.scores
+
+    @property
+    def hardware(self) -> float:
+        """What is computed: the FLOPs of HFU."""
+        return self.model + self.again
+
+    @property
+    def rescored(self) -> float:
+        """Q K^T once more, in the backward of flash attention: published HFUs leave it out, torch's counter has it."""
+        return self.scores / 2
+
+    def of(self, share: float) -> Flops:
+        """A share of it, as of one rank."""
+        return Flops(self.blocks * share, self.scores * share, self.head * share, self.checkpoint)
+
+
+def flops(model: Model, tokens: float, seq: int | None = None, checkpoint: str = "none", pairs: str = "all") -> Flops:
+    """A step of `tokens`, in sequences of `seq` (the model's context unless told). checkpoint: a key of AGAIN; pairs: one of PAIRS.
+
+    Experts: those that a token visits. ValueError for latent attention, a window shorter than the sequence, and unknown names.
+    """
+    seq = model.context if seq is None else seq
+    if checkpoint not in AGAIN or pairs not in PAIRS:
+        raise ValueError(
+            f"checkpoint is one of {', '.join(AGAIN)} and pairs one of {', '.join(PAIRS)}, got {checkpoint!r} and {pairs!r}"
+        )
+    if model.latent or (model.window and seq > model.window):
+        raise ValueError(f"{model.name}: latent attention and windows are not counted here")
+    seen = seq if pairs == "all" else (seq + 1) / 2  # keys that a query meets, on average
+    scores = 2 * 2 * seen * model.layers * model.heads * model.head_dim
+    return Flops(2 * tokens * _matrices(model), tokens * scores, 2 * tokens * model.vocab * model.hidden, checkpoint)
+
+
+def _matrices(model: Model) -> int:
+    """Parameters of all blocks that a token is multiplied with: no norms, no biases, the experts that it visits."""
+    wide = model.heads * model.head_dim
+    attention = model.hidden * 2 * (wide + model.kv_hidden)
+    each = (3 if model.mlp == "swiglu" else 2) * model.hidden
+    sparse = each * model.ffn * (model.active + model.shared) + model.hidden * model.experts
+    mlps = model.dense * each * model.dense_ffn + (model.layers - model.dense) * (
+        sparse if model.experts else each * model.ffn
+    )
+    return model.layers * attention + mlps

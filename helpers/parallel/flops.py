@@ -1,0 +1,109 @@
+"""FLOPs of the small transformer, counted while it trains: what `helpers.ledger.flops` says on paper. Chapters: sharded, meshes.
+
+torch's FlopCounterMode knows matrix products and, of attention, the kernels of GPUs. Attention's kernel for CPUs is not among them
+(torch 2.13, torch/utils/flop_counter.py): there it counts a step without its scores. So a `kernel` is chosen here:
+
+"math"     attention as products that are counted one by one: every query with every key, four products in backward
+"flash"    the fused kernel, counted by torch's own formula: every pair again, and Q K^T once more in backward
+"causal"   each query with its own past only, as a loop: what a causal model needs at least
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+
+import torch
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode, sdpa_backward_flop_count, sdpa_flop_count
+
+from helpers.facts import Model as Shape
+
+from .model import Params, Transformer
+from .reference import Training
+from .tensor.recompute import recomputed
+
+KERNELS = ("math", "flash", "causal")
+CHECKPOINTS = ("none", "full")
+_ON_CPU = {
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: lambda q, k, v, *_, out_shape, **__: sdpa_flop_count(
+        q, k, v
+    ),
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward: lambda grad, q, k, v, *_, out_shape, **__: (
+        sdpa_backward_flop_count(grad, q, k, v)
+    ),
+}
+
+
+def shape_of(model: Transformer) -> Shape:
+    """The same model as `helpers.facts` describes models: what formulas take."""
+    return Shape(
+        "the small transformer",
+        layers=model.layers,
+        hidden=model.width,
+        heads=model.heads,
+        kv_heads=model.kv_heads,
+        ffn=model.ffn,
+        vocab=model.vocab,
+        context=model.seq,
+        mlp="gelu",
+        positions="learned",
+    )
+
+
+class Causal(Transformer):
+    """The same model, whose queries meet the keys of their own past and no others: one product a query."""
+
+    def attended(self, own: Params, x: Tensor) -> Tensor:
+        q, k, v = (
+            torch.nn.functional.linear(x, own[n]).unflatten(-1, (-1, self.head_width)).transpose(1, 2) for n in "qkv"
+        )
+        k, v = (one.repeat_interleave(q.shape[1] // one.shape[1], 1) for one in (k, v))
+        rows = [_one(q[:, :, i : i + 1], k[:, :, : i + 1], v[:, :, : i + 1]) for i in range(x.shape[1])]
+        return torch.cat(rows, 2).transpose(1, 2).flatten(2)
+
+
+def _one(q: Tensor, past: Tensor, values: Tensor) -> Tensor:
+    """A query with its past: [batch, heads, 1, head_width]."""
+    scores = q @ past.transpose(-1, -2) / q.shape[-1] ** 0.5
+    return scores.softmax(-1) @ values
+
+
+def counted_flops(training: Training, kernel: str = "math", checkpoint: str = "none") -> tuple[int, float]:
+    """(FLOPs, the loss) of one step's forward and backward in this process alone, of a Transformer.
+
+    checkpoint: "full" computes each block again in its backward. ValueError for another model, kernel or checkpoint.
+    """
+    if not isinstance(training.model, Transformer) or kernel not in KERNELS or checkpoint not in CHECKPOINTS:
+        raise ValueError(
+            f"counted are a Transformer, kernels {', '.join(KERNELS)} and checkpoints {', '.join(CHECKPOINTS)}, "
+            f"got {training.model}, {kernel!r} and {checkpoint!r}"
+        )
+    model = Causal(**asdict(training.model)) if kernel == "causal" else training.model
+    params, (x, y) = training.params(), training.data(0)
+    with _counter(kernel) as counter:
+        loss = model.loss(_forward(model, params, x, checkpoint == "full"), y)
+        loss.backward()
+    return counter.get_total_flops(), loss.item()
+
+
+@contextmanager
+def _counter(kernel: str) -> Iterator[FlopCounterMode]:
+    backend = SDPBackend.FLASH_ATTENTION if kernel == "flash" else SDPBackend.MATH
+    with sdpa_kernel(backend), FlopCounterMode(display=False, custom_mapping=_ON_CPU) as counter:
+        yield counter
+
+
+def _forward(model: Transformer, params: Params, x: Tensor, again: bool) -> Tensor:
+    """The model's forward; again: each block keeps its input alone."""
+    for i in range(model.depth):
+        own = {name: params[name] for name in model.names(i)}
+        inside = again and 0 < i < model.depth - 1
+        x = recomputed(_layer(model, i), own, x) if inside else model.layer(i, own, x)
+    return x
+
+
+def _layer(model: Transformer, i: int):
+    return lambda own, x: model.layer(i, own, x)

@@ -1,0 +1,141 @@
+"""A step's seconds: each part by hand where it can be, sums and bounds where it cannot, and what a dial does."""
+
+from dataclasses import replace
+
+import pytest
+
+from helpers.facts import MODELS
+from helpers.ledger import SETUPS, entry
+from helpers.ledger.data_axis import fully_sharded
+from helpers.ledger.flops import AGAIN, PAIRS, flops
+from helpers.ledger.timing import HIDES
+from helpers.memory import Sharding
+from helpers.pipeline import SCHEDULES, bubble_share
+
+SEVEN, SEVENTY = SETUPS["7B"], SETUPS["70B"]
+WAYS = {
+    "data": Sharding(data=8),
+    "ZeRO-1": Sharding(data=8, zero=1),
+    "ZeRO-2": Sharding(data=4, tensor=2, sequence=True, zero=2, micro_batches=2),
+    "FSDP": Sharding(data=8, zero=3),
+    "tensor": Sharding(tensor=8),
+    "stages": Sharding(pipeline=8, micro_batches=8),
+    "all": Sharding(data=2, tensor=2, pipeline=2, zero=1, micro_batches=4),
+    "sharded stages": Sharding(data=2, tensor=2, pipeline=2, zero=3, micro_batches=4),
+}
+
+
+def test_flops_of_a_token_are_six_for_each_parameter_and_twelve_s_for_each_layer_and_number():
+    llama = MODELS["Llama-3-8B"]
+    multiplied = llama.nparams - llama.vocab * llama.hidden - (2 * llama.layers + 1) * llama.hidden
+    counted = flops(llama, 1)
+    assert counted.model == 6 * multiplied + 12 * 8192 * llama.layers * llama.hidden
+    assert counted.hardware == counted.model
+    half = flops(llama, 1, pairs="causal")
+    assert half.scores == counted.scores * (8192 + 1) / (2 * 8192) and half.blocks == counted.blocks
+
+
+def test_what_is_computed_again_counts_for_the_hardware_alone():
+    for name, (blocks, scores) in AGAIN.items():
+        counted = flops(MODELS["Llama-3-8B"], 100, 512, name)
+        assert counted.hardware - counted.model == blocks * counted.blocks + scores * counted.scores
+        assert counted.model == 3 * counted.forward
+
+
+def test_experts_that_nobody_visits_have_no_flops():
+    mixtral = MODELS["Mixtral-8x7B"]
+    counted = flops(replace(mixtral, window=None), 1, 1)
+    norms = (2 * mixtral.layers + 1) * mixtral.hidden
+    assert (counted.blocks + counted.head) / 2 == mixtral.active_nparams - mixtral.vocab * mixtral.hidden - norms
+
+
+def test_what_flops_do_not_count_is_refused():
+    with pytest.raises(ValueError, match="latent attention"):
+        flops(MODELS["DeepSeek-V3"], 1)
+    with pytest.raises(ValueError, match="pairs one of " + ", ".join(PAIRS)):
+        flops(MODELS["Llama-3-8B"], 1, pairs="half")
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_parts_add_up_and_nothing_is_hidden_twice(name):
+    clock = entry("7B", WAYS[name]).clock
+    assert sum(clock.parts.values()) == pytest.approx(clock.seconds)
+    assert all(seconds >= -1e-12 for seconds in clock.parts.values())
+    for key, whole in clock.communication.items():
+        assert 0 <= clock.exposed[key] <= whole * (1 + 1e-9), key
+    assert 0 <= clock.share_hidden <= 1
+    assert clock.tokens_per_second == pytest.approx(SEVEN.tokens / 8 / clock.seconds)
+    assert clock.mfu <= clock.hfu < 1
+
+
+def test_arithmetic_is_flops_over_a_share_of_the_peak():
+    one = entry("7B", Sharding(data=8, zero=3), precision="fsdp2", checkpoint="full")
+    counted = flops(SEVEN.model, SEVEN.tokens, SEVEN.seq, "full")
+    assert one.clock.compute == pytest.approx(counted.hardware / 8 / (SEVEN.peak * one.efficiency))
+    assert one.clock.hfu / one.clock.mfu == pytest.approx(counted.hardware / counted.model)
+    faster = entry("7B", Sharding(data=8, zero=3), precision="fsdp2", checkpoint="full", efficiency=2 * one.efficiency)
+    assert faster.clock.compute == pytest.approx(one.clock.compute / 2)
+
+
+def test_communication_is_that_of_the_ledger_s_lines():
+    for name in ("data", "ZeRO-1", "FSDP", "tensor"):
+        one = entry("7B", WAYS[name], precision="fsdp2" if name == "FSDP" else "bf16")
+        assert sum(one.clock.communication.values()) == pytest.approx(one.predicted, rel=0.03), name
+
+
+def test_fsdp_gathers_the_rest_once_and_each_block_twice():
+    shape = Sharding(data=8, zero=3)
+    one = fully_sharded(SEVEN, shape, "fsdp2", 0.1, 0.2)
+    gathers = [call for call in one.calls if call.collective == "all_gather"]
+    assert len(gathers) == 2 * 32 + 1 and len(one.calls) == 2 * 32 + 1 + 33
+    wide = {call.nbytes for call in one.calls if call.collective == "reduce_scatter"}
+    assert wide == {2 * call.nbytes for call in gathers}, "bf16 there, fp32 back"
+
+
+def test_tensor_ranks_wait_for_every_sum_unless_it_is_hidden():
+    one = entry("7B", Sharding(tensor=8, sequence=True))
+    hidden = entry("7B", Sharding(tensor=8, sequence=True), hides=["tensor"])
+    assert one.clock.exposed["tensor", "node"] == pytest.approx(one.predicted)
+    assert hidden.clock.exposed["tensor", "node"] == 0
+    assert hidden.clock.seconds == pytest.approx(one.clock.seconds - one.predicted)
+
+
+def test_sums_longer_than_all_products_show_what_is_longer():
+    one = entry("7B", Sharding(tensor=8, sequence=True), hides=HIDES, efficiency=50.0)
+    assert one.clock.exposed["tensor", "node"] == pytest.approx(one.predicted - one.clock.compute)
+
+
+def test_stages_wait_as_their_schedule_does():
+    """1F1B's closed form, for stages of 70B that are as long as each other but for the head and the messages."""
+    shape = Sharding(tensor=8, pipeline=8, sequence=True, micro_batches=16)
+    one = entry(replace(SEVENTY, sequences=16), shape)
+    share = one.clock.waits / one.clock.seconds
+    assert share == pytest.approx(float(bubble_share(SCHEDULES["1f1b"](8, 16))), rel=0.12)
+    assert one.binds == "compute" and one.clock.costs == "bubble"
+
+
+def test_the_update_is_a_trip_over_the_states():
+    whole, shard = entry("7B", Sharding(data=8)), entry("7B", Sharding(data=8, zero=1))
+    assert whole.clock.update == pytest.approx(28 * SEVEN.model.nparams / 4.8e12)
+    assert shard.clock.update == pytest.approx(whole.clock.update / 8, rel=1e-4)
+    assert entry("7B", Sharding(data=8), optimizer="sgd").clock.update == pytest.approx(12 / 28 * whole.clock.update)
+
+
+def test_what_binds():
+    assert entry("7B", Sharding(data=8), precision="bf16-fp32grads").binds == "memory"
+    assert entry("7B", Sharding(data=8, zero=3)).binds == "compute"
+    few = replace(SEVENTY, sequences=64, seq=64)
+    assert entry(few, Sharding(data=64, zero=3), precision="fsdp2").binds == "network"
+    assert entry(replace(SEVEN, sequences=1), Sharding(pipeline=8)).binds == "bubble"
+
+
+def test_what_cannot_be_timed_is_refused():
+    with pytest.raises(ValueError, match="tensor or weights, got 'gradients'"):
+        _ = entry("7B", Sharding(data=8), hides=["gradients"]).clock
+    with pytest.raises(ValueError, match="known for H100 and A100 and chips like these, not for B200: give one"):
+        entry(replace(SEVEN, machine=replace(SEVEN.machine, accelerator="B200")), Sharding(data=8))
+
+
+def test_it_says_what_a_step_takes():
+    said = str(entry("7B", Sharding(data=8, zero=3), precision="fsdp2").clock)
+    assert said.startswith("a step takes ") and "hidden" in said and "tokens/s a GPU, MFU " in said
