@@ -266,7 +266,7 @@ def test_experts_are_balanced_on_meta():
         ({"seq": 2048}, "1024 tokens, got seq=2048"),
         ({"steps": 1.5}, "1.5"),
         ({"optimizer": "lion"}, "adamw-fused, got 'lion'"),
-        ({"precision": "fp8"}, "autocast, got 'fp8'"),
+        ({"precision": "fp8"}, "autocast, fsdp2, fsdp2-bf16-reduce, fsdp2-fp32, got 'fp8'"),
         ({"checkpoint": "some"}, "full, got 'some'"),
         ({"attention": "ring"}, "math, got 'ring'"),
         ({"dropout": 1.0}, "below 1, got 1.0"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from time import process_time
 
 import pytest
 import torch
@@ -11,11 +12,13 @@ from torch import nn
 from helpers.facts import MODELS
 from helpers.measure.predict.predict import predict_step
 from helpers.measure.sharding import Sharding, ShardingError
+from helpers.measure.step.models import build
 from helpers.memory import CLASSES
-from helpers.memory.closed_form import activations, states
+from helpers.memory.closed_form import activations, fsdp2_states, states
 
 LLAMA = replace(MODELS["Llama-2-7B"], layers=2)
 SEQ = 512
+PHASES = ("forward", "backward")
 STATES = ("parameter", "gradient", "optimizer")
 
 
@@ -90,6 +93,38 @@ def test_all_ways_together():
     )
 
 
+def test_llama_3_70b_under_fsdp2_with_torchtitans_checkpointing_on_64_ranks():
+    """Seconds, and its states are the closed form's to the byte; beside them a fused AdamW's step counts, a block each."""
+    shape, start = MODELS["Llama-3-70B"], process_time()
+    sharding = Sharding(data=64, zero=3)
+    done = predict_step(
+        shape, seq=8192, precision="fsdp2", checkpoint="per-op", optimizer="adamw-fused", sharding=sharding
+    )
+    assert process_time() - start < 25  # five times what is promised
+    shapes = [tuple(p.shape) for p in build(shape).parameters()]
+    want = dict(fsdp2_states(shapes, 64).nbytes)
+    found = rest(done)
+    assert {cls: found[cls] for cls in STATES} == want | {"optimizer": want["optimizer"] + 512 * len(shapes)}
+    assert sum(want.values()) == 16 * shape.nparams // 64
+    assert found["communication"] == found["activation"] == 0
+    # A token keeps, of each layer: its input, of seven products q, v, gate and down, attention's output and one fp32 number a head.
+    kept = 2 * shape.hidden + 2 * (shape.heads * shape.head_dim + shape.kv_hidden + shape.ffn + shape.hidden)
+    kept += 2 * shape.heads * shape.head_dim + 4 * shape.heads
+    after = rest(done, "after forward")["activation"]
+    assert after == pytest.approx(8192 * (shape.layers * kept + 4 * shape.vocab), rel=0.005)
+
+
+def test_fsdp2_gathers_a_unit_ahead_and_frees_it():
+    """Forward: the last block's buffer waits while the next one is asked for, with its shards in bf16. Backward: one block as it is
+    copied out of its buffer, and the last reduction's fp32 input."""
+    done = predict_step(LLAMA, seq=SEQ, precision="fsdp2", checkpoint="full", sharding=Sharding(data=8, zero=3))
+    column = done.trace.by_class[:, CLASSES.index("communication")]
+    most = {phase: max(int(column[i]) for i, e in enumerate(done.trace.events) if e.phase == phase) for phase in PHASES}
+    block, ends = LLAMA.layer_nparams(), LLAMA.vocab * LLAMA.hidden + LLAMA.hidden
+    assert most == {"forward": 2 * (2 * block + block // 8), "backward": 2 * 2 * block + 4 * block}
+    assert rest(done, "after forward")["communication"] == 2 * ends, "norm and head wait for backward"
+
+
 def test_a_module_of_your_own_is_shared_out_by_data():
     model = nn.Sequential(*[nn.Linear(64, 64) for _ in range(4)])
     ask = {"inputs": torch.empty(8, 64), "loss": torch.sum, "precision": "fp32"}
@@ -107,6 +142,14 @@ def test_a_module_of_your_own_is_shared_out_by_data():
         (
             {"sharding": Sharding(data=2, zero=2), "precision": "bf16-fp32grads"},
             "precision bf16 or fp32, got bf16-fp32grads",
+        ),
+        (
+            {"sharding": Sharding(data=2, zero=1), "precision": "fsdp2"},
+            "zero is 3, or 2 to keep what was gathered, got 1",
+        ),
+        (
+            {"precision": "fsdp2-fp32", "sharding": Sharding(data=2, zero=3, pipeline=2)},
+            "is not written, got pipeline=2",
         ),
     ],
 )

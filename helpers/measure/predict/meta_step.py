@@ -37,6 +37,9 @@ class Setup:
     inputs: object
     accumulate: int
     zero_grad: str
+    operators: str = "cuda"
+    chunking: str = "recompute"
+    trainer: str = ""
 
     @property
     def label(self) -> str:
@@ -51,7 +54,7 @@ class Setup:
 
     def build(self) -> nn.Module:
         """The model on meta, in its type, with its checkpointing; a given module is copied first."""
-        dtype = types.PRECISIONS[self.precision]
+        dtype = types.computes(self.precision)
         if isinstance(self.model, Model):
             built = models.build(self.model, attention=self.attention, dropout=self.dropout, dtype=dtype)
             built.chunks, built.again = self.chunks, checkpointing.recompute(self.around)
@@ -74,7 +77,7 @@ class Setup:
             return tokens, torch.empty_like(tokens)
         made = self.inputs() if callable(self.inputs) else self.inputs
         made = made if isinstance(made, tuple | list | Mapping) else (made,)
-        return _moved(made, types.PRECISIONS[self.precision])
+        return _moved(made, types.computes(self.precision))
 
 
 def onto_meta(module: nn.Module, dtype: torch.dtype) -> nn.Module:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from time import perf_counter
 
@@ -23,11 +23,13 @@ from helpers.measure.step import precision as types
 from helpers.measure.tracker.tracker import Tracker, track
 from helpers.memory import Peak, Sharding, Trace
 
+from . import like_cpu
 from .fast_meta import FastMeta, answers, without_compiler
 from .like_cuda import cuda_like
 from .meta_step import MetaStep, Setup
 
 ZERO_GRADS = ("after step", "before backward")
+OPERATORS = ("cuda", "cpu")
 STAGES = ("after forward", "after backward", "after step", "after zero_grad")
 
 
@@ -81,6 +83,7 @@ def predict_step(
     chunks: int = 1,
     accumulate: int = 1,
     zero_grad: str = "after step",
+    operators: str = "cuda",
 ) -> Prediction:
     """Predict `steps` training steps (two: an optimizer makes its state in the first one's update, so the second one peaks higher).
 
@@ -90,13 +93,15 @@ def predict_step(
     checkpoint: one of checkpointing.CHECKPOINTS. attention "flash" or "math", dropout, chunks (of the loss): for a Model.
     accumulate: micro-batches, of `batch` each, whose gradients are added up before a step. zero_grad "before backward": a loop that
     forgets the last step's gradients only then, and so holds them through forward. sharding: what one rank of many does (Sharding).
-    ValueError naming what was given and what was expected, before anything runs; from inside the forward of a module that asks for a
-    tensor's value, because there is none.
+    operators "cpu": what torch built for the CPU runs, tensors not rounded up and AdamW's step counts among them, for whoever wants to hold
+    a prediction against a small real run. ValueError naming what was given and what was expected, before anything runs; from inside the
+    forward of a module that asks for a tensor's value, because there is none.
     """
     what = (model, batch, seq, optimizer, precision, checkpoint, attention, dropout, chunks)
-    setup = _checked(Setup(*what, loss, inputs, accumulate, zero_grad), steps)
+    setup = _checked(Setup(*what, loss, inputs, accumulate, zero_grad, operators), steps, sharding)
     start = perf_counter()
-    with without_compiler(), cuda_like():
+    cuda = operators == "cuda"
+    with without_compiler(), cuda_like() if cuda else nullcontext():
         with FastMeta():
             step = MetaStep(setup) if sharding is None else Share(setup, sharding)
             if checkpoint != "none" or chunks > 1:
@@ -104,7 +109,7 @@ def predict_step(
         with _no_collection():  # the tracker asks `answers` itself: a second mode takes a fifth longer
             trace = run(step, steps)
     nparams = sum(p.numel() for p in step.model.parameters())
-    return Prediction(trace.rounded(512), nparams, perf_counter() - start)
+    return Prediction(trace.rounded(512) if cuda else trace, nparams, perf_counter() - start)
 
 
 @contextmanager
@@ -122,7 +127,9 @@ def _no_collection() -> Iterator[None]:
 def run(step: MetaStep, steps: int) -> Trace:
     """The events of its steps, with a mark at each stage."""
     late = step.setup.zero_grad == ZERO_GRADS[1]
-    with track(step.model, step.optimizers, step.inputs, devices=("meta",), answers=answers) as watch:
+    cuda = step.setup.operators == "cuda"
+    devices, answer = (("meta",), answers) if cuda else (("meta", "cpu"), like_cpu.answers)
+    with track(step.model, step.optimizers, step.inputs, devices=devices, answers=answer) as watch:
         step.begin(watch)
         watch.mark("start")
         for _ in range(steps):
@@ -148,19 +155,22 @@ def _zero_grad(step: MetaStep, watch: Tracker) -> None:
     watch.mark(STAGES[3])
 
 
-def _checked(setup: Setup, steps: int) -> Setup:
+def _checked(setup: Setup, steps: int, sharding: Sharding | None) -> Setup:
     if not isinstance(setup.model, str | Model | nn.Module):
         raise ValueError(f"model is a Model, the name of one, or an nn.Module, got {setup.model!r}")
     known = {
         "optimizer": (setup.optimizer, types.OPTIMIZERS),
-        "precision": (setup.precision, tuple(types.PRECISIONS)),
+        "precision": (setup.precision, (*types.PRECISIONS, *types.FSDP2)),
         "checkpoint": (setup.checkpoint, checkpointing.CHECKPOINTS),
         "attention": (setup.attention, models.ATTENTIONS),
         "zero_grad": (setup.zero_grad, ZERO_GRADS),
+        "operators": (setup.operators, OPERATORS),
     }
     for name, (value, allowed) in known.items():
         if value not in allowed:
             raise ValueError(f"{name} is one of {', '.join(allowed)}, got {value!r}")
+    if setup.precision in types.FSDP2 and sharding is None:
+        raise ValueError(f"precision {setup.precision} shards: sharding is Sharding(data=..., zero=3), got None")
     for name, value in (
         ("batch", setup.batch),
         ("steps", steps),

@@ -65,7 +65,10 @@ class Part(Transformer):
         turns = angles(tokens, self.head_dim, x) if self.rotary else None
         for layer in self.layers:
             x = layer(x, turns)
-        return self.loss(self.norm(x), targets) if self.sharding.last else x
+        if not self.sharding.last:
+            return x
+        x = self.norm(x)  # the same name: the stream before it is not needed any more
+        return self.loss(x, targets)
 
     def embedded(self, tokens: Tensor) -> Tensor:
         """As in the whole model; with sequence parallelism this rank's tokens of it."""

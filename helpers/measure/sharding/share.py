@@ -14,6 +14,7 @@ from helpers.memory.sharding import Sharding, ShardingError
 from helpers.parallel.zero import Paper, Zero
 
 from .buckets import make_buckets
+from .fsdp2 import FullyShard
 from .part import Part, check_part
 from .pipeline import Pipeline
 
@@ -29,9 +30,12 @@ class Share(MetaStep):
         check(setup, sharding)
         self.sharding = sharding
         model = build(setup, sharding) if isinstance(setup.model, Model) else setup.build()
-        self.zero = self.pipeline = None
+        self.zero = self.fsdp2 = self.pipeline = None
         optimizers = None
-        if sharding.zero:
+        if policy := types.FSDP2.get(setup.precision):
+            self.fsdp2 = FullyShard(model, sharding.data, policy, reshard=sharding.zero == 3)
+            optimizers = [types.optimizer(setup.optimizer, self.fsdp2.shards, setup.precision)]
+        elif sharding.zero:
             self.zero = Zero(
                 model,
                 sharding.zero,
@@ -47,8 +51,8 @@ class Share(MetaStep):
         super().begin(watch)
         self.phase = watch.phase
         watch.label(label=f"{self.setup.label}, {self.sharding}", sharding=str(self.sharding))
-        if self.zero is not None:
-            self.zero.tell(watch.register)
+        if self.zero is not None or self.fsdp2 is not None:
+            (self.zero or self.fsdp2).tell(watch.register)
         elif self.sharding.data > 1 and self.setup.precision != "bf16-fp32grads":
             self.buckets = make_buckets(self.model)
             watch.register(self.buckets, "communication")
@@ -65,10 +69,12 @@ class Share(MetaStep):
     def backward(self, loss: Tensor | None) -> None:
         """The rest of the step's forwards and backwards."""
         if loss is not None:
-            return super().backward(loss)
-        with self.setup.around():
-            self.pipeline.drain()
-        return None
+            super().backward(loss)
+        else:
+            with self.setup.around():
+                self.pipeline.drain()
+        if self.fsdp2 is not None:
+            self.fsdp2.finish()
 
     def update(self) -> None:
         """The optimizer's step, and with ZeRO what it sends."""
@@ -83,6 +89,8 @@ class Share(MetaStep):
 
 def check(setup: Setup, sharding: Sharding) -> None:
     """ShardingError for what is asked for and cannot be."""
+    if setup.precision in types.FSDP2:
+        _check_fsdp2(setup, sharding)
     if sharding.zero and setup.precision == "bf16-fp32grads":
         raise ShardingError(
             f"zero={sharding.zero} reduces gradients in the weights' type here; precision bf16 or fp32, got bf16-fp32grads"
@@ -103,7 +111,16 @@ def check(setup: Setup, sharding: Sharding) -> None:
 
 def build(setup: Setup, sharding: Sharding) -> nn.Module:
     """This rank's part, in its type, with its checkpointing."""
-    dtype: torch.dtype = types.PRECISIONS[setup.precision]
+    dtype: torch.dtype = types.computes(setup.precision)
     made = Part(setup.model, sharding, setup.attention, setup.dropout, device="meta", dtype=dtype)
     made.chunks, made.again = setup.chunks, checkpointing.recompute(setup.around)
     return checkpointing.apply(made, setup.checkpoint, setup.around)
+
+
+def _check_fsdp2(setup: Setup, sharding: Sharding) -> None:
+    if sharding.zero not in (2, 3):
+        raise ShardingError(
+            f"precision {setup.precision} is that of FSDP2, which shards: zero is 3, or 2 to keep what was gathered, got {sharding.zero}"
+        )
+    if sharding.pipeline > 1:
+        raise ShardingError(f"FSDP2 in a pipeline is not written, got pipeline={sharding.pipeline}")

@@ -2,11 +2,13 @@
 
 "full": every block keeps its input only. "selective": attention's core is computed again (Korthikanti et al. 2022, section 5), all else
 is kept; flash attention already does that inside its kernel. "matmuls": torch's policy, which keeps what matrix multiplications
-gave and computes the rest again. Chapters: training-memory, too-big.
+gave and computes the rest again. "per-op": torchtitan's SelectiveAC (distributed/activation_checkpoint.py at b5bcd76), which keeps what
+costly operators and collectives gave, but of the matrix products only every second one. Chapters: training-memory, too-big.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache, partial
@@ -15,9 +17,9 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
 
-CHECKPOINTS = ("none", "selective", "matmuls", "full")
+CHECKPOINTS = ("none", "selective", "matmuls", "per-op", "full")
 aten = torch.ops.aten
-# What torchtitan's and torch's own examples list: expensive to compute again for their bytes.
+# What torch's own examples list: expensive to compute again for their bytes.
 COSTLY = {
     aten.mm.default,
     aten.addmm.default,
@@ -25,23 +27,42 @@ COSTLY = {
     aten._scaled_dot_product_flash_attention.default,
     aten._scaled_dot_product_efficient_attention.default,
 }
+# torchtitan's, as far as an operator here can be one of them: its list begins with what torch's partitioner calls compute-intensive.
+PER_OP = COSTLY | {
+    aten.convolution.default,
+    aten._scaled_mm.default,
+    aten._scaled_dot_product_cudnn_attention.default,
+    aten.max.default,
+    aten.topk.default,
+    "_c10d_functional::reduce_scatter_tensor",
+    "_c10d_functional::all_to_all_single",
+}
+Policy = Callable[..., CheckpointPolicy]
 
 
-def recompute(around: Callable[[], AbstractContextManager] = nullcontext, policy: Callable | None = None) -> Callable:
-    """torch's checkpoint, to be called with (function, *args). around: a context for the second time; policy: what is kept after all."""
+def recompute(
+    around: Callable[[], AbstractContextManager] = nullcontext,
+    policy: Callable[[], Policy] | None = None,
+    early_stop: bool = True,
+) -> Callable:
+    """torch's checkpoint, to be called with (function, *args). around: a context for the second time.
+
+    policy: makes, for each call, what says which results are kept after all. early_stop: a recomputation ends with the last tensor that
+    backward asks for.
+    """
 
     def contexts() -> tuple[AbstractContextManager, AbstractContextManager]:
-        first, second = create_selective_checkpoint_contexts(policy) if policy else (nullcontext(), nullcontext())
+        first, second = create_selective_checkpoint_contexts(policy()) if policy else (nullcontext(), nullcontext())
         return first, _both(around(), second)
 
     plain = getattr(checkpoint, "__wrapped__", checkpoint)  # the wrapper imports torch's compiler
-    return partial(plain, use_reentrant=False, context_fn=contexts)
+    return partial(plain, use_reentrant=False, context_fn=contexts, early_stop=early_stop)
 
 
 def apply(model: nn.Module, kind: str, around: Callable[[], AbstractContextManager] = nullcontext) -> nn.Module:
     """Make the model compute again in backward, in place. ValueError for an unknown kind, or where there is nothing to wrap.
 
-    "full" and "matmuls" wrap the members of every outermost nn.ModuleList; "selective" every module that has a `core`.
+    "full", "matmuls" and "per-op" wrap the members of every outermost nn.ModuleList; "selective" every module that has a `core`.
     around: a context for what is computed again (autocast).
     """
     if kind not in CHECKPOINTS:
@@ -52,11 +73,34 @@ def apply(model: nn.Module, kind: str, around: Callable[[], AbstractContextManag
     if not wrapped:
         wants = "modules with a method core(q, k, v)" if kind == "selective" else "blocks in an nn.ModuleList"
         raise ValueError(f"checkpoint={kind!r} wants {wants}, and {type(model).__name__} has none")
-    again = recompute(around, _policy if kind == "matmuls" else None)
     for module in wrapped:
         name = "core" if kind == "selective" else "forward"
-        setattr(module, name, partial(again, getattr(module, name)))
+        setattr(module, name, partial(_again(kind, module, around), getattr(module, name)))
     return model
+
+
+def _again(kind: str, module: nn.Module, around: Callable[[], AbstractContextManager]) -> Callable:
+    if kind == "per-op":
+        routers = {tuple(m.weight.t().shape) for name, m in module.named_modules() if name.endswith("router")}
+        return recompute(around, lambda: every_second(routers), early_stop=False)
+    return recompute(around, (lambda: _policy) if kind == "matmuls" else None)
+
+
+def every_second(routers: set[tuple[int, ...]]) -> Policy:
+    """torchtitan's policy for one call of one block. routers: shapes of a right factor whose products are not counted and not kept."""
+    seen: Counter[bool] = Counter()
+
+    def policy(context, op, *args, **_options) -> CheckpointPolicy:
+        if op == aten.mm.default:
+            if tuple(args[1].shape) in routers:
+                return CheckpointPolicy.PREFER_RECOMPUTE
+            seen[context.is_recompute] += 1
+            if seen[context.is_recompute] % 2 == 0:
+                return CheckpointPolicy.PREFER_RECOMPUTE
+        kept = op in PER_OP or op._schema.name in PER_OP
+        return CheckpointPolicy.MUST_SAVE if kept else CheckpointPolicy.PREFER_RECOMPUTE
+
+    return policy
 
 
 @contextmanager

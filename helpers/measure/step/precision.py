@@ -5,6 +5,8 @@
     bf16-fp32grads  the same with gradients added up in fp32 buffers that stay, as Megatron-LM does: 18
     bf16-true       everything in bf16, the moments too, torch's own optimizer on the weights: 8; small updates round to nothing
     autocast        fp32 everything; matrix multiplications on bf16 copies of their weights, which live from forward to backward
+    fsdp2           fp32 shards of everything, computed in bf16 and reduced in fp32 (torchtitan); with ZeRO-2 or -3 only.
+                    fsdp2-bf16-reduce: reduced in bf16, too; fsdp2-fp32: fp32 throughout, torch's default without a policy
 
 Chapters: training-memory, too-big.
 """
@@ -12,6 +14,7 @@ Chapters: training-memory, too-big.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import torch
 from torch import nn
@@ -25,6 +28,21 @@ PRECISIONS = {
     "bf16-fp32grads": torch.bfloat16,
     "bf16-true": torch.bfloat16,
     "autocast": torch.float32,
+}
+
+
+@dataclass(frozen=True)
+class Policy:
+    """FSDP2's MixedPrecisionPolicy over fp32 shards. compute: the type that is gathered; reduce: of the reduction, None for the same."""
+
+    compute: torch.dtype = torch.bfloat16
+    reduce: torch.dtype | None = None
+
+
+FSDP2 = {
+    "fsdp2": Policy(reduce=torch.float32),
+    "fsdp2-bf16-reduce": Policy(),
+    "fsdp2-fp32": Policy(torch.float32),
 }
 MASTERED = ("bf16", "bf16-fp32grads")  # the optimizer works on an fp32 copy
 OPTIMIZERS = ("sgd", "momentum", "adam", "adamw", "adamw-foreach", "adamw-fused")
@@ -48,12 +66,19 @@ SGD = {
 }
 
 
+def computes(precision: str) -> torch.dtype:
+    """The type that a model is built in. ValueError for an unknown precision."""
+    known = PRECISIONS | {name: policy.compute for name, policy in FSDP2.items()}
+    if precision not in known:
+        raise ValueError(f"precision is one of {', '.join(known)}, got {precision!r}")
+    return known[precision]
+
+
 def optimizer(name: str, params: Iterable[nn.Parameter], precision: str) -> Optimizer:
     """The optimizer of that name: torch's own on the weights, or MasterWeights on their fp32 copy. ValueError for unknown names."""
     if name not in OPTIMIZERS:
         raise ValueError(f"optimizer is one of {', '.join(OPTIMIZERS)}, got {name!r}")
-    if precision not in PRECISIONS:
-        raise ValueError(f"precision is one of {', '.join(PRECISIONS)}, got {precision!r}")
+    computes(precision)
     if precision in MASTERED:
         return MasterWeights(params, name, main_grads=precision == "bf16-fp32grads")
     how = {"fused": True} if name == "adamw-fused" else {"foreach": name == "adamw-foreach"}

@@ -3,6 +3,7 @@
 from helpers.memory.closed_form.activations import activations
 from helpers.memory.closed_form.article import article_block
 from helpers.memory.closed_form.cache import inference, kv_cache, per_token
+from helpers.memory.closed_form.fsdp2 import fsdp2_states
 from helpers.memory.closed_form.states import padded, per_parameter, states
 from helpers.memory.closed_form.step import Step, step
 from helpers.memory.closed_form.terms import FormError, Operator, Term, Terms
@@ -15,6 +16,7 @@ __all__ = [
     "Terms",
     "activations",
     "article_block",
+    "fsdp2_states",
     "inference",
     "kv_cache",
     "padded",
