@@ -12,6 +12,9 @@ from helpers.nccl.output import (
     DebugLogError,
     FlightRecord,
     FlightRecorderError,
+    KinetoError,
+    KinetoRanks,
+    KinetoTrace,
     NcclDevice,
     NcclRow,
     NcclSettings,
@@ -24,8 +27,10 @@ from helpers.nccl.output import (
     nccl_tests_tables,
     parse_debug_log,
     parse_flight_recorder,
+    parse_kineto,
     parse_nccl_tests,
     parse_topo,
+    together,
 )
 from helpers.nccl.overrides import OverrideError, Overrides, overridden, overrides
 from helpers.nccl.platforms import NotPredicted, Platform
@@ -51,6 +56,9 @@ __all__ = [
     "FlightRecorderError",
     "Fused",
     "Graph",
+    "KinetoError",
+    "KinetoRanks",
+    "KinetoTrace",
     "Launch",
     "NcclDevice",
     "NcclRow",
@@ -79,9 +87,11 @@ __all__ = [
     "overrides",
     "parse_debug_log",
     "parse_flight_recorder",
+    "parse_kineto",
     "parse_nccl_tests",
     "parse_topo",
     "predict",
     "release_of",
+    "together",
     "transport",
 ]

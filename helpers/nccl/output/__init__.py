@@ -1,4 +1,4 @@
-"""Readers of real output: nccl-tests, nvidia-smi, NCCL's log and torch's flight recorder. Damaged text is told, never guessed at."""
+"""Readers of real output: nccl-tests, nvidia-smi, NCCL's log, torch's flight recorder and profiler. Damage is told, never guessed at."""
 
 from helpers.nccl.output.flights.flight_checks import FlightRecorderError
 from helpers.nccl.output.flights.flight_entries import Operation
@@ -12,10 +12,16 @@ from helpers.nccl.output.tables.nccl_tests import nccl_tests_tables, parse_nccl_
 from helpers.nccl.output.tables.rings import BestRing
 from helpers.nccl.output.tables.tables import NcclRow, NcclTable, NcclTiming
 from helpers.nccl.output.tables.topo import Topology, TopologyEdge, parse_topo
+from helpers.nccl.output.traces.kineto_checks import KinetoError
+from helpers.nccl.output.traces.kineto_collectives import Collective
+from helpers.nccl.output.traces.kineto_ranks import Held, KinetoRanks, together
+from helpers.nccl.output.traces.kineto_trace import Breakdown, KinetoTrace, parse_kineto
 
 __all__ = [
     "BestRing",
+    "Breakdown",
     "Chosen",
+    "Collective",
     "CommRank",
     "Communicator",
     "Connection",
@@ -25,6 +31,10 @@ __all__ = [
     "Disagreement",
     "FlightRecord",
     "FlightRecorderError",
+    "Held",
+    "KinetoError",
+    "KinetoRanks",
+    "KinetoTrace",
     "NcclDevice",
     "NcclRow",
     "NcclSettings",
@@ -43,6 +53,8 @@ __all__ = [
     "nccl_tests_tables",
     "parse_debug_log",
     "parse_flight_recorder",
+    "parse_kineto",
     "parse_nccl_tests",
     "parse_topo",
+    "together",
 ]
