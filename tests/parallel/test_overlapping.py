@@ -3,17 +3,20 @@
 import statistics
 
 import pytest
+from lanes import some
 
 from helpers.facts import Link
-from helpers.overlap import Unit, gathered
-from helpers.parallel.overlapping import WAYS, Layer, measured, predicted
+from helpers.overlap import Overlap, Unit, gathered
+from helpers.parallel.overlapping import BUSY, WAYS, Layer, dials, measured, oversleep, predicted
+from helpers.parallel.overlapping.piped import piped
+from helpers.pipeline import SCHEDULES, Times
 from helpers.ranks import RankError, Ranks
-from helpers.units import KIB, MIB, Bandwidth
+from helpers.units import KIB, Bandwidth
 
-LINK = Link(3e-3, Bandwidth(20e6, "one way", "GPU", "fitted"))  # 3 ms and 20 MB/s
-LAYERS = [Layer(4e-3, 20e-3, 256 * KIB)] * 8
-LARGE = [Layer(8e-3, 40e-3, MIB)] * 3
-CLOSE = 0.15
+LINK = Link(10e-3, Bandwidth(10e6, "one way", "GPU", "fitted"))  # 10 ms and 10 MB/s: a wake-up of some ms is no matter
+SIZE = 96 * KIB
+LAYERS = [Layer(2e-3, 30e-3, SIZE)] * 6
+CLOSE, REPS = 0.15, 5
 LIMIT = 60.0  # seconds for a few steps of less than a second
 QUICK = [Layer(0.0, 0.0, 64), Layer(1e-3, 1e-3, 128), Layer(0.0, 1e-3, 32)]
 
@@ -25,27 +28,33 @@ def linked():
         yield ranks
 
 
-def exposed(steps) -> float:
-    """The median over ranks and steps."""
+def exposed(steps, want: Overlap) -> float:
+    """The median over ranks and steps. Where sleeps do not end when they should, neither do waits, and nothing is measured."""
+    longer = oversleep(steps, want.computed)
+    if longer > BUSY:
+        pytest.skip(f"a busy machine: sleeps take {longer:.0%} longer than asked")
     return statistics.median(one.exposed for step in steps for one in step)
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("bucket_bytes", [256 * KIB, 512 * KIB, MIB, 2 * MIB])
+@pytest.mark.parametrize("bucket_bytes", [SIZE, 2 * SIZE, 3 * SIZE, 6 * SIZE])
 def test_exposed_time_is_within_15_percent_of_the_model(linked, bucket_bytes):
-    """All of it well above what a busy machine adds: 90 ms and more."""
-    steps = linked.run(measured, "overlapped", LAYERS, bucket_bytes, limit=LIMIT)[0]
+    """The median of four ranks and five steps; all of it well above what a machine adds, 90 ms and more."""
+    steps = linked.run(measured, "overlapped", LAYERS, bucket_bytes, REPS, limit=LIMIT)[0]
     want = predicted("overlapped", LAYERS, LINK, 4, bucket_bytes)
     assert want.exposed > 0.09
-    assert exposed(steps) == pytest.approx(want.exposed, rel=CLOSE)
+    assert exposed(steps, want) == pytest.approx(want.exposed, rel=CLOSE)
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("way", ["bucketed", "zero-3", "zero-3, prefetched"])
+@pytest.mark.parametrize(
+    "way",
+    some(["bucketed", "zero-3", "zero-3, prefetched"], ["bucketed"], "exposed time of more ways on an emulated link"),
+)
 def test_other_ways_are_within_15_percent_of_the_model(linked, way):
-    """Calls one after another, each with a millisecond or two for those who wait: calls of 50 ms."""
-    steps = linked.run(measured, way, LARGE, 2 * MIB, 2, limit=LIMIT)[0]
-    assert exposed(steps) == pytest.approx(predicted(way, LARGE, LINK, 4, 2 * MIB).exposed, rel=CLOSE)
+    steps = linked.run(measured, way, LAYERS[:3], 2 * SIZE, 2, limit=LIMIT)[0]
+    want = predicted(way, LAYERS[:3], LINK, 4, 2 * SIZE)
+    assert exposed(steps, want) == pytest.approx(want.exposed, rel=CLOSE)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -75,8 +84,8 @@ def test_a_bucket_that_stands_leaves_before_the_layers_behind_it_have_computed(l
 
 def test_on_paper_what_leaves_after_backward_hides_nothing():
     for way in ("naive", "bucketed"):
-        found = predicted(way, LAYERS, LINK, 4, MIB)
-        assert found.hidden == pytest.approx(0, abs=1e-12) and len(found.calls) == (8 if way == "naive" else 2)
+        found = predicted(way, LAYERS, LINK, 4, 3 * SIZE)
+        assert found.hidden == pytest.approx(0, abs=1e-12) and len(found.calls) == (6 if way == "naive" else 2)
 
 
 def test_on_paper_zero_3_waits_for_every_call_and_prefetching_hides_gathers():
@@ -93,3 +102,30 @@ def test_what_is_no_way_and_no_share_is_refused_before_anything_moves(linked):
         predicted("ddp", LAYERS, LINK, 4)
     with pytest.raises(RankError, match="layer 0 has 20 bytes: expected a multiple of 16"):
         linked.run(measured, "naive", [Layer(0, 0, 20)])
+
+
+def test_prefetching_holds_a_unit_more_each_and_calls_nothing_more(ranks):
+    """At the peak, in backward, one layer's activations are there longer and one share of gradients is not yet made."""
+    unit, width = dials.unit_nbytes(), 64
+    activations = (
+        2 * (dials.TRAINING.batch // 4) * width * 4
+    )  # a layer keeps its input and what comes before its nonlinearity
+    one, two, buffered = ranks.run(dials.turned, ("1 prefetched", "2 prefetched", "2 buffers"))[0]
+    assert one[1:3] == two[1:3] == buffered[1:3] == (32, 16)
+    assert two.peak - one.peak == unit - unit // 4 + activations
+    assert buffered.peak - one.peak == unit
+
+
+def test_a_dial_that_is_not_there_is_named():
+    with pytest.raises(ValueError, match=r"a setting is one of as it comes, .*got '9 prefetched'"):
+        dials.turned(("9 prefetched",))
+
+
+def test_a_pipelines_timeline_has_the_schedules_computations_in_their_order(ranks):
+    s = SCHEDULES["1f1b"](4, 4)
+    for step in ranks.run(piped, s, Times(1e-3, 1e-3, 1e-3))[0][0]:
+        computed = [event.what for event in step.events if event.kind == "compute"]
+        assert computed == [str(action) for action in s.computed[step.rank]]
+        assert step.computed + sum(e.end - e.start for e in step.events if e.kind == "idle") == pytest.approx(
+            step.seconds
+        )
