@@ -97,8 +97,16 @@ class Entry:
 
     @property
     def binds(self) -> str:
-        """What would have to change first: "memory" where it does not fit, else the longest part of the step (`Clock.parts`)."""
-        return max(self.clock.parts, key=self.clock.parts.__getitem__) if self.fits else "memory"
+        """What would have to change first: "memory" where it does not fit, else the longest part of the step (`Clock.parts`).
+
+        Where that is messages, and calls without bytes would last at least half as long: "latency".
+        """
+        if not self.fits:
+            return "memory"
+        longest = max(self.clock.parts, key=self.clock.parts.__getitem__)
+        those = [t for t in self.traffic if t.level == longest]
+        late = bool(those) and 2 * sum(t.latency for t in those) >= sum(t.seconds for t in those)
+        return "latency" if late else longest
 
     @property
     def name(self) -> str:
