@@ -127,7 +127,6 @@ class Entry:
                 f"one rank sends {nbytes_text(self.sent)}, {seconds_text(self.priced)} by price, "
                 f"{seconds_text(self.predicted)} by NCCL's model{idle}; "
                 f"holds {self.gib:.1f} GiB of {self.setup.capacity / GIB:.1f}: {fits}",
-                f"{self.clock}; bound by {self.binds}",
             ]
         )
 

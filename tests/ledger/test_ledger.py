@@ -260,5 +260,5 @@ def test_the_two_jobs_have_a_sequence_a_gpu_as_long_as_the_models_context():
 def test_it_prints_a_line_a_kind_and_a_sum():
     text = str(entry("7B", Sharding(data=8, zero=3), precision="fsdp2", checkpoint="full"))
     assert text.startswith("Llama-2-7B on 8 H200, 8 sequences of 4,096 tokens a step: 8 data, ZeRO-3, fsdp2")
-    assert len(text.splitlines()) == 2 + 4 + 1 + 1
-    assert text.endswith("; bound by compute")
+    assert len(text.splitlines()) == 2 + 4 + 1
+    assert text.endswith("fits")
