@@ -97,8 +97,16 @@ class Entry:
 
     @property
     def binds(self) -> str:
-        """What would have to change first: "memory" where it does not fit, else the longest part of the step (`Clock.parts`)."""
-        return max(self.clock.parts, key=self.clock.parts.__getitem__) if self.fits else "memory"
+        """What would have to change first: "memory" where it does not fit, else the longest part of the step (`Clock.parts`).
+
+        Where that is messages, and calls without bytes would last at least half as long: "latency".
+        """
+        if not self.fits:
+            return "memory"
+        longest = max(self.clock.parts, key=self.clock.parts.__getitem__)
+        those = [t for t in self.traffic if t.level == longest]
+        late = bool(those) and 2 * sum(t.latency for t in those) >= sum(t.seconds for t in those)
+        return "latency" if late else longest
 
     @property
     def name(self) -> str:
@@ -119,7 +127,6 @@ class Entry:
                 f"one rank sends {nbytes_text(self.sent)}, {seconds_text(self.priced)} by price, "
                 f"{seconds_text(self.predicted)} by NCCL's model{idle}; "
                 f"holds {self.gib:.1f} GiB of {self.setup.capacity / GIB:.1f}: {fits}",
-                f"{self.clock}; bound by {self.binds}",
             ]
         )
 
@@ -133,12 +140,14 @@ def entry(
     model: Model | str | None = None,
     efficiency: float | None = None,
     hides: Sequence[str] = (),
+    regather: bool = False,
 ) -> Entry:
     """A line. setup: one of SETUPS, or a Setup; model: another one on the same machines; `stage` of the sharding is not looked at.
 
     precision, checkpoint, optimizer: as helpers.memory.closed_form.step has them. efficiency: of the peak for products, by default
-    what published runs on such GPUs reach; hides: of helpers.ledger.timing.HIDES. ValueError for a setup that is not known, ranks
-    that are not the machine's, sequences that do not divide; ShardingError for a model that cannot be shared out so.
+    what published runs on such GPUs reach. hides: of helpers.ledger.timing.HIDES. regather: sequence parallelism as Megatron-LM has it
+    (`layer_traffic`). ValueError for a setup that is not known, ranks that are not the machine's, sequences that do not divide;
+    ShardingError for a model that cannot be shared out so.
     """
     known_setup = _setup(setup, model)
     if not isinstance(sharding, Sharding):
@@ -146,7 +155,7 @@ def entry(
     batch = _batch(known_setup, sharding)
     sharding.check(known_setup.model, known_setup.seq)
     stages = [replace(sharding, stage=i) for i in sorted({0, min(1, sharding.pipeline - 1), sharding.pipeline - 1})]
-    moved = [(one, _traffic(known_setup, one, batch, precision, checkpoint)) for one in stages]
+    moved = [(one, _traffic(known_setup, one, batch, precision, checkpoint, regather)) for one in stages]
     types = HELD_AS.get(precision, precision)
     held = [
         step(known_setup.model, batch, known_setup.seq, types, optimizer, checkpoint, sharding=one) for one in stages
@@ -159,9 +168,11 @@ def entry(
     )
 
 
-def _traffic(setup: Setup, sharding: Sharding, batch: int, precision: str, checkpoint: str) -> tuple[Traffic, ...]:
+def _traffic(
+    setup: Setup, sharding: Sharding, batch: int, precision: str, checkpoint: str, regather: bool
+) -> tuple[Traffic, ...]:
     states = state_traffic(setup, sharding, precision)
-    return (*states, *layer_traffic(setup, sharding, batch, precision, checkpoint))
+    return (*states, *layer_traffic(setup, sharding, batch, precision, checkpoint, regather))
 
 
 def _setup(setup: Setup | str, model: Model | str | None) -> Setup:

@@ -17,18 +17,23 @@ LOSS = 3  # of a loss over a cut vocabulary: the maxima, the sums, and the score
 
 
 def layer_traffic(
-    setup: Setup, sharding: Sharding, batch: int, precision: str, checkpoint: str = "none"
+    setup: Setup, sharding: Sharding, batch: int, precision: str, checkpoint: str = "none", regather: bool = False
 ) -> Iterator[Traffic]:
     """Of one step of the rank on `sharding.stage`. batch: sequences of a micro-batch.
 
     A block that is checkpointed whole is computed again before its backward, and so are its collectives. With sequence parallelism a
-    rank keeps what it has gathered here; Megatron-LM keeps its own part, which is what the closed form's memory counts, and gathers
-    each pair's input once more in backward: a quarter more bytes, a sixth where blocks are computed again.
+    rank keeps what it has gathered here; Megatron-LM keeps its own part, which is what the closed form's memory counts, and with
+    regather each pair's input is gathered once more in backward: a quarter more bytes, a sixth where blocks are computed again.
+    ValueError for regather without sequence parallelism.
     """
+    if regather and not sharding.sequence:
+        raise ValueError("regather gathers what sequence parallelism has shared out: it needs sequence=True")
     width = 4 if precision in ("fp32", "autocast") else 2
     activations = batch * setup.seq * setup.model.hidden * width
     again = checkpoint == "full"
     yield from _tensor(setup, sharding, activations, again, 4 * batch * setup.seq)
+    if regather:
+        yield _once_more(setup, sharding, activations)
     yield from _experts(setup, sharding, activations, again)
     yield from _stages(setup, sharding, activations)
 
@@ -44,6 +49,13 @@ def _tensor(setup: Setup, sharding: Sharding, activations: int, again: bool, col
         yield Traffic("activations", "tensor", op, activations, pairs * (2 + again) + ends, where)
     if sharding.last:
         yield Traffic("the loss", "tensor", "all_reduce", column, LOSS * sharding.micro_batches, where)
+
+
+def _once_more(setup: Setup, sharding: Sharding, activations: int) -> Traffic:
+    """The inputs of both pairs of a block, for the gradients of the matrices that read them."""
+    times = PER_BLOCK * len(sharding.layers(setup.model)) * sharding.micro_batches
+    where = place(setup.machine, *strides(sharding)["tensor"])
+    return Traffic("inputs once more", "tensor", "all_gather", activations, times, where)
 
 
 def _experts(setup: Setup, sharding: Sharding, activations: int, again: bool) -> Iterator[Traffic]:

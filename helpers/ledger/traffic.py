@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 
@@ -65,6 +65,11 @@ class Traffic:
     def seconds(self) -> float:
         """Of all calls: by NCCL's own model where it has one, else the price."""
         return self.priced if self.predicted is None else self.predicted
+
+    @cached_property
+    def latency(self) -> float:
+        """Seconds of as many calls that carry a byte a rank: what more bandwidth does not make shorter."""
+        return replace(self, nbytes=self.nranks).seconds
 
     @property
     def note(self) -> str:

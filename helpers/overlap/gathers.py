@@ -17,7 +17,7 @@ reshard      reshard_after_forward: without, parameters stay, and backward gathe
 
 host_ahead   a host that computes by itself, as on a CPU, calls backward's first gather when forward has ended: one more is exposed.
 
-A GPU's host that falls behind calls later too, and then less is hidden. The root's own parameters, which stay, are a unit with `kept`.
+A GPU's host that falls behind calls later too, and then less is hidden. The root's parameters, which stay, are a unit with `kept`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """FLOPs of the small transformer, counted while it trains: what `helpers.ledger.flops` says on paper. Chapters: sharded, meshes.
 
 torch's FlopCounterMode knows matrix products and, of attention, the kernels of GPUs. Attention's kernel for CPUs is not among them
-(torch 2.13, torch/utils/flop_counter.py): there it counts a step without its scores. So a `kernel` is chosen here:
+(torch 2.13, torch/utils/flop_counter.py): there it counts a step without its scores. `Counter` has its formulas, and these two.
 
 "math"     attention as products that are counted one by one: every query with every key, four products in backward
 "flash"    the fused kernel, counted by torch's own formula: every pair again, and Q K^T once more in backward
@@ -17,7 +17,8 @@ from dataclasses import asdict
 import torch
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.utils.flop_counter import FlopCounterMode, sdpa_backward_flop_count, sdpa_flop_count
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import flop_registry, sdpa_backward_flop_count, sdpa_flop_count
 
 from helpers.facts import Model as Shape
 
@@ -27,14 +28,32 @@ from .tensor.recompute import recomputed
 
 KERNELS = ("math", "flash", "causal")
 CHECKPOINTS = ("none", "full")
-_ON_CPU = {
-    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: lambda q, k, v, *_, out_shape, **__: sdpa_flop_count(
-        q, k, v
-    ),
-    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward: lambda grad, q, k, v, *_, out_shape, **__: (
-        sdpa_backward_flop_count(grad, q, k, v)
-    ),
-}
+_CPU = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+_CPU_BACKWARD = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
+
+
+class Counter(TorchDispatchMode):
+    """Adds up torch's own formulas (flop_registry) for every operator that has one, and those of attention on a CPU."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.total = 0
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """False: the wrapper that torch adds otherwise, FlopCounterMode's too, imports its compiler at the first operator."""
+        return False
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        packet = func._overloadpacket
+        if packet in flop_registry:
+            self.total += flop_registry[packet](*args, **(kwargs or {}), out_val=out)
+        elif packet is _CPU:
+            self.total += sdpa_flop_count(*(one.shape for one in args[:3]))
+        elif packet is _CPU_BACKWARD:
+            self.total += sdpa_backward_flop_count(*(one.shape for one in args[:4]))
+        return out
 
 
 def shape_of(model: Transformer) -> Shape:
@@ -86,13 +105,13 @@ def counted_flops(training: Training, kernel: str = "math", checkpoint: str = "n
     with _counter(kernel) as counter:
         loss = model.loss(_forward(model, params, x, checkpoint == "full"), y)
         loss.backward()
-    return counter.get_total_flops(), loss.item()
+    return counter.total, loss.item()
 
 
 @contextmanager
-def _counter(kernel: str) -> Iterator[FlopCounterMode]:
+def _counter(kernel: str) -> Iterator[Counter]:
     backend = SDPBackend.FLASH_ATTENTION if kernel == "flash" else SDPBackend.MATH
-    with sdpa_kernel(backend), FlopCounterMode(display=False, custom_mapping=_ON_CPU) as counter:
+    with sdpa_kernel(backend), Counter() as counter:
         yield counter
 
 

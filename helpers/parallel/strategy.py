@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -85,11 +87,43 @@ class Watch:
         return Trained(losses, kept(params), self.moved, self.held, self.peak)
 
 
+class Unwatched(Watch):
+    """Counts and tracks nothing, so that steps take the time that they take."""
+
+    def __init__(self) -> None:
+        self.moved, self.held, self.peak = Moved(), {}, 0
+
+    def after_backward(self) -> None:
+        """Nobody asks."""
+
+    def see(self, what: object, cls: str) -> None:
+        """Nobody asks."""
+
+
+_TIMES: ContextVar[list[float] | None] = ContextVar("times", default=None)
+
+
+@contextmanager
+def unwatched() -> Iterator[list[float]]:
+    """While it lasts, `watched` watches nothing and appends the seconds of its block, all steps together, to the list given."""
+    times: list[float] = []
+    before = _TIMES.set(times)
+    try:
+        yield times
+    finally:
+        _TIMES.reset(before)
+
+
 @contextmanager
 def watched(
     model: Model, params: Params | torch.nn.Module, optimizer: torch.optim.Optimizer | None = None
 ) -> Iterator[Watch]:
     """Inside a rank: collectives are counted and memory is tracked meanwhile. params: what this rank holds, whole or sliced."""
+    if (times := _TIMES.get()) is not None:
+        start = time.perf_counter()
+        yield Unwatched()
+        times.append(time.perf_counter() - start)
+        return
     module = params if isinstance(params, torch.nn.Module) else Module(model, params)
     with counted() as moved, track(module, optimizer) as tracker:
         watch = Watch(moved, tracker)

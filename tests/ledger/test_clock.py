@@ -127,6 +127,12 @@ def test_what_binds():
     few = replace(SEVENTY, sequences=64, seq=64)
     assert entry(few, Sharding(data=64, zero=3), precision="fsdp2").binds == "network"
     assert entry(replace(SEVEN, sequences=1), Sharding(pipeline=8)).binds == "bubble"
+    short = replace(SEVEN, sequences=8, seq=8)
+    assert entry(short, Sharding(tensor=8, micro_batches=8)).binds == "latency"
+    assert (
+        entry(replace(SEVEN, machine=few.machine, sequences=64, seq=2048), Sharding(data=8, tensor=8)).binds
+        != "latency"
+    )
 
 
 def test_what_cannot_be_timed_is_refused():

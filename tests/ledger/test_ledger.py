@@ -62,6 +62,18 @@ def test_tensor_parallel_moves_activations_four_times_a_layer_and_six_when_compu
     assert tokens.nbytes < whole.nbytes
 
 
+def test_what_megatron_gathers_once_more_is_a_quarter_or_a_sixth():
+    for checkpoint, share in (("none", 4), ("full", 6)):
+        shape = Sharding(tensor=8, micro_batches=8, sequence=True)
+        ours, megatrons = (entry("7B", shape, checkpoint=checkpoint, regather=one) for one in (False, True))
+        more = sent(megatrons, what="inputs once more")
+        blocks = sent(ours, what="activations") * (share * 32) / (share * 32 + 2)  # and the two at the ends
+        assert more == blocks / share and megatrons.sent == ours.sent + more
+        assert megatrons.nbytes == ours.nbytes and megatrons.clock.seconds > ours.clock.seconds
+    with pytest.raises(ValueError, match="needs sequence=True"):
+        entry("7B", Sharding(tensor=8), regather=True)
+
+
 def test_a_step_of_our_own_ranks_has_the_calls_of_the_ledger():
     """The strategies' formulas, which real ranks are held to, and the ledger's: calls a block and a step of each way."""
     ours = STRATEGIES["tensor, transformer, pairs"]
@@ -248,5 +260,5 @@ def test_the_two_jobs_have_a_sequence_a_gpu_as_long_as_the_models_context():
 def test_it_prints_a_line_a_kind_and_a_sum():
     text = str(entry("7B", Sharding(data=8, zero=3), precision="fsdp2", checkpoint="full"))
     assert text.startswith("Llama-2-7B on 8 H200, 8 sequences of 4,096 tokens a step: 8 data, ZeRO-3, fsdp2")
-    assert len(text.splitlines()) == 2 + 4 + 1 + 1
-    assert text.endswith("; bound by compute")
+    assert len(text.splitlines()) == 2 + 4 + 1
+    assert text.endswith("fits")

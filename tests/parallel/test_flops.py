@@ -59,6 +59,9 @@ def test_torch_s_counter_alone_sees_no_scores_on_a_cpu():
         training.model.loss(training.model.forward(params, x), y).backward()
     want = paper(training)
     assert counter.get_total_flops() == want.model - 3 * want.scores
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+        training.model.loss(training.model.forward(params, x), y).backward()
+    assert counter.get_total_flops() == want.model == counted_flops(training)[0], "as products it sees them all"
 
 
 def test_what_is_not_counted_is_refused():
