@@ -132,6 +132,7 @@ def test_checks_that_need_a_gpu_are_skipped_by_name():
         "GPU to GPU",
         "parallel: pipelines wait",
         "parallel: overlap",
+        "parallel: context beside torch's",
     }
 
 

@@ -45,12 +45,12 @@ def work_share(order: str, seq: int, nranks: int, rank: int) -> Fraction:
     check(order, seq, nranks)
     chunks(order, seq, nranks, rank)
     n = seq // nranks
-    counts = {
+    counts: dict[str, int | Fraction] = {
         "plain": rank * n * n + n * (n + 1) // 2,
         "zigzag": Fraction(n * (seq + 1), 2),
         "striped": nranks * n * (n - 1) // 2 + n * (rank + 1),
     }
-    return Fraction(2 * counts[order], seq * (seq + 1))
+    return Fraction(2 * counts[order]) / (seq * (seq + 1))
 
 
 def slowest(order: str, seq: int, nranks: int) -> int:

@@ -9,7 +9,7 @@ from lanes import some
 
 from helpers.context import layer_passes, work
 from helpers.parallel import context
-from helpers.parallel.context import blocks, cut_model
+from helpers.parallel.context import activations, blocks, cut_model
 from helpers.parallel.context.ours import LONG, sizes
 from helpers.parallel.counting import counted
 from helpers.parallel.model import MLP, Transformer
@@ -95,6 +95,28 @@ def test_forward_and_backward_move_what_passes_has(team, form):
                 one.op: (one.calls, one.nbytes) for one in lines
             }
             assert moved.sent() == sum(one.nbytes for one in lines), "and nothing else"
+
+
+def weighed(training):
+    """Inside a rank: activations that it keeps, by form, with all ranks and with the sequence for itself."""
+    torch.set_num_threads(1)
+    alone, _ = dist.new_subgroups(group_size=1)
+    return {
+        form: [activations.kept(training, form, order, group) for group in (dist.group.WORLD, alone)]
+        for form, order in (("ring", "zigzag"), ("heads", "plain"), ("gathered", "zigzag"))
+    }
+
+
+def test_a_rank_keeps_activations_of_its_own_tokens(team):
+    """All but one number, 8 B, are of tokens: a P-th is left. Gathered keys are of everybody's, in every layer."""
+    nranks, training = team.world.nranks, Training(Transformer(seq=32, kv_heads=4), batch=2)
+    keys, _ = sizes(training.model, training.batch, training.itemsize)
+    for found in team.run(weighed, training):
+        for form in ("ring", "heads"):
+            kept, alone = found[form]
+            assert kept - 8 == (alone - 8) // nranks
+        more = found["gathered"][0] - found["ring"][0]
+        assert more > training.model.layers * keys * (nranks - 1) // nranks
 
 
 # a part of the keys, in one process ---------------------------------------------------------------------------------
