@@ -67,6 +67,15 @@ def test_stage_three_gathers_a_block_ahead_and_no_more():
     assert max(forward) == 2 * (outer + 2 * blocks[0])
 
 
+@pytest.mark.parametrize("nranks", [2, 64])
+def test_megatrons_distributed_optimizer_keeps_6_and_12_over_d(nranks):
+    """Megatron-LM's docs/user-guide/features/dist_optimizer.md: bf16 weights, fp32 gradients whole, 12 bytes shared out."""
+    done = predict_step(LLAMA, seq=SEQ, precision="bf16-fp32grads", sharding=Sharding(data=nranks, zero=1))
+    found = rest(done)
+    assert {cls: found[cls] for cls in STATES} == blocks_of(units(), "bf16-fp32grads", 1, nranks)
+    assert sum(found[cls] for cls in STATES) == pytest.approx((6 + 12 / nranks) * LLAMA.nparams, rel=1e-5)
+
+
 @pytest.mark.parametrize("optimizer", ["sgd", "adamw", "adamw-foreach", "adamw-fused"])
 def test_optimizers_work_on_shares(optimizer):
     found = rest(predict_step(LLAMA, seq=SEQ, optimizer=optimizer, sharding=Sharding(data=8, zero=2)))

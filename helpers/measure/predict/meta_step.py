@@ -9,12 +9,13 @@ import copy
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 
 from helpers.facts import Model
-from helpers.measure.step import checkpointing, models
+from helpers.measure.step import checkpointing, hf_trainer, models
 from helpers.measure.step import precision as types
 from helpers.measure.step.autocasting import autocast
 from helpers.measure.tracker.tracker import Tracker
@@ -57,15 +58,20 @@ class Setup:
         dtype = types.computes(self.precision)
         if isinstance(self.model, Model):
             built = models.build(self.model, attention=self.attention, dropout=self.dropout, dtype=dtype)
-            built.chunks, built.again = self.chunks, checkpointing.recompute(self.around)
+            self.share_out_loss(built)
         else:
             built = onto_meta(self.model, dtype)
         return checkpointing.apply(built, self.checkpoint, self.around)
 
+    def share_out_loss(self, built: models.Transformer) -> None:
+        """Tell a model in which pieces to compute its loss."""
+        built.chunks, built.chunking = self.chunks, self.chunking
+        built.again = checkpointing.recompute(self.around)
+
     @property
     def around(self) -> Callable:
         """The context that forward runs in, and whatever is computed again."""
-        return autocast if self.precision == "autocast" else nullcontext
+        return partial(autocast, like=self.operators) if self.precision == "autocast" else nullcontext
 
     def batch_of(self) -> tuple | dict:
         """What goes into the model: tokens and targets, or what `inputs` is or makes, on meta and in the weights' type.
@@ -74,7 +80,8 @@ class Setup:
         """
         if isinstance(self.model, Model):
             tokens = torch.empty(self.batch, self.seq, dtype=torch.int64, device="meta")
-            return tokens, torch.empty_like(tokens)
+            count = (torch.empty((), dtype=torch.int64, device="meta"),) if self.trainer else ()
+            return tokens, torch.empty_like(tokens), *count
         made = self.inputs() if callable(self.inputs) else self.inputs
         made = made if isinstance(made, tuple | list | Mapping) else (made,)
         return _moved(made, types.computes(self.precision))
@@ -105,8 +112,9 @@ class MetaStep:
         self.setup = setup
         self.model = setup.build() if model is None else model
         self.inputs = setup.batch_of()
-        made = types.optimizer(setup.optimizer, self.model.parameters(), setup.precision)
-        self.optimizers = [made] if optimizers is None else optimizers
+        if optimizers is None:
+            optimizers = [types.optimizer(setup.optimizer, self.model.parameters(), setup.precision)]
+        self.optimizers = optimizers
         self.output: object = None
 
     def begin(self, watch: Tracker) -> None:
@@ -118,10 +126,14 @@ class MetaStep:
 
     def forward(self) -> Tensor:
         """The loss. A given module's output stays alive as the variable in a training loop does: to the step's end, or to the next one."""
+        if self.setup.trainer and isinstance(self.setup.model, Model):
+            return hf_trainer.forward(self.model, *self.inputs, self.setup.around)
         with self.setup.around():
             output = self.model(**self.inputs) if isinstance(self.inputs, dict) else self.model(*self.inputs)
             if self.setup.loss is None:
                 return output
+            if self.setup.trainer:
+                return self.setup.loss(hf_trainer.in_fp32(output))
             self.output = output
             return self.setup.loss(output)
 
@@ -131,6 +143,8 @@ class MetaStep:
 
     def update(self) -> None:
         """The optimizer's step."""
+        if self.setup.trainer:
+            hf_trainer.clip(self.model)
         for one in self.optimizers:
             one.step()
 

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from helpers.facts import Model
 from helpers.measure.sharding import Share
-from helpers.measure.step import checkpointing, models
+from helpers.measure.step import checkpointing, chunked, models
 from helpers.measure.step import precision as types
 from helpers.measure.tracker.tracker import Tracker, track
 from helpers.memory import Peak, Sharding, Trace
@@ -30,6 +30,7 @@ from .meta_step import MetaStep, Setup
 
 ZERO_GRADS = ("after step", "before backward")
 OPERATORS = ("cuda", "cpu")
+TRAINERS = ("", "hf")
 STAGES = ("after forward", "after backward", "after step", "after zero_grad")
 
 
@@ -81,24 +82,28 @@ def predict_step(
     attention: str = "flash",
     dropout: float = 0.0,
     chunks: int = 1,
+    chunking: str = "recompute",
     accumulate: int = 1,
     zero_grad: str = "after step",
     operators: str = "cuda",
+    trainer: str = "",
 ) -> Prediction:
     """Predict `steps` training steps (two: an optimizer makes its state in the first one's update, so the second one peaks higher).
 
     model: a Model of helpers.facts, its name, or any nn.Module; then inputs are its tensors, a dict of its keyword arguments, or a
     function that makes either, and loss a function of its output. seq: tokens of a sequence, by default the model's context.
     optimizer: one of precision.OPTIMIZERS, "adamw" and "adam" a parameter at a time. precision: one of precision.PRECISIONS.
-    checkpoint: one of checkpointing.CHECKPOINTS. attention "flash" or "math", dropout, chunks (of the loss): for a Model.
+    checkpoint: one of checkpointing.CHECKPOINTS. attention "flash" or "math", dropout, chunks of the loss and
+    chunking (one of chunked.CHUNKINGS; "liger" counts its chunks itself): for a Model.
     accumulate: micro-batches, of `batch` each, whose gradients are added up before a step. zero_grad "before backward": a loop that
     forgets the last step's gradients only then, and so holds them through forward. sharding: what one rank of many does (Sharding).
+    trainer "hf": the loss, the outputs and the clipping of Hugging Face's Trainer (step/hf_trainer.py).
     operators "cpu": what torch built for the CPU runs, tensors not rounded up and AdamW's step counts among them, for whoever wants to hold
     a prediction against a small real run. ValueError naming what was given and what was expected, before anything runs; from inside the
     forward of a module that asks for a tensor's value, because there is none.
     """
     what = (model, batch, seq, optimizer, precision, checkpoint, attention, dropout, chunks)
-    setup = _checked(Setup(*what, loss, inputs, accumulate, zero_grad, operators), steps, sharding)
+    setup = _checked(Setup(*what, loss, inputs, accumulate, zero_grad, operators, chunking, trainer), steps, sharding)
     start = perf_counter()
     cuda = operators == "cuda"
     with without_compiler(), cuda_like() if cuda else nullcontext():
@@ -165,10 +170,16 @@ def _checked(setup: Setup, steps: int, sharding: Sharding | None) -> Setup:
         "attention": (setup.attention, models.ATTENTIONS),
         "zero_grad": (setup.zero_grad, ZERO_GRADS),
         "operators": (setup.operators, OPERATORS),
+        "trainer": (setup.trainer, TRAINERS),
+        "chunking": (setup.chunking, chunked.CHUNKINGS),
     }
     for name, (value, allowed) in known.items():
         if value not in allowed:
-            raise ValueError(f"{name} is one of {', '.join(allowed)}, got {value!r}")
+            raise ValueError(f"{name} is one of {', '.join(filter(None, allowed))}, got {value!r}")
+    if setup.trainer and (sharding is not None or setup.chunks > 1 or setup.chunking == "liger"):
+        raise ValueError(
+            f"trainer {setup.trainer!r} is written for a single rank and a whole loss, got {sharding}, chunks={setup.chunks}"
+        )
     if setup.precision in types.FSDP2 and sharding is None:
         raise ValueError(f"precision {setup.precision} shards: sharding is Sharding(data=..., zero=3), got None")
     for name, value in (

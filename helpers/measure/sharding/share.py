@@ -36,12 +36,14 @@ class Share(MetaStep):
             self.fsdp2 = FullyShard(model, sharding.data, policy, reshard=sharding.zero == 3)
             optimizers = [types.optimizer(setup.optimizer, self.fsdp2.shards, setup.precision)]
         elif sharding.zero:
+            main = setup.precision == "bf16-fp32grads"
             self.zero = Zero(
                 model,
                 sharding.zero,
                 group=Paper(sharding.data),
                 prefetch=True,
-                optimizer=lambda shares: types.optimizer(setup.optimizer, shares, setup.precision),
+                optimizer=lambda shares: types.optimizer(setup.optimizer, shares, "bf16" if main else setup.precision),
+                main_grads=torch.float32 if main else None,
             )
             optimizers = [self.zero.optimizer]
         super().__init__(setup, model, optimizers)
@@ -91,7 +93,7 @@ def check(setup: Setup, sharding: Sharding) -> None:
     """ShardingError for what is asked for and cannot be."""
     if setup.precision in types.FSDP2:
         _check_fsdp2(setup, sharding)
-    if sharding.zero and setup.precision == "bf16-fp32grads":
+    if sharding.zero > 1 and setup.precision == "bf16-fp32grads":
         raise ShardingError(
             f"zero={sharding.zero} reduces gradients in the weights' type here; precision bf16 or fp32, got bf16-fp32grads"
         )
@@ -105,6 +107,12 @@ def check(setup: Setup, sharding: Sharding) -> None:
             raise ShardingError(
                 f"chunks of the loss under sequence parallelism are not written, got chunks={setup.chunks}"
             )
+        if setup.chunking != "recompute" and (sharding.sequence or sharding.pipeline > 1 or sharding.zero):
+            raise ShardingError(
+                f"chunking {setup.chunking!r} in a pipeline, under sequence parallelism or ZeRO is not written, got {sharding}"
+            )
+        if setup.chunks > 1 and setup.precision in types.FSDP2:
+            raise ShardingError(f"chunks of the loss under FSDP2 are not written, got chunks={setup.chunks}")
     elif sharding.nranks > sharding.data or sharding.micro_batches > 1 or sharding.expert > 1:
         raise ShardingError(f"a module of your own is shared out by data and zero only, got {sharding}")
 
@@ -113,7 +121,7 @@ def build(setup: Setup, sharding: Sharding) -> nn.Module:
     """This rank's part, in its type, with its checkpointing."""
     dtype: torch.dtype = types.computes(setup.precision)
     made = Part(setup.model, sharding, setup.attention, setup.dropout, device="meta", dtype=dtype)
-    made.chunks, made.again = setup.chunks, checkpointing.recompute(setup.around)
+    setup.share_out_loss(made)
     return checkpointing.apply(made, setup.checkpoint, setup.around)
 
 

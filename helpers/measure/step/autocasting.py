@@ -38,13 +38,14 @@ WIDE = (
     (torch, CURVES),
     (Tensor, (*CURVES, "__pow__")),
 )
+ON_CPU = ((functional, LOSSES), (torch, ("prod",)), (Tensor, ("prod",)))  # softmax and norms stay in 16 bits there
 _regions: list[torch.dtype | None] = []  # innermost last; None: switched off there
 _copies: dict[tuple[Tensor, torch.dtype], Tensor] = {}
 
 
 @contextmanager
-def autocast(dtype: torch.dtype = torch.bfloat16, enabled: bool = True) -> Iterator[None]:
-    """torch.autocast("cuda", dtype) for tensors on any device, as far as the names above reach; it may be nested.
+def autocast(dtype: torch.dtype = torch.bfloat16, enabled: bool = True, like: str = "cuda") -> Iterator[None]:
+    """torch.autocast(like, dtype) for tensors on any device, as far as the names above reach; it may be nested. like: or "cpu".
 
     A weight (a leaf that wants a gradient) is cast once and its copy kept until the outermost autocast ends; any other tensor is cast
     at every use, so three projections of one input make three copies of it.
@@ -54,7 +55,7 @@ def autocast(dtype: torch.dtype = torch.bfloat16, enabled: bool = True) -> Itera
         return
     with ExitStack() as patches:
         if not _regions:
-            _install(patches)
+            _install(patches, WIDE if like == "cuda" else ON_CPU)
         _regions.append(dtype if enabled else None)
         try:
             yield
@@ -74,8 +75,8 @@ def torchs_autocast(device_type: str, dtype: torch.dtype | None = None, enabled:
 _theirs = torch.autocast
 
 
-def _install(patches: ExitStack) -> None:
-    for table, cast in ((NARROW, _narrow), (WIDE, _wide)):
+def _install(patches: ExitStack, wide: tuple) -> None:
+    for table, cast in ((NARROW, _narrow), (wide, _wide)):
         for home, names in table:
             for name in names:
                 patches.enter_context(AUTOCAST.during(home, name, _casting(getattr(home, name), cast)))

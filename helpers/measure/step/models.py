@@ -15,7 +15,9 @@ from torch.nn import functional as F
 
 from helpers.facts import MODELS, Model
 
+from . import chunked
 from .checkpointing import recompute
+from .chunked import cross_entropy
 from .experts import Experts, Linear, SwiGLU
 
 ATTENTIONS = ("flash", "math")
@@ -98,13 +100,13 @@ class Block(nn.Module):
 class Transformer(nn.Module):
     """Tokens [batch, tokens] -> logits [batch, tokens, vocab]; with targets (tokens, too) -> the loss.
 
-    chunks: how many pieces of the sequence the loss is computed in, one at a time, their logits computed again in backward (by `again`).
+    chunks: how many pieces the loss is computed in, one at a time. chunking: how, one of chunked.CHUNKINGS; again: a second time.
     """
 
     def __init__(self, shape: Model, attention: str = "flash", dropout: float = 0.0, **where):
         super().__init__()
         self.head_dim, self.dropout = shape.head_dim, dropout
-        self.chunks, self.again = 1, recompute()
+        self.chunks, self.chunking, self.again = 1, "recompute", recompute()
         self.embedding = Embedding(shape.vocab, shape.hidden, **where)
         learned = shape.positions == "learned"
         self.positions = Embedding(shape.context, shape.hidden, **where) if learned else None
@@ -131,18 +133,13 @@ class Transformer(nn.Module):
 
     def loss(self, x: Tensor, targets: Tensor) -> Tensor:
         """Cross entropy on fp32 logits, the mean over all tokens."""
+        if self.chunking == "liger":
+            return chunked.liger(self.head, x, targets)
         if self.chunks == 1:
             return cross_entropy(self.head(x), targets)
-        pieces = zip(x.chunk(self.chunks, 1), targets.chunk(self.chunks, 1), strict=True)
-        return sum(self.again(self._piece, *piece) for piece in pieces) / targets.numel()
-
-    def _piece(self, x: Tensor, targets: Tensor) -> Tensor:
-        return cross_entropy(self.head(x), targets, "sum")
-
-
-def cross_entropy(logits: Tensor, targets: Tensor, reduction: str = "mean") -> Tensor:
-    """logits [batch, tokens, vocab] in any type: computed in fp32."""
-    return F.cross_entropy(logits.float().flatten(0, 1), targets.flatten(), reduction=reduction)
+        if self.chunking == "torchtitan":
+            return chunked.at_once(self.head, x, targets, self.chunks)
+        return chunked.recomputed(self.head, x, targets, self.chunks, self.again)
 
 
 def angles(tokens: int, head_dim: int, like: Tensor) -> tuple[Tensor, Tensor]:

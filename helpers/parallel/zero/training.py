@@ -21,7 +21,8 @@ class Zero:
     stage: 1, 2 or 3. units: the modules whose parameters travel together (default: what the model's ModuleLists and
     Sequentials hold); parameters outside them are one more unit, here from the forward's start to its own reduction.
     group: Group() inside a rank (the default), Paper(n) on the meta device, Alone(). prefetch: ask for the next unit while
-    this one computes. optimizer: makes one over flat parameters (default: Adam, written out here).
+    this one computes. optimizer: makes one over flat parameters (default: Adam, written out here); with main_grads, the type that
+    stage 1 adds gradients up in, one that reads `main_grads` by parameter.
     ValueError for a stage or a model that cannot be shared out.
     """
 
@@ -34,9 +35,14 @@ class Zero:
         lr: float = 1e-3,
         prefetch: bool = False,
         optimizer: Callable[[list[nn.Parameter]], torch.optim.Optimizer] | None = None,
+        main_grads: torch.dtype | None = None,
     ):
         if stage not in (1, 2, 3):
             raise ValueError(f"ZeRO has stages 1, 2 and 3, got {stage!r}")
+        if main_grads and stage > 1:
+            raise ValueError(
+                f"gradients are added up in a type of their own in stage 1 only, got stage {stage} and {main_grads}"
+            )
         frozen = [name for name, p in model.named_parameters() if not p.requires_grad]
         if frozen or not any(True for _ in model.parameters()):
             raise ValueError(
@@ -45,7 +51,8 @@ class Zero:
         self.model, self.stage, self.prefetch = model, stage, prefetch
         modules = list(blocks(model) if units is None else units)
         group = group or Group()
-        self.units = [Unit(*named, stage, group) for named in self._split(modules)]
+        self.units = [Unit(*named, stage, group, main_grads) for named in self._split(modules)]
+        self.main_grads = main_grads
         self.adams = [Adam(unit.share, lr) for unit in self.units] if optimizer is None else []
         self.shares = [] if optimizer is None else [nn.Parameter(unit.share) for unit in self.units]
         self.optimizer = optimizer(self.shares) if optimizer else None
@@ -128,7 +135,9 @@ class Zero:
 
     def _step(self) -> None:
         """The given optimizer sees one flat parameter for each unit."""
-        for share, unit in zip(self.shares, self.units, strict=True):
+        if self.main_grads:
+            self.optimizer.main_grads = {s: unit.grad for s, unit in zip(self.shares, self.units, strict=True)}
+        for share, unit in zip(self.shares, self.units, strict=True) if not self.main_grads else ():
             share.grad = unit.grad
         self.optimizer.step()
         for share in self.shares:

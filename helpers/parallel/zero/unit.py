@@ -15,10 +15,11 @@ class Unit:
     """What is gathered, reduced and freed together.
 
     params: all of one dtype and device; their data become views of `whole`. stage 1: whole parameters and whole gradients stay;
-    2: whole parameters and this rank's share of the gradients; 3: shares only.
+    2: whole parameters and this rank's share of the gradients; 3: shares only. wide: stage 1 adds gradients up in this type as they
+    come, and drops them (Megatron-LM's main_grad).
     """
 
-    def __init__(self, name: str, params: list[torch.nn.Parameter], stage: int, group):
+    def __init__(self, name: str, params: list[torch.nn.Parameter], stage: int, group, wide: torch.dtype | None = None):
         self.name, self.params, self.stage, self.group = name, params, stage, group
         self.count = sum(p.numel() for p in params)
         self.numel = -(-self.count // group.nranks) * group.nranks  # padded
@@ -26,8 +27,9 @@ class Unit:
         self._move_in()
         mine = self._mine(self.whole)
         self.share = mine.clone() if stage == 3 else mine
-        self.grads = torch.zeros_like(self.whole if stage == 1 else self.share)
-        if stage == 1:
+        self.grads = torch.zeros_like(self.whole if stage == 1 else self.share, dtype=wide)
+        self.main = dict(zip(params, self._pieces(self.grads), strict=True)) if wide else {}
+        if stage == 1 and not wide:
             for p, piece in zip(params, self._pieces(self.grads), strict=True):
                 p.grad = piece
         self.seen: Seen = lambda tensor, cls: None
@@ -87,6 +89,9 @@ class Unit:
     def arrived(self, parameter: torch.nn.Parameter) -> bool:
         """One more parameter has its gradient; True when all have."""
         self.seen(parameter.grad, "gradient")
+        if self.main:
+            self.main[parameter].add_(parameter.grad)
+            parameter.grad = None
         self.waiting -= 1
         if self.waiting == 0:
             self.waiting, self.ready = len(self.params), True
