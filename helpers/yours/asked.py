@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from helpers.facts import Machine
@@ -14,6 +14,8 @@ from helpers.nccl import (
     DebugLogError,
     FlightRecord,
     FlightRecorderError,
+    KinetoError,
+    KinetoTrace,
     NcclTable,
     TableError,
     Topology,
@@ -21,6 +23,7 @@ from helpers.nccl import (
     nccl_tests_tables,
     parse_debug_log,
     parse_flight_recorder,
+    parse_kineto,
     parse_topo,
 )
 from helpers.nccl.output.tables.fits import WORD
@@ -33,11 +36,12 @@ from helpers.yours.places import Place, told_place
 from helpers.yours.snapshots import of_snapshot
 from helpers.yours.tables import of_table
 from helpers.yours.topologies import of_topology
+from helpers.yours.traces import of_traces
 from helpers.yours.verdict import Verdict, refusal
 
 KNOWN = (
     "nothing that is known here: expected a table of nccl-tests, the output of nvidia-smi topo -m, a log of NCCL_DEBUG=INFO,"
-    " dumps of torch's flight recorder or a memory snapshot of PyTorch"
+    " dumps of torch's flight recorder, a trace of torch's profiler or a memory snapshot of PyTorch"
 )
 _AVERAGE = re.compile(r"(?:#? *Avg bus bandwidth *: *)?(\d{1,6}(?:\.\d{1,6})?) *(?:GB/s)?", re.IGNORECASE | re.ASCII)
 _LOG = re.compile(r"NCCL (?:INFO|WARN|version)\b", re.ASCII)
@@ -48,20 +52,22 @@ _ROW = re.compile(
 _MATRIX = re.compile(r"^[ \t]*GPU0[ \t]+(?:GPU1|X)\b|CPU Affinity", re.MULTILINE | re.ASCII)
 _BLANK = " \t\r\n"
 _DUMP = '"pg_config"'
+_TRACE = '"traceEvents"'
+_GZIP = b"\x1f\x8b"
 
 
 def is_my_number_good(text_or_result: Any, machine: str | Machine | None = None) -> Verdict:
     """What it is, how good it is, and the likely causes.
 
-    text_or_result: text; a pickle's bytes; {rank: dump} or a list of dumps; an NcclTable, Topology, DebugLog, FlightRecord or
-    Snapshot; or a result of helpers.ranks' bench (rows with nbytes, seconds, busbw). machine: a key of helpers.facts.MACHINES or one
-    of them; None to go by what the text tells. What can not be read is a Verdict of kind "refused" that says why. KeyError for a
-    machine that is not there, TypeError for a thing of another type.
+    text_or_result: text; a pickle's bytes; {rank: dump} or a list of dumps or of traces, one a rank; an NcclTable, Topology, DebugLog,
+    FlightRecord, KinetoTrace or Snapshot; or a result of helpers.ranks' bench (rows with nbytes, seconds, busbw). machine: a key of
+    helpers.facts.MACHINES or one of them; None to go by what the text tells. What can not be read is a Verdict of kind "refused" that
+    says why. KeyError for a machine that is not there, TypeError for a thing of another type.
     """
     told = None if machine is None else told_place(machine)
     try:
         return _of(text_or_result, told)
-    except (TableError, TopologyError, DebugLogError, FlightRecorderError, SnapshotError) as error:
+    except (TableError, TopologyError, DebugLogError, FlightRecorderError, KinetoError, SnapshotError) as error:
         return refusal(str(error))
 
 
@@ -80,15 +86,36 @@ def _of(thing: Any, told: Place | None) -> Verdict:
         return of_dumps(thing)
     if isinstance(thing, Snapshot):
         return of_snapshot(thing)
+    if isinstance(thing, KinetoTrace):
+        return of_traces([thing], told)
     if isinstance(thing, (Mapping, list, tuple)):
-        return of_dumps(parse_flight_recorder(thing))
+        return _of_several(thing, told)
     if hasattr(thing, "rows"):
         return of_table(curve_of_bench(thing), told)
     raise TypeError(f"a text, bytes, dumps by rank or a result with rows is needed, got {type(thing).__name__}")
 
 
+def _of_several(thing: Mapping[Any, Any] | Sequence[Any], told: Place | None) -> Verdict:
+    """Traces where the first of them is one, else dumps: of each rank one."""
+    parts = list(thing.values()) if isinstance(thing, Mapping) else list(thing)
+    if parts and isinstance(parts[0], KinetoTrace):
+        return of_traces(parts, told)
+    if parts and _is_trace(parts[0]):
+        return of_traces([parse_kineto(part) for part in parts], told)
+    return of_dumps(parse_flight_recorder(thing))
+
+
+def _is_trace(part: object) -> bool:
+    """Only a trace has that key, and only a trace comes packed. A trace names its groups in the words of a dump."""
+    if isinstance(part, (bytes, bytearray)):
+        return part.startswith(_GZIP) or _TRACE.encode() in part
+    return isinstance(part, str) and _TRACE in part
+
+
 def _of_text(text: str, told: Place | None) -> Verdict:
     """By what only such a text has; a table that stands in a log counts as the table that it is."""
+    if text.lstrip(_BLANK).startswith("{") and _TRACE in text:
+        return of_traces([parse_kineto(text)], told)
     if text.lstrip(_BLANK).startswith(("{", "[")) and _DUMP in text:
         return of_dumps(parse_flight_recorder([text]))
     if text.lstrip(_BLANK).startswith("{") or _TABLE.search(text) or _ROW.search(text):
@@ -120,6 +147,8 @@ def _first(found: Verdict, count: int) -> Verdict:
 
 def _of_bytes(data: bytes, told: Place | None) -> Verdict:
     """A pickle, or a file of text."""
+    if _is_trace(data):
+        return of_traces([parse_kineto(data)], told)
     if b"pg_config" in data:
         return of_dumps(parse_flight_recorder([data]))
     if data[:1] == b"\x80":

@@ -45,6 +45,17 @@ KINDS = {
     "missing rank": Kind("hangs", "py-spy dump --pid PID"),
     "no dump": Kind("hangs", "TORCH_NCCL_DUMP_ON_TIMEOUT=1 TORCH_FR_DUMP_TEMP_FILE=FOLDER/trace_"),
     "all waiting": Kind("hangs", "nvidia-smi; dmesg | grep -i xid"),
+    "late rank": Kind(
+        "benchmarking", "nvidia-smi -q -d CLOCK,PERFORMANCE,TEMPERATURE  # on that rank's node, while it runs"
+    ),
+    "data loading": Kind(
+        "execution-model", "DataLoader(dataset, num_workers=8, pin_memory=True, persistent_workers=True)"
+    ),
+    "small collectives": Kind("data-parallel", "DistributedDataParallel(model, bucket_cap_mb=100)"),
+    "exposed communication": Kind(
+        "data-parallel", "profile(activities=[CPU, CUDA], record_shapes=True)  # on every rank"
+    ),
+    "idle GPU": Kind("execution-model", "torch.compile(model, mode='reduce-overhead')"),
     "fragmentation": Kind("allocator", "PYTORCH_ALLOC_CONF=expandable_segments:True"),
 }
 

@@ -107,6 +107,16 @@ def accelerator_of(name: str) -> str | None:
     return next((key for pattern, key in NAMES if re.search(pattern, name)), None)
 
 
+def gpu_place(names: Sequence[str]) -> Place | None:
+    """From what CUDA calls the GPUs of one node: the first machine with such, and no word of the network; None where they are not known."""
+    keys = {accelerator_of(name) for name in names}
+    key = keys.pop() if len(keys) == 1 else None
+    machine = next((m for m in MACHINES.values() if key and m.accelerator == AS.get(key, key)), None)
+    if key is None or machine is None:
+        return None
+    return replace(place_of(machine, told=False), accelerator=key, across=None, nics=0)
+
+
 def found_place(devices: Sequence[NcclDevice]) -> Place | None:
     """From a table's list of devices: a machine with these GPUs, as many nodes as there are hosts, and no word of the network."""
     keys = {accelerator_of(device.name) for device in devices}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import math
 import os
@@ -30,9 +31,12 @@ sys.path += [str(OUTPUT), str(HERE.parent / "yours")]
 
 from damage import FAULTS, damaged  # noqa: E402
 from made_tables import times  # noqa: E402
+from made_traces import some_cpu_rank, some_gpu_rank  # noqa: E402
 from snapshots import HOSTILE, some_snapshot  # noqa: E402
 from test_read_flights_equal import some_job, written  # noqa: E402
 from test_read_snapshots_equal import mutated  # noqa: E402
+from test_read_traces_equal import REAL as REAL_TRACE  # noqa: E402
+from test_read_traces_equal import several  # noqa: E402
 
 TEXTS = [
     path.read_text() for folder in ("tables", "topologies", "logs") for path in sorted((OUTPUT / folder).glob("*.txt"))
@@ -174,8 +178,24 @@ def same(mine, theirs, path="") -> list[str]:
     return [] if mine == theirs else [f"{path}: {mine!r} {theirs!r}"]
 
 
-FEW = {tables: 90, others: 6, dumps: 60, snapshots: 60}
-MANY = {tables: 900, others: 20, dumps: 200, snapshots: 200}
+def profiled(count: int) -> list[dict]:
+    """Traces of one rank, of several, of GPUs that a machine has, and damaged ones."""
+    chance = random.Random(17)
+    found = [gzip.decompress(REAL_TRACE.read_bytes()).decode()]
+    found += [text.replace("H100 80GB HBM3", "A100-SXM4-80GB") for text in found]
+    found += [make(chance) for _ in range(count) for make in (some_gpu_rank, some_cpu_rank)]
+    found += [chance.choice(FAULTS)(chance.choice(found[2:]), chance) for _ in range(count)]
+    sets = [dict(enumerate(several(make, chance))) for _ in range(count) for make in (some_gpu_rank, some_cpu_rank)]
+    many = [{"dumps": {rank: {"text": text} for rank, text in one.items()}, "given": one} for one in sets]
+    return (
+        [{"text": text} for text in found]
+        + [packed(text.encode()) | {"given": text.encode()} for text in found[:9]]
+        + many
+    )
+
+
+FEW = {tables: 90, others: 6, dumps: 60, snapshots: 60, profiled: 60}
+MANY = {tables: 900, others: 20, dumps: 200, snapshots: 200, profiled: 600}
 
 
 def wanted(case: dict) -> dict:

@@ -1,10 +1,11 @@
 // What a reader gives: a text, a pickle's bytes, or dumps by rank; as an example, and as files.
-import { holds } from "./verdict/holds.mjs";
+import { holds } from "./holds.mjs";
 import { nbytesText } from "./verdict/texts.mjs";
 
 export const MOST = 24 * 2 ** 20; // bytes at once: a snapshot of as many keeps the page busy for some seconds
 
-const DUMP = "pg_config"; // a word that every dump of the flight recorder has, and no other text of ours
+// Words that every dump of the flight recorder and every trace of the profiler has, and no other text of ours.
+const OF_RANKS = ["pg_config", '"traceEvents"'];
 
 // "gAWV..." -> bytes
 const unpacked = (base64) => Uint8Array.from(atob(base64), (letter) => letter.codePointAt(0));
@@ -14,7 +15,24 @@ export function given({ text, pickle, dumps }) {
   return pickle ? unpacked(pickle) : text;
 }
 
-const bytesOf = async (file) => new Uint8Array(await file.arrayBuffer());
+// A trace may come packed by gzip; what unfolds into more than is read is cut off there, and refused.
+async function bytesOf(file) {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  return bytes[0] === 0x1f && bytes[1] === 0x8b ? unfolded(bytes) : bytes;
+}
+
+async function unfolded(packed) {
+  const reader = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip")).getReader();
+  const parts = [];
+  for (let read = 0; read <= MOST;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    parts.push(value);
+    read += value.length;
+  }
+  await reader.cancel();
+  return new Uint8Array(await new Blob(parts).arrayBuffer());
+}
 
 // Why so much is not read, "" where it is.
 export function tooMuch(nbytes) {
@@ -29,7 +47,7 @@ export function tooMuch(nbytes) {
 export async function contents(files) {
   const why = tooMuch(files.reduce((sum, { size }) => sum + size, 0));
   if (why) throw new Error(why);
-  return Promise.all(
+  const read = await Promise.all(
     files.map(async (file) => {
       try {
         return { name: file.name, bytes: await bytesOf(file) };
@@ -38,6 +56,9 @@ export async function contents(files) {
       }
     }),
   );
+  const unpacked = tooMuch(read.reduce((sum, { bytes }) => sum + bytes.length, 0));
+  if (unpacked) throw new Error(unpacked);
+  return read;
 }
 
 // Ranks by the last number in each name, where these are all there and all different; else by the order of the names.
@@ -56,7 +77,7 @@ export function ranksOf(names) {
 // One file is what it is; several dumps go by rank; several texts follow each other, as the logs of several processes do.
 export function opened(files) {
   if (files.length === 1) return files[0].bytes;
-  if (!files.every(({ bytes }) => holds(bytes, DUMP))) return texts(files);
+  if (!OF_RANKS.some((word) => files.every(({ bytes }) => holds(bytes, word)))) return texts(files);
   const ranks = ranksOf(files.map(({ name }) => name));
   const pairs = files.map(({ bytes }, at) => [ranks[at], bytes]).toSorted(([one], [other]) => one - other);
   return new Map(pairs);

@@ -6,14 +6,16 @@ from functools import cache
 from typing import Any
 
 from helpers.facts import MACHINES
-from helpers.nccl import runs
-from helpers.yours import asked, beside, logs, places, slow, snapshots, suspects, tables, topologies
+from helpers.nccl import limited, runs
+from helpers.yours import asked, beside, logs, places, slow, snapshots, suspects, tables, topologies, traces
 from helpers.yours.causes import KINDS
 from helpers.yours.published import published
 
 CHAPTERS = {  # by stem, as their pages are titled
     "allocator": "The caching allocator",
     "benchmarking": "Benchmarking",
+    "data-parallel": "Data parallel",
+    "execution-model": "Execution model",
     "hangs": "Hangs",
     "inside-nccl": "Inside NCCL",
     "interconnects": "Interconnects",
@@ -24,6 +26,7 @@ NUMBERS = {
     slow: ("LARGE", "SMALL", "HEALTHY", "HALF", "LAUNCHES", "SLOT", "OLD_SLOT", "LINKS_DECIDE", "TRICKLE"),
     tables: ("ENDS_EARLY",),
     runs: ("JUMP", "AFTER"),
+    traces: ("EXPOSED", "LATE", "LOADS", "IDLE", "FEW"),
 }
 
 
@@ -44,6 +47,7 @@ def known() -> dict[str, Any]:
         "loose": {"share": snapshots.LOOSE, "least": snapshots.LEAST},
         "logs": {"caps": logs.CAPS, "shorter": logs.SHORTER_PATH, "many": logs.MANY},
         "near": topologies.NEAR,
+        "traces": {"small": traces.SMALL, "most": traces.MOST, "starts": limited.STARTS, "smallest": limited.SMALLEST},
         "refused": asked.KNOWN,
     }
 

@@ -1,1 +1,1 @@
-"""What torch's profiler writes (kineto's Chrome trace): where a step's time went, and who waited for whom. Chapter: reading-a-trace."""
+"""What torch's profiler writes (kineto's Chrome trace): where a step's time went, and who waited for whom. Chapter: yours."""

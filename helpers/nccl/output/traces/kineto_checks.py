@@ -1,4 +1,4 @@
-"""What a field of a trace must be, or an error that names the event. Chapter: reading-a-trace."""
+"""What a field of a trace must be, or an error that names the event. Chapter: yours."""
 
 from __future__ import annotations
 

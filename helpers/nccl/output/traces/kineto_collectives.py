@@ -1,4 +1,4 @@
-"""The collectives of a trace: what each moved, how long it took, how much of that nothing hid. Chapter: reading-a-trace.
+"""The collectives of a trace: what each moved, how long it took, how much of that nothing hid. Chapter: yours.
 
 torch hands kineto what a call was (saveNcclMeta in torch/csrc/profiler/util.cpp, whose numbers come from RECORD_PARAM_COMMS_DATA in
 torch/csrc/distributed/c10d), and kineto writes it into the kernel that the call became.

@@ -1,4 +1,4 @@
-"""The trace of a rank without a GPU: Gloo's calls on their own threads, and when torch's operators compute. Chapter: reading-a-trace.
+"""The trace of a rank without a GPU: Gloo's calls on their own threads, and when torch's operators compute. Chapter: yours.
 
 Gloo marks each call from its begin to its end (ProcessGroupGloo's work takes a title, "gloo:all_reduce"), with the input's size where
 the profiler records shapes. An operator in which a call or a wait for the next batch stands is no computation; what stands in it is.

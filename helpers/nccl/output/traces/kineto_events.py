@@ -1,4 +1,4 @@
-"""The timed events of a trace, each with its lane and what it is. Chapter: reading-a-trace.
+"""The timed events of a trace, each with its lane and what it is. Chapter: yours.
 
 Fields as kineto writes them, read in libkineto/src/output_json.cpp at 002d99198b93aa6eed09014a7c8b4959eb545372: times in microseconds
 with three places, of a GPU's work the device as pid and the stream as tid. Names of categories: libkineto/src/ActivityType.cpp.

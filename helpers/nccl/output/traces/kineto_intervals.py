@@ -1,4 +1,4 @@
-"""Sets of times: what runs at all while several things run. Whole nanoseconds, so that sums are exact. Chapter: reading-a-trace."""
+"""Sets of times: what runs at all while several things run. Whole nanoseconds, so that sums are exact. Chapter: yours."""
 
 from __future__ import annotations
 

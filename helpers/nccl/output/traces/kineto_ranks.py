@@ -1,4 +1,4 @@
-"""Traces of several ranks: who waited for whom, without a common clock. Chapter: reading-a-trace.
+"""Traces of several ranks: who waited for whom, without a common clock. Chapter: yours.
 
 A collective ends at about the same moment everywhere, but a rank's span begins when that rank comes. So of one call the shortest span
 is the last arriver's, and what it took; what the others' spans have more was waiting for that rank.

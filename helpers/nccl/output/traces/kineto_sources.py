@@ -1,4 +1,4 @@
-"""A trace as data: from a path, a text or bytes, plain or packed by gzip. Chapter: reading-a-trace."""
+"""A trace as data: from a path, a text or bytes, plain or packed by gzip. Chapter: yours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A trace of torch's profiler: where the time of one rank went, and what of its talking nothing hid. Chapter: reading-a-trace.
+"""A trace of torch's profiler: where the time of one rank went, and what of its talking nothing hid. Chapter: yours.
 
 A device's time is shared out without a rest: computation; communication beside which nothing computes ("exposed"); copies beside
 neither; and idle. On a GPU lanes are streams, on the CPU (Gloo) they are threads, and the one device is called "cpu".
@@ -192,5 +192,5 @@ def _order(place: int | str) -> tuple[bool, int, str]:
 
 def _one_group(about: Mapping[str, Any]) -> int | None:
     """Ranks of the only group: where there are more, a call of Gloo does not say which was its own."""
-    one = about.get("pg_count", 1) == 1
-    return _rank(about, "world_size") if one else None
+    count = about.get("pg_count", 1)
+    return _rank(about, "world_size") if count == 1 and count is not True else None

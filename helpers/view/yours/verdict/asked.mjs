@@ -6,17 +6,20 @@ import { readSnapshot } from "../../shared/read/snapshot/snapshot.mjs";
 import { WORD } from "../../shared/read/tables/fits.mjs";
 import { ncclTestsTables } from "../../shared/read/tables/nccl_tests.mjs";
 import { parseTopo } from "../../shared/read/tables/topo.mjs";
+import { parseKineto } from "../../shared/read/traces/trace.mjs";
 import { curveOf } from "./curves.mjs";
 import { ofDumps } from "./dumps.mjs";
 import { cause, refusal, verdict } from "./empty.mjs";
-import { holds } from "./holds.mjs";
+import { holds } from "../holds.mjs";
 import { ofLog } from "./logs.mjs";
 import { ofSnapshot } from "./snapshots.mjs";
 import { ofTable } from "./tables.mjs";
 import { bandwidthText, upperFirst } from "./texts.mjs";
 import { ofTopology } from "./topologies.mjs";
+import { ofTraces } from "./traces.mjs";
 
 const DUMP = '"pg_config"';
+const TRACE = '"traceEvents"';
 const AVERAGE = /^(?:#? *Avg bus bandwidth *: *)?([0-9]{1,6}(?:\.[0-9]{1,6})?) *(?:GB\/s)?$/i;
 const LOG = /NCCL (?:INFO|WARN|version)\b/;
 const TABLE = /\balgbw\b|\bbusbw\b|^#? *nThread /m;
@@ -28,15 +31,27 @@ export function verdictOn(known, given, machine = null) {
   const told = machine === null ? null : known.places[machine];
   try {
     if (typeof given === "string") return ofText(known, given, told);
-    return given instanceof Uint8Array ? ofBytes(known, given, told) : ofDumps(known, parseFlightRecorder(given));
+    return given instanceof Uint8Array ? ofBytes(known, given, told) : ofSeveral(known, given, told);
   } catch (error) {
     if (error instanceof Refused) return refusal(error.message);
     throw error;
   }
 }
 
+// Traces where the first of them is one, else dumps: of each rank one.
+function ofSeveral(known, given, told) {
+  const parts = [...given.values()];
+  return parts.length && isTrace(parts[0])
+    ? ofTraces(known, parts.map(parseKineto), told)
+    : ofDumps(known, parseFlightRecorder(given));
+}
+
+// Only a trace has that key; it names its groups in the words of a dump.
+const isTrace = (part) => (typeof part === "string" ? part.includes(TRACE) : holds(part, TRACE));
+
 // By what only such a text has; a table that stands in a log counts as the table that it is.
 function ofText(known, text, told) {
+  if (/^[ \t\r\n]*\{/.test(text) && text.includes(TRACE)) return ofTraces(known, [parseKineto(text)], told);
   if (/^[ \t\r\n]*[{[]/.test(text) && text.includes(DUMP)) return ofDumps(known, parseFlightRecorder([text]));
   if (/^[ \t\r\n]*\{/.test(text) || TABLE.test(text) || ROW.test(text)) return ofTables(known, text, told);
   if (MATRIX.test(text)) return ofTopology(known, parseTopo(text));
@@ -61,6 +76,7 @@ function ofTables(known, text, told) {
 
 // A pickle, or a file of text.
 function ofBytes(known, bytes, told) {
+  if (isTrace(bytes)) return ofTraces(known, [parseKineto(bytes)], told);
   if (holds(bytes, "pg_config")) return ofDumps(known, parseFlightRecorder([bytes]));
   if (bytes[0] === 0x80) return ofSnapshot(known, readSnapshot(bytes));
   const text = strictUtf8(bytes);
