@@ -16,6 +16,7 @@ FLOOR = {
     "collectives": 2,
     "nccl": 2,
     "memory": 2,
+    "overlap": 2,
     "pipeline": 2,
     "ledger": 2,
     "records": 2,

@@ -1,0 +1,151 @@
+"""Sharded parameters, gathered while other units compute: what prefetching hides, and what it holds. Chapter: overlap.
+
+A unit's parameters are gathered before its forward and again before its backward; its gradients are reduce_scattered after.
+`prefetch` computations may lie between a gather's earliest start and its use: with 0 it begins when the computation before has ended,
+with 1 beside that computation, with 2 beside the one before it, too. So up to prefetch + 1 units are held at once.
+
+FSDP2's dials in these terms, read in torch 2.13.0 (torch/distributed/fsdp/_fully_shard), on a GPU whose host is far ahead:
+
+forward      an all_gather waits for the copy-out of the unit two before (wait_for_unshard): prefetch 2, though only one unit is
+             "prefetched"; set_modules_to_forward_prefetch with a list of L units: L + 1.
+backward     it waits for the copy-out of the unit before: prefetch 1; set_modules_to_backward_prefetch with L units: L.
+buffers      set_reduce_scatter_max_input_buffers, 1 by default: computation waits until fewer reduce_scatters are unfinished.
+separate     set_separate_reduce_scatter_group: by default both collectives go through one communicator, in the order of their calls,
+             so that a gather stands behind the reduce_scatter that was called before it.
+reshard      reshard_after_forward: without, parameters stay, and backward gathers nothing.
+
+A host that is not ahead calls later, and then less is hidden. The root's own parameters, which stay, are a unit like others here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .lanes import COMPUTE, Key, Op, run
+from .outcome import Call, Overlap, SecondsOf, Span, duration, priced, size
+
+Ahead = int | None
+FSDP2: tuple[int, int] = (2, 1)  # in forward and in backward, as it comes
+
+
+class Unit(NamedTuple):
+    """Seconds of its forward and of its backward; bytes of its parameters when they are gathered, and so of its gradients."""
+
+    forward: float
+    backward: float
+    nbytes: int
+
+
+def gathered(
+    units: Sequence[Unit],
+    prefetch: Ahead | tuple[Ahead, Ahead],
+    seconds_of: SecondsOf,
+    *,
+    reshard: bool = True,
+    buffers: Ahead = 1,
+    separate: bool = False,
+) -> Overlap:
+    """A step of `units`, in the order of forward: two lanes that compute and communicate.
+
+    prefetch: for both passes, or (forward, backward); None for no limit. Backward's gathers never begin before forward's last but
+    one computation has ended. seconds_of: of an all_gather or a reduce_scatter of so many bytes (nccl-tests' size, the unit's).
+    buffers: None for no limit. separate: reduce_scatters in a queue of their own; the link still serves one call at a time, the first
+    that is ready, gathers before others, since two calls at once would share it. ValueError for what is no time, size or number.
+    """
+    forward, backward = prefetch if isinstance(prefetch, tuple) else (prefetch, prefetch)
+    _check(units, (("prefetch", forward, 0), ("prefetch", backward, 0), ("buffers", buffers, 1)))
+    ops = _ops(units, (forward, backward), seconds_of, reshard, buffers)
+    queues = [[op for op in ops if op.key[0] == COMPUTE]]
+    for kinds in [("all_gather",), ("reduce_scatter",)] if separate else [("all_gather", "reduce_scatter")]:
+        queues.append([op for op in ops if op.key[0] in kinds])
+    return _told(units, ops, run(queues), reshard)
+
+
+def _check(units: Sequence[Unit], limits: tuple[tuple[str, Ahead, int], ...]) -> None:
+    if not units:
+        raise ValueError("expected units, each (seconds of forward, of backward, bytes), got none")
+    for place, unit in enumerate(units):
+        duration(f"forward of unit {place}", unit.forward)
+        duration(f"backward of unit {place}", unit.backward)
+        size(f"unit {place}", unit.nbytes)
+    for name, value, least in limits:
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+            raise ValueError(f"{name} is a whole number of at least {least}, or None for no limit, got {value!r}")
+
+
+def _ops(
+    units: Sequence[Unit], ahead: tuple[Ahead, Ahead], seconds_of: SecondsOf, reshard: bool, buffers: Ahead
+) -> list[Op]:
+    """In the order in which the host calls them: what is prefetched, the computation, the gradients of it.
+
+    Computations are numbered: n forwards, then n backwards, and a gather and a reduce_scatter have their computation's number.
+    """
+    n, asked = len(units), 0
+    ops: list[Op] = []
+    for use in range(2 * n):
+        last, limit = (n - 1, ahead[0]) if use < n else (2 * n - 1, ahead[1])
+        until = last if limit is None else min(use + limit, last)
+        for number in range(asked, until + 1):
+            if number < n or reshard:
+                ops.append(_gather(units, number, limit, seconds_of))
+        asked = max(asked, until + 1)
+        ops.append(_computation(units, use, reshard, buffers))
+        if use >= n:
+            seconds = priced(seconds_of, units[_unit(use, n)].nbytes)
+            ops.append(Op(("reduce_scatter", use), seconds, ((COMPUTE, use),)))
+    return ops
+
+
+def _unit(use: int, n: int) -> int:
+    return use if use < n else 2 * n - 1 - use
+
+
+def _gather(units: Sequence[Unit], use: int, limit: Ahead, seconds_of: SecondsOf) -> Op:
+    n = len(units)
+    behind = -1 if limit is None else use - 1 - limit
+    if use >= n:
+        behind = max(behind, n - 2)
+    after: tuple[Key, ...] = ((COMPUTE, behind),) if behind >= 0 else ()
+    return Op(("all_gather", use), priced(seconds_of, units[_unit(use, n)].nbytes), after)
+
+
+def _computation(units: Sequence[Unit], use: int, reshard: bool, buffers: Ahead) -> Op:
+    n = len(units)
+    unit = units[_unit(use, n)]
+    after: list[Key] = [("all_gather", use)] if use < n or reshard else []
+    if buffers is not None and use - 1 - buffers >= n:
+        after.append(("reduce_scatter", use - 1 - buffers))
+    return Op((COMPUTE, use), unit.forward if use < n else unit.backward, tuple(after))
+
+
+def _told(units: Sequence[Unit], ops: list[Op], spans: dict[Key, Span], reshard: bool) -> Overlap:
+    n = len(units)
+    links = sorted((op for op in ops if op.key[0] != COMPUTE), key=lambda op: spans[op.key])
+    held: list[tuple[float, float, int]] = []
+    waiting: list[tuple[float, float, int]] = []
+    for kind, use in (op.key for op in links):
+        nbytes, start = units[_unit(use, n)].nbytes, spans[kind, use][0]
+        if kind == "all_gather":
+            until = use if reshard or use >= n else 2 * n - 1 - use
+            held.append((start, spans[COMPUTE, until][1], nbytes))
+        else:
+            waiting.append((spans[COMPUTE, use][1], spans[kind, use][1], nbytes))
+    return Overlap(
+        computed=sum(op.seconds for op in ops if op.key[0] == COMPUTE),
+        computing=tuple(spans[COMPUTE, use] for use in range(2 * n)),
+        calls=tuple(Call(op.key[0], _unit(op.key[1], n), units[_unit(op.key[1], n)].nbytes) for op in links),
+        spans=tuple(spans[op.key] for op in links),
+        gathered=most(held),
+        gradients=most(waiting),
+    )
+
+
+def most(held: Sequence[tuple[float, float, int]]) -> int:
+    """The most bytes at once, of (start, end, bytes); what ends at a moment has gone before what starts at it."""
+    changes = sorted([(start, 1, nbytes) for start, _, nbytes in held] + [(end, 0, -nbytes) for _, end, nbytes in held])
+    now = peak = 0
+    for _, _, change in changes:
+        now += change
+        peak = max(peak, now)
+    return peak
