@@ -72,7 +72,7 @@ def main():
         params = [nn.Parameter(p.detach().clone()) for p in params]  # without the hooks of before
         seconds = timed(params, x, Buckets(params, many).wait)
         assert torch.allclose(nn.utils.parameters_to_vector([p.grad for p in params]), mean, atol=1e-7), "not the mean"
-        print(f"{dist.get_rank()}, {many} MiB: {1e3 * seconds:.1f} ms, exposed {1e3 * (seconds - alone):.1f} ms\n", end="")
+        print(f"{dist.get_rank()}, {many} MiB: {1e3 * seconds:.1f} ms, exposed {1e3 * (seconds - alone):.1f}\n", end="")
     dist.destroy_process_group()
 
 

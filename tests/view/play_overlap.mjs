@@ -31,7 +31,10 @@ function play({ layers, bucket, before, alpha, beta, units, ahead }) {
   }
   const buckets = fill(layers, bucket, before);
   const computed = layers.reduce((all, [seconds]) => all + seconds, before);
-  return { ...told(overlap(computed, buckets, secondsOf)), buckets: buckets.map(({ ready, nbytes }) => [ready, nbytes]) };
+  return {
+    ...told(overlap(computed, buckets, secondsOf)),
+    buckets: buckets.map(({ ready, nbytes }) => [ready, nbytes]),
+  };
 }
 
 function drawn(s) {

@@ -46,7 +46,12 @@ def test_every_control_changes_what_stands_there(open_alone, tmp_path):
     page.mouse.move(bars["x"] + 8 + (bars["width"] - 16) * 8 / 14, bars["y"] + 10)
     page.mouse.up()
     shows(page, bucket="200 MiB")
-    for name, value in {"Model": "GPT-2-XL", "GPU": "H100", "Link": "infiniband-hdr", "Tokens of a GPU": "8192"}.items():
+    for name, value in {
+        "Model": "GPT-2-XL",
+        "GPU": "H100",
+        "Link": "infiniband-hdr",
+        "Tokens of a GPU": "8192",
+    }.items():
         page.get_by_role("combobox", name=name, exact=True).select_option(value)
     page.get_by_role("combobox", name="Share of the peak").select_option("60")
     state = {"model": "GPT-2-XL", "gpu": "H100", "link": "infiniband-hdr", "tokens": 8192, "share": 60}
@@ -72,8 +77,20 @@ def test_every_control_changes_what_stands_there(open_alone, tmp_path):
 
 def test_a_link_that_cannot_be_drawn_says_so(open_alone, tmp_path):
     page = alone(open_alone, tmp_path, False)
-    good = "#overlap-0--model-Llama-3-8B--gpu-B200--link-nvlink-5--tokens-2048--share-50--mode-units--bucket-0--prefetch-2"
+    good = (
+        "#overlap-0--model-Llama-3-8B--gpu-B200--link-nvlink-5--tokens-2048--share-50--mode-units--bucket-0--prefetch-2"
+    )
     page.evaluate("hash => { location.hash = hash; }", good.replace("share-50", "share-55"))
     expect(page.locator(".bim-notice")).to_have_text("This link asks for something that cannot be drawn.")
     page.evaluate("hash => { location.hash = hash; }", good)
-    shows(page, mode="units", model="Llama-3-8B", gpu="B200", link="nvlink-5", tokens=2048, share=50, bucket="all", prefetch=2)
+    shows(
+        page,
+        mode="units",
+        model="Llama-3-8B",
+        gpu="B200",
+        link="nvlink-5",
+        tokens=2048,
+        share=50,
+        bucket="all",
+        prefetch=2,
+    )

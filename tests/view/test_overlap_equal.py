@@ -22,7 +22,15 @@ from helpers.view.overlap.page import OPTIONS, html
 from helpers.view.shared.schedules.traces import links
 
 CASES, SPECS = 1200, 48
-WRONG = [{"model": "GPT-4"}, {"gpu": "L40S"}, {"link": "wifi"}, {"tokens": 300}, {"bucket": 3}, {"prefetch": 3}, {"mode": "x"}]
+WRONG = [
+    {"model": "GPT-4"},
+    {"gpu": "L40S"},
+    {"link": "wifi"},
+    {"tokens": 300},
+    {"bucket": 3},
+    {"prefetch": 3},
+    {"mode": "x"},
+]
 
 
 def some_case(rng: random.Random) -> dict:
@@ -76,7 +84,13 @@ def specs() -> list[OverlapSpec]:
 def played(cases, specs, node, tmp_path_factory) -> dict:
     """One node process computes everything."""
     path = tmp_path_factory.mktemp("overlap") / "cases.json"
-    told = {"cases": cases, "specs": [spec.as_json() for spec in specs], "known": known(), "links": links(), "wrong": WRONG}
+    told = {
+        "cases": cases,
+        "specs": [spec.as_json() for spec in specs],
+        "known": known(),
+        "links": links(),
+        "wrong": WRONG,
+    }
     path.write_text(json.dumps(told), encoding="utf-8")
     script = Path(__file__).with_name("play_overlap.mjs")
     done = subprocess.run([node, script, path], capture_output=True, text=True, timeout=60, check=False)
@@ -101,7 +115,7 @@ def test_javascript_computes_the_lanes_of_python(cases, played):
         if buckets:
             assert [n for _, n in got["buckets"]] == [n for _, n in buckets]
             assert [t for t, _ in got["buckets"]] == pytest.approx([t for t, _ in buckets], rel=1e-9)
-        shown += 0 < o.hidden and 0 < o.exposed
+        shown += o.hidden > 0 and o.exposed > 0
     assert shown > CASES // 4, "cases in which all or nothing is hidden prove little"
 
 
@@ -137,16 +151,20 @@ def test_a_job_has_every_weight_of_its_model_once(name):
     assert sum(unit.backward for unit in of_units) == pytest.approx(backward)
     assert sum(unit.forward for unit in of_units) == pytest.approx(backward / 2)
     most = BACKWARD * model.nparams * tokens / rate
-    assert 0.6 * most < backward < 1.001 * most or model.tied and backward < 1.35 * most
+    assert 0.6 * most < backward < 1.001 * most or (model.tied and backward < 1.35 * most)
 
 
 def test_two_cases_in_words():
     small = overlap_sentence(overlap_spec(bucket="all"))
     assert small.startswith("1 all_reduce keeps the link for ") and "Of that nothing is hidden and" in small
     sharded = overlap_sentence(overlap_spec("units", prefetch=0))
-    assert sharded.startswith("68 all_gathers and 34 reduce_scatters keep the link") and "Prefetch 0, 1 and 2" in sharded
+    assert (
+        sharded.startswith("68 all_gathers and 34 reduce_scatters keep the link") and "Prefetch 0, 1 and 2" in sharded
+    )
     told = html("units", {"prefetch": 2})
-    assert told == overlap_html(overlap_spec("units", prefetch=2)) and {*OPTIONS, "mode"} == set(overlap_spec().as_json())
+    assert told == overlap_html(overlap_spec("units", prefetch=2)) and {*OPTIONS, "mode"} == set(
+        overlap_spec().as_json()
+    )
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,11 @@ export function readout({ s, o }) {
 
 function numbers({ s, others }) {
   const sharded = s.mode === "units";
-  const head = [sharded ? "Ahead" : "Bucket", "Calls", ...["Link kept", "Hidden", "Exposed", "Step"].map((w) => [w, SECONDS])];
+  const head = [
+    sharded ? "Ahead" : "Bucket",
+    "Calls",
+    ...["Link kept", "Hidden", "Exposed", "Step"].map((w) => [w, SECONDS]),
+  ];
   const rows = others.map((one) => {
     const { o } = one;
     const own = [placeText(one.s), o.calls.length, communication(o), hidden(o), exposed(o), secondsIn(o)];
@@ -163,5 +167,8 @@ export function furniture(widget) {
   );
   const body = [ask, parts.size.node, parts.sentence, parts.compared, parts.stage, legend(), parts.figures];
   const below = [h("p", { class: "bim-note" }, NOTE), tools(widget, parts.notice), parts.proof.node, parts.said];
-  return { ...parts, root: h("div", { class: "bim-overlap bim-widget" }, h("div", { class: "bim-body" }, body, below)) };
+  return {
+    ...parts,
+    root: h("div", { class: "bim-overlap bim-widget" }, h("div", { class: "bim-body" }, body, below)),
+  };
 }

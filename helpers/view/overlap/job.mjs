@@ -49,6 +49,7 @@ export function stepOf(s, know, links) {
 
 // The same step with every size of a bucket that is offered, or every prefetch: [{ s, o }]
 export function othersOf(s, know, links) {
-  const changes = s.mode === "units" ? PREFETCH.map((prefetch) => ({ prefetch })) : BUCKETS.map((bucket) => ({ bucket }));
+  const changes =
+    s.mode === "units" ? PREFETCH.map((prefetch) => ({ prefetch })) : BUCKETS.map((bucket) => ({ bucket }));
   return changes.map((change) => ({ s: { ...s, ...change }, o: stepOf({ ...s, ...change }, know, links) }));
 }

@@ -35,7 +35,7 @@ def part(weights: Sequence[Weight]) -> Part:
 
 @cache
 def job(name: str) -> dict:
-    """{"layers", "first", "block", "last"}: tensors before, in and behind the blocks; tied: of a head that is the embedding, its weights."""
+    """{"layers", "first", "block", "last"}: tensors before, in and behind the blocks; tied: weights of a head that is the embedding."""
     model = MODELS[name]
     return {
         "layers": model.layers,

@@ -107,7 +107,11 @@ export function gathered(units, ahead, secondsOf) {
   const spans = run([ops.filter(({ what }) => what === "compute"), ops.filter(({ what }) => what !== "compute")]);
   const at = ({ what, number }) => spans.get(key(what, number));
   const links = ops.filter(({ what }) => what !== "compute").toSorted((a, b) => at(a)[0] - at(b)[0]);
-  const call = ({ what, number }) => ({ collective: what, place: unitOf(number, n), nbytes: units[unitOf(number, n)].nbytes });
+  const call = ({ what, number }) => ({
+    collective: what,
+    place: unitOf(number, n),
+    nbytes: units[unitOf(number, n)].nbytes,
+  });
   const held = links
     .filter(({ what }) => what === "all_gather")
     .map((op) => [at(op)[0], spans.get(key("compute", op.number))[1], units[unitOf(op.number, n)].nbytes]);

@@ -30,7 +30,14 @@ function box([start, end], words, kind, y, to) {
   const [a, b] = [to.x(start), to.x(end)];
   const thin = b - a < THIN;
   return [
-    rect(`bim-block ${kind} ${thin ? "bim-thin" : ""}`, a, y, Math.max(0.6, b - a - (thin ? 0 : 0.75)), HIGH, thin ? 0 : 2),
+    rect(
+      `bim-block ${kind} ${thin ? "bim-thin" : ""}`,
+      a,
+      y,
+      Math.max(0.6, b - a - (thin ? 0 : 0.75)),
+      HIGH,
+      thin ? 0 : 2,
+    ),
     inside(words, a, b, y, kind),
   ];
 }
@@ -38,7 +45,8 @@ function box([start, end], words, kind, y, to) {
 // When each unit computes: in backward alone, from the head to the tables, where gradients travel in buckets.
 function computing(o, units) {
   const n = units.length;
-  if (!o.buckets) return o.computing.map((span, use) => ({ span, place: use < n ? use : 2 * n - 1 - use, back: use >= n }));
+  if (!o.buckets)
+    return o.computing.map((span, use) => ({ span, place: use < n ? use : 2 * n - 1 - use, back: use >= n }));
   let at = o.forward;
   return units.toReversed().map(({ backward }, i) => {
     const span = [at, at + backward];
@@ -85,7 +93,9 @@ const leaves = (o, y, to) =>
 
 function hill(o, y, to) {
   const unit = HILL / o.gathered;
-  const steps = o.hill.map(([at, nbytes]) => `H${to.x(at).toFixed(1)}V${(y + HILL - nbytes * unit).toFixed(1)}`).join("");
+  const steps = o.hill
+    .map(([at, nbytes]) => `H${to.x(at).toFixed(1)}V${(y + HILL - nbytes * unit).toFixed(1)}`)
+    .join("");
   return [
     svg("path", { class: "bim-held", d: `M${to.x(to.from).toFixed(1)} ${y + HILL}${steps}z` }),
     line("bim-base", to.x(to.from), y + HILL, to.x(to.to), y + HILL),
@@ -117,7 +127,11 @@ export function picture(o, units, width) {
   const third = second + HIGH + GAP;
   const bottom = o.gathered ? third + HILL : second + HIGH;
   const each = computing(o, units);
-  const gaps = gapsOf(each.map(({ span }) => span), to.from, to.to);
+  const gaps = gapsOf(
+    each.map(({ span }) => span),
+    to.from,
+    to.to,
+  );
   const words = "What computes and what keeps the link, over time; hatched is where nothing computes";
   return canvas(
     "bim-lanes",
@@ -126,10 +140,14 @@ export function picture(o, units, width) {
     words,
     hatch(),
     rect("bim-lane", to.x(to.from), second, to.x(to.to) - to.x(to.from), HIGH),
-    each.map(({ span, place, back }) => box(span, nameOf(place, units.length), back ? "bim-r0 bim-back" : "bim-r0", first, to)),
+    each.map(({ span, place, back }) =>
+      box(span, nameOf(place, units.length), back ? "bim-r0 bim-back" : "bim-r0", first, to),
+    ),
     gaps.map((gap) => shows(gap, first, to, HIGH)),
     leaves(o, first + HIGH, to),
-    o.spans.map((span, i) => box(span, o.buckets ? i : nameOf(o.calls[i].place, units.length), KINDS[o.calls[i].collective], second, to)),
+    o.spans.map((span, i) =>
+      box(span, o.buckets ? i : nameOf(o.calls[i].place, units.length), KINDS[o.calls[i].collective], second, to),
+    ),
     o.gathered > 0 && hill(o, third, to),
     laneName(o.buckets ? "backward" : "computes", first, to),
     laneName("link", second, to),

@@ -33,7 +33,9 @@ def overlap_html(spec: OverlapSpec) -> str:
     held = [nbytes_text(o.gathered) if spec.mode == "units" else "–" for o in shown]
     head = ("Prefetch" if spec.mode == "units" else "Bucket", "Calls", *(words for words, _ in columns), "Gathered")
     rows = zip(names, (len(o.calls) for o in shown), *(cells for _, cells in columns), held, strict=True)
-    return mount("overlap", spec.as_json(), fallback(overlap_sentence(spec), head, rows, "What is hidden, and what is not"))
+    return mount(
+        "overlap", spec.as_json(), fallback(overlap_sentence(spec), head, rows, "What is hidden, and what is not")
+    )
 
 
 class OverlapWidget(CourseWidget):

@@ -33,7 +33,7 @@ def verdict(spec: OverlapSpec) -> str:
 
 
 def best(spec: OverlapSpec) -> OverlapSpec:
-    """Of all that is offered, what exposes least; of equals the largest buckets, or the fewest units ahead. To a picosecond, as in the page."""
+    """Of all that is offered, what exposes least, to a picosecond; of equals the largest buckets, or the fewest units ahead."""
     others = spec.others if spec.mode == "units" else spec.others[::-1]
     return min(others, key=lambda one: round(one.shown.seconds, 12))
 
