@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 import torch.distributed as dist
@@ -35,25 +35,26 @@ def played(s: Schedule, sizes: list[int], reps: int = 15) -> list[float]:
     return [bench(execute, s, x, x, warmup=1, reps=reps).min for x in buffers]
 
 
-def calls(nbytes: int) -> dict[str, tuple[str, Callable[[], object]]]:
+def calls(nbytes: int, group: dist.ProcessGroup | None = None) -> dict[str, tuple[str, Callable[[], object]]]:
     """Every function of torch's that is played: the collective that it is, and a call in which `nbytes` is nccl-tests' size."""
-    rank, nranks = dist.get_rank(), dist.get_world_size()
+    rank, nranks = dist.get_rank(group), dist.get_world_size(group)
     whole, part = torch.ones(nbytes // 4), torch.ones(nbytes // 4 // nranks)
     wholes, parts = whole.clone(), [part.clone() for _ in range(nranks)]
     at_root = dict.fromkeys(("gather_list", "scatter_list"), parts if rank == 0 else None)
-    gathers, scatters = dist.all_gather_into_tensor, dist.reduce_scatter_tensor
+    gathers, scatters, swap = dist.all_gather_into_tensor, dist.reduce_scatter_tensor, dist.all_to_all
+    of, first = {"group": group}, dist.get_process_group_ranks(group or dist.group.WORLD)[0]
     return {
-        "all_reduce": ("all_reduce", lambda: dist.all_reduce(whole)),
-        "reduce": ("reduce", lambda: dist.reduce(whole, 0)),
-        "broadcast": ("broadcast", lambda: dist.broadcast(whole, 0)),
-        "all_gather": ("all_gather", lambda: dist.all_gather(parts, part)),
-        "all_gather_into_tensor": ("all_gather", lambda: gathers(whole, part)),
-        "reduce_scatter": ("reduce_scatter", lambda: dist.reduce_scatter(part, parts)),
-        "reduce_scatter_tensor": ("reduce_scatter", lambda: scatters(part, whole)),
-        "gather": ("gather", lambda: dist.gather(part, at_root["gather_list"], 0)),
-        "scatter": ("scatter", lambda: dist.scatter(part, at_root["scatter_list"], 0)),
-        "all_to_all_single": ("all_to_all", lambda: dist.all_to_all_single(wholes, whole)),
-        "all_to_all": ("all_to_all", lambda: dist.all_to_all(list(wholes.chunk(nranks)), list(whole.chunk(nranks)))),
+        "all_reduce": ("all_reduce", lambda: dist.all_reduce(whole, **of)),
+        "reduce": ("reduce", lambda: dist.reduce(whole, first, **of)),
+        "broadcast": ("broadcast", lambda: dist.broadcast(whole, first, **of)),
+        "all_gather": ("all_gather", lambda: dist.all_gather(parts, part, **of)),
+        "all_gather_into_tensor": ("all_gather", lambda: gathers(whole, part, **of)),
+        "reduce_scatter": ("reduce_scatter", lambda: dist.reduce_scatter(part, parts, **of)),
+        "reduce_scatter_tensor": ("reduce_scatter", lambda: scatters(part, whole, **of)),
+        "gather": ("gather", lambda: dist.gather(part, at_root["gather_list"], first, **of)),
+        "scatter": ("scatter", lambda: dist.scatter(part, at_root["scatter_list"], first, **of)),
+        "all_to_all_single": ("all_to_all", lambda: dist.all_to_all_single(wholes, whole, **of)),
+        "all_to_all": ("all_to_all", lambda: swap(list(wholes.chunk(nranks)), list(whole.chunk(nranks)), **of)),
     }
 
 
@@ -246,3 +247,47 @@ def idle() -> tuple[float, float]:
     taken = time.perf_counter() - wall, time.thread_time() - cpu
     dist.barrier()
     return taken
+
+
+class Members:
+    """Of a network, some ranks under the numbers that they have in a group of their own."""
+
+    def __init__(self, network: object, members: Sequence[int]):
+        self.network, self.members = network, members
+
+    def link(self, src: int, dst: int) -> Link:
+        return self.network.link(self.members[src], self.members[dst])
+
+
+def in_groups(parts: list[list[int]], nbytes: int, names: Sequence[str], reps: int = 5) -> dict[str, float]:
+    """Seconds (the least) of these of `calls` in the groups of `parts`, which cover all ranks; every group plays at the same time."""
+    mine, _ = dist.new_subgroups_by_enumeration(parts)
+    found = calls(nbytes, mine)
+    return {name: bench(found[name][1], warmup=1, reps=reps).min for name in names}
+
+
+def values_in_groups(parts: list[list[int]]) -> list[list[float]]:
+    """What every function leaves, with roots that are not the first and every reduction; asynchronous calls in two groups at once."""
+    rank = dist.get_rank()
+    mine, _ = dist.new_subgroups_by_enumeration(parts)
+    members = dist.get_process_group_ranks(mine)
+    n, x = len(members), torch.arange(12.0) + 100 * rank
+    found = []
+    for op in (dist.ReduceOp.SUM, dist.ReduceOp.AVG, dist.ReduceOp.MAX, dist.ReduceOp.MIN, dist.ReduceOp.PRODUCT):
+        y = x.clone() / 50
+        dist.all_reduce(y, op, group=mine)
+        found.append(y)
+    y, z, parts_of = x.clone(), x.clone(), [torch.zeros(12) for _ in range(n)]
+    dist.broadcast(y, members[-1], group=mine)
+    dist.reduce(z, group_dst=n - 1, group=mine)
+    dist.all_gather(parts_of, x, group=mine)
+    found += [y, z if rank == members[-1] else x, *parts_of]
+    at_root = [torch.zeros(12) for _ in range(n)] if rank == members[-1] else None
+    dist.gather(x, at_root, dst=members[-1], group=mine)
+    w = torch.zeros(12)
+    dist.scatter(w, [x + k for k in range(n)] if rank == members[-1] else None, src=members[-1], group=mine)
+    y, z = x.clone(), x.clone()
+    works = [dist.all_reduce(t, group=g, async_op=True) for t, g in ((y, mine), (z, None), (w, mine))]
+    for work in works:
+        work.wait()
+    return [t.tolist() for t in (*found, *(at_root or ()), y, z, w)]

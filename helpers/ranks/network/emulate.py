@@ -4,13 +4,14 @@
 what `price` says (`ports` has the rule). No root, no other processes; Gloo moves the bytes meanwhile. Emulated are
 
 - messages: send, recv, isend, irecv, batch_isend_irecv, with tags, from anyone, in subgroups too, and so `execute`;
-- torch's own collectives on all ranks, with sums: they are played by the catalogue's schedules (`stand_ins` says by which).
+- torch's own collectives, on all ranks and in groups of some: they are played by the catalogue's schedules (`collectives` says by
+  which), in a group over the links between its members.
 
-Not emulated, and refused with what to do instead: other reductions, collectives in subgroups, uneven splits, DistributedDataParallel.
+Not emulated, and refused with what to do instead: reductions bit by bit, uneven splits, DistributedDataParallel.
 Not emulated, at full speed: the object functions (they carry no payload of a lesson), and what C++ issues by itself, as
 functional collectives do. A barrier of all ranks takes 3 ms, and lets all of them go at one moment. A network that is faster
 than this machine's own memory is not reached.
-Chapters: ring, latency-bandwidth.
+Chapters: ring, latency-bandwidth, meshes, overlap.
 """
 
 from __future__ import annotations

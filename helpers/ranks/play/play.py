@@ -41,10 +41,15 @@ Post = Callable[[int, Sequence[Pair]], Sequence[dist.Work]]  # (number of the st
 
 
 def play(
-    s: Schedule, tensor: torch.Tensor | None, out: torch.Tensor | None, post: Post, op: str = "sum"
+    s: Schedule,
+    tensor: torch.Tensor | None,
+    out: torch.Tensor | None,
+    post: Post,
+    op: str = "sum",
+    group: dist.ProcessGroup | None = None,
 ) -> torch.Tensor | None:
-    """`execute`, with the messages of a step handed to `post`."""
-    rank = _my_rank(s)
+    """`execute`, with the messages of a step handed to `post`. In a group the schedule's ranks are places in it."""
+    rank = _my_rank(s, group)
     program = _program(s, rank)
     sample = tensor if tensor is not None else out
     if not isinstance(sample, torch.Tensor):
@@ -106,12 +111,12 @@ def _part(number: int, rank: int, step: tuple[Message, ...]) -> _Part:
     return _Part(number, tuple(_Deed(m, src, dst, apart[m.kind](m, src, dst)) for m, (src, dst) in both))
 
 
-def _my_rank(s: Schedule) -> int:
+def _my_rank(s: Schedule, group: dist.ProcessGroup | None) -> int:
     if not dist.is_initialized():
         raise ScheduleError("execute plays a schedule inside ranks: call it in a function given to Ranks.run")
-    if s.nranks != dist.get_world_size():
-        raise ScheduleError(f"this schedule is for {s.nranks} ranks, these are {dist.get_world_size()}")
-    return dist.get_rank()
+    if s.nranks != dist.get_world_size(group):
+        raise ScheduleError(f"this schedule is for {s.nranks} ranks, these are {dist.get_world_size(group)}")
+    return dist.get_rank(group)
 
 
 class _Player:
