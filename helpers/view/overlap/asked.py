@@ -15,7 +15,7 @@ MODES = ("buckets", "units")
 TOKENS = tuple(2**n for n in range(8, 16))
 SHARES = (20, 30, 40, 50, 60, 80, 100)
 ALL = 0  # one bucket for everything
-BUCKETS = (*(n * MIB for n in (1, 2, 4, 8, 16, 25, 50, 100, 200, 400, 800, 1600, 3200, 6400)), ALL)
+BUCKETS = (*(n * MIB for n in (1, 2, 4, 8, 16, 25, 50, 100, 200, 400, 800, 1536, 3072, 6144)), ALL)
 PREFETCH = (0, 1, 2)
 
 

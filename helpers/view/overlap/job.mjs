@@ -5,7 +5,7 @@ export const NRANKS = 8;
 const [WIDTH, FORWARD, BACKWARD] = [2, 2, 4];
 const MIB = 2 ** 20;
 export const ALL = 0; // one bucket for everything
-export const BUCKETS = [...[1, 2, 4, 8, 16, 25, 50, 100, 200, 400, 800, 1600, 3200, 6400].map((n) => n * MIB), ALL];
+export const BUCKETS = [...[1, 2, 4, 8, 16, 25, 50, 100, 200, 400, 800, 1536, 3072, 6144].map((n) => n * MIB), ALL];
 export const PREFETCH = [0, 1, 2];
 
 const repeated = (n, list) => Array.from({ length: n }, () => list);

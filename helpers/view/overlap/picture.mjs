@@ -24,7 +24,8 @@ function scale(o, width) {
 }
 
 const inside = (words, a, b, y, kind = "") =>
-  b - a > LETTER * `${words}`.length + 4 && label(`bim-in bim-middle ${kind}`, (a + b) / 2, y + HIGH / 2 + 4, words);
+  b - a > LETTER * Math.max(2, `${words}`.length) + 4 &&
+  label(`bim-in bim-middle ${kind}`, (a + b) / 2, y + HIGH / 2 + 4, words);
 
 function box([start, end], words, kind, y, to) {
   const [a, b] = [to.x(start), to.x(end)];
