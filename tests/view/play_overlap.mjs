@@ -41,7 +41,7 @@ function drawn(s) {
   const [o, others] = [stepOf(s, known, links), othersOf(s, known, links)];
   const linked = decode(encode(s, 3), 3);
   const sentence = `${verdict(s, o)} ${compared(s, others)}`;
-  return { step: told(o), sentence, linked, fits: fits(linked, known, links), python: python(s) };
+  return { step: o.measured ? null : told(o), sentence, linked, fits: fits(linked, known, links), python: python(s) };
 }
 
 console.log(

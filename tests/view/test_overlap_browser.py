@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from helpers.view.overlap import overlap_spec
 from helpers.view.overlap.jobs import known
+from helpers.view.overlap.ways import ways
 from helpers.view.overlap.words import best, compared, verdict
 from helpers.view.shared.schedules.traces import links
 
@@ -25,6 +26,21 @@ def shows(page, **asked) -> None:
     assert (page.locator(".bim-lanes .bim-hatch").count() > 0) == (o.exposed > 1e-12)
     assert page.locator(".bim-lanes .bim-held").count() == (spec.mode == "units")
     assert page.locator(".bim-sizes .bim-bar").count() == BARS[spec.mode]
+
+
+def recorded(page) -> None:
+    """Recorded steps: a box for everything that a rank did, hatched where it computed nothing; what does not count is off."""
+    page.get_by_role("combobox", name="What is sent").select_option("recorded")
+    page.get_by_role("slider", name="Recorded").press("Home")
+    spec, way = overlap_spec("recorded", way="naive"), ways()["ways"]["naive"]
+    expect(page.locator(".bim-sentence").first).to_have_text(verdict(spec))
+    expect(page.locator(".bim-compared").first).to_have_text(compared(spec))
+    assert page.locator(".bim-lanes .bim-block").count() == sum(map(len, way["ranks"]))
+    assert page.locator(".bim-lanes .bim-hatch").count() >= 4 and page.locator(".bim-bar").count() == len(
+        ways()["ways"]
+    )
+    assert page.get_by_role("combobox").count() == 1, "a recorded step is of no model"
+    assert page.locator(".bim-details tbody tr").count() == len(ways()["ways"])
 
 
 def alone(open_alone, tmp_path, live):
@@ -66,6 +82,7 @@ def test_every_control_changes_what_stands_there(open_alone, tmp_path):
     shows(page, mode="units", bucket=least, prefetch=0, **state)
     page.get_by_text("Every place of the slider as numbers").click()
     assert page.locator(".bim-details tbody tr").count() == 3
+    recorded(page)
     page.evaluate("spec => models[0].set('spec', spec)", overlap_spec(bucket="400 MiB").as_json())
     shows(page, bucket="400 MiB")
     widget_harness.narrow(page)
@@ -77,9 +94,7 @@ def test_every_control_changes_what_stands_there(open_alone, tmp_path):
 
 def test_a_link_that_cannot_be_drawn_says_so(open_alone, tmp_path):
     page = alone(open_alone, tmp_path, False)
-    good = (
-        "#overlap-0--model-Llama-3-8B--gpu-B200--link-nvlink-5--tokens-2048--share-50--mode-units--bucket-0--prefetch-2"
-    )
+    good = "#overlap-0--model-Llama-3-8B--gpu-B200--link-nvlink-5--tokens-2048--share-50--mode-units--bucket-0--prefetch-2--way-naive"
     page.evaluate("hash => { location.hash = hash; }", good.replace("share-50", "share-55"))
     expect(page.locator(".bim-notice")).to_have_text("This link asks for something that cannot be drawn.")
     page.evaluate("hash => { location.hash = hash; }", good)

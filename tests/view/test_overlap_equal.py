@@ -19,6 +19,7 @@ from helpers.view.overlap import OverlapSpec, explore_overlap, overlap_html, ove
 from helpers.view.overlap import asked as offer
 from helpers.view.overlap.jobs import BACKWARD, GPUS, OFFERED, WIDTH, backwards, known, units
 from helpers.view.overlap.page import OPTIONS, html
+from helpers.view.overlap.ways import GRAIN, RUN, ways
 from helpers.view.shared.schedules.traces import links
 
 CASES, SPECS = 1200, 48
@@ -30,6 +31,7 @@ WRONG = [
     {"bucket": 3},
     {"prefetch": 3},
     {"mode": "x"},
+    {"way": "x"},
 ]
 
 
@@ -55,6 +57,7 @@ def some_spec(rng: random.Random) -> OverlapSpec:
         rng.choice(GPUS),
         rng.choice(list(LINKS)),
         rng.choice(offer.SHARES),
+        rng.choice(list(ways()["ways"])),
     )
 
 
@@ -121,7 +124,8 @@ def test_javascript_computes_the_lanes_of_python(cases, played):
 
 def test_and_the_steps_of_models_on_links_in_the_same_words(specs, played):
     for spec, got in zip(specs, played["specs"], strict=True):
-        same(got["step"], spec.shown)
+        if spec.mode != "recorded":
+            same(got["step"], spec.shown)
         assert got["sentence"] == overlap_sentence(spec), spec
 
 
@@ -154,6 +158,21 @@ def test_a_job_has_every_weight_of_its_model_once(name):
     assert 0.6 * most < backward < 1.001 * most or (model.tied and backward < 1.35 * most)
 
 
+def test_a_recorded_step_is_drawn_as_it_was_recorded():
+    run = json.loads(RUN.read_text(encoding="utf-8"))
+    for name, way in zip(run["data"]["ways"], ways()["ways"].values(), strict=True):
+        events = [event for event in run["data"]["ways"][name]["events"] if event["kind"] != "idle"]
+        drawn = [one for rank in way["ranks"] for one in rank]
+        assert len(drawn) == len(events) and {one[3] for one in drawn} == {event["what"] for event in events}
+        ends = [max(one["end"] for one in events), max(one[2] for one in drawn) * GRAIN]
+        assert ends[0] == pytest.approx(ends[1], abs=GRAIN)
+    said = overlap_sentence(overlap_spec("recorded", way="naive"))
+    assert said.startswith("Naive: a rank keeps the link for ") and run["label"] in said
+    with pytest.raises(ValueError, match=r"not computed: look at ways\(\)"):
+        _ = overlap_spec("recorded").shown
+    assert "Recorded steps of four ranks" in html("recorded", {})
+
+
 def test_two_cases_in_words():
     small = overlap_sentence(overlap_spec(bucket="all"))
     assert small.startswith("1 all_reduce keeps the link for ") and "Of that nothing is hidden and" in small
@@ -170,12 +189,13 @@ def test_two_cases_in_words():
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        ({"mode": "rows"}, "mode must be one of buckets, units, got 'rows'"),
+        ({"mode": "rows"}, "mode must be one of buckets, units, recorded, got 'rows'"),
         ({"model": "GPT-4"}, "model must be one of GPT-2, .*got 'GPT-4'"),
         ({"gpu": "L40S"}, "gpu must be one of A100, .*got 'L40S'"),
         ({"link": "wifi"}, "link must be one of nvlink-3, .*got 'wifi'"),
         ({"tokens": 4096.0}, "tokens must be one of 256, .*got 4096.0"),
         ({"share": 45}, "share must be one of 20, .*got 45"),
+        ({"way": "fast"}, "way must be one of naive, .*got 'fast'"),
         ({"prefetch": True}, "prefetch must be one of 0, 1, 2, got True"),
         ({"bucket": "3 MiB"}, "bucket must be one of 1 MiB, .*or all, got '3 MiB'"),
     ],

@@ -9,9 +9,10 @@ from helpers.facts import ACCELERATORS, LINKS
 from helpers.overlap import Overlap, fill, gathered, overlap
 from helpers.units import MIB, nbytes_text, parse_nbytes
 from helpers.view.overlap.jobs import GPUS, OFFERED, backwards, seconds_of, units
+from helpers.view.overlap.ways import ways
 from helpers.view.shared.spec import Spec
 
-MODES = ("buckets", "units")
+MODES = ("buckets", "units", "recorded")
 TOKENS = tuple(2**n for n in range(8, 16))
 SHARES = (20, 30, 40, 50, 60, 80, 100)
 ALL = 0  # one bucket for everything
@@ -23,7 +24,8 @@ PREFETCH = (0, 1, 2)
 class OverlapSpec(Spec):
     """The whole state of the widget. tokens: of one GPU in a step; share: of the datasheet's rate, in percent; link: a slug.
 
-    mode: gradients in "buckets" of so many bytes (0: one for everything), or sharded "units" that are gathered `prefetch` ahead.
+    mode: gradients in "buckets" of so many bytes (0: one for everything), sharded "units" that are gathered `prefetch` ahead, or a
+    "recorded" step of four ranks, `way`.
     """
 
     model: str
@@ -34,6 +36,7 @@ class OverlapSpec(Spec):
     mode: str
     bucket: int
     prefetch: int
+    way: str
 
     @property
     def rate(self) -> float:
@@ -51,7 +54,9 @@ class OverlapSpec(Spec):
 
     @cached_property
     def shown(self) -> Overlap:
-        """The step."""
+        """The step, computed. ValueError for one that is recorded: it is in `ways`."""
+        if self.mode == "recorded":
+            raise ValueError(f"a recorded step is not computed: look at ways()['ways'][{self.way!r}]")
         if self.mode == "units":
             return gathered(units(self.model, self.tokens, self.rate), self.prefetch, self._shared)
         all_ = max(sum(nbytes for _, nbytes in self.layers), 1)
@@ -61,7 +66,9 @@ class OverlapSpec(Spec):
 
     @property
     def others(self) -> list[OverlapSpec]:
-        """The same step with every size of a bucket that is offered, or every prefetch."""
+        """The same step with every size of a bucket that is offered, or every prefetch; or every recorded one."""
+        if self.mode == "recorded":
+            return [replace(self, way=name) for name in ways()["ways"]]
         if self.mode == "units":
             return [replace(self, prefetch=n) for n in PREFETCH]
         return [replace(self, bucket=n) for n in BUCKETS]
@@ -85,15 +92,17 @@ def overlap_spec(
     gpu: str = "H200",
     link: str = "nvlink-4",
     share: int = 40,
+    way: str = "overlapped",
 ) -> OverlapSpec:
     """The state that the reader begins with. bucket: bytes or words, "all" for one bucket. ValueError naming what is offered."""
     size = ALL if bucket == "all" else parse_nbytes(bucket)
     among = {"mode": (mode, MODES), "model": (model, OFFERED), "gpu": (gpu, GPUS), "link": (link, tuple(LINKS))}
     among |= {"tokens": (tokens, TOKENS), "share": (share, SHARES), "prefetch": (prefetch, PREFETCH)}
+    among["way"] = (way, tuple(ways()["ways"]))
     for name, (value, offered) in among.items():
         if isinstance(value, bool | float) or value not in offered:
             raise ValueError(f"{name} must be one of {', '.join(map(str, offered))}, got {value!r}")
     if isinstance(bucket, bool) or size not in BUCKETS:
         offered_sizes = ", ".join(nbytes_text(n) for n in BUCKETS if n)
         raise ValueError(f"bucket must be one of {offered_sizes}, or all, got {bucket!r}")
-    return OverlapSpec(model, gpu, link, tokens, share, mode, size, prefetch)
+    return OverlapSpec(model, gpu, link, tokens, share, mode, size, prefetch, way)

@@ -4,16 +4,20 @@ import { copy, share } from "../shared/page/link.mjs";
 import { nbytesText, SECONDS, secondsText } from "../shared/page/numbers.mjs";
 import { grouped } from "../shared/page/sheet.mjs";
 import { table, twin } from "../shared/page/tables.mjs";
-import { BUCKETS, NRANKS, PREFETCH } from "./job.mjs";
-import { communication, exposed, hidden, secondsIn } from "./lanes.mjs";
+import { NRANKS, placesOf } from "./job.mjs";
 import { encode, MODES, python, SHARES, TOKENS } from "./link.mjs";
-import { bucketText } from "./words.mjs";
+import { bucketText, figuresOf } from "./words.mjs";
 
 const NOTE =
   "Products of matrices with tokens at a share of the datasheet's dense bf16 rate, two operations a weight in forward and four in " +
   "backward; attention's scores, tables and norms take no time here. Everything travels in bf16, and a call takes what a ring of " +
   `${NRANKS} GPUs is priced at. What a call takes from the products beside it is not counted.`;
-const MODE_WORDS = { buckets: "gradients in buckets", units: "sharded, gathered ahead" };
+const MODE_WORDS = {
+  buckets: "gradients in buckets",
+  units: "sharded, gathered ahead",
+  recorded: "recorded steps of four ranks",
+};
+const SLIDER = { buckets: "A bucket is full at", units: "Computations ahead", recorded: "Recorded" };
 const SHOWN = {
   tokens: (n) => grouped(`${n}`),
   share: (n) => `${n} %`,
@@ -31,19 +35,27 @@ function chooser(name, key, does) {
   return { select, show };
 }
 
-export const places = ({ mode }) => (mode === "units" ? PREFETCH : BUCKETS);
-export const stopOf = (s) => places(s).indexOf(s.mode === "units" ? s.prefetch : s.bucket);
-export const changeTo = (s, i) => ({ [s.mode === "units" ? "prefetch" : "bucket"]: places(s)[i] });
-const placeText = (s) => (s.mode === "units" ? `${s.prefetch}` : bucketText(s.bucket));
+export function stopOf({ s, know }) {
+  const [key, places] = placesOf(s, know);
+  return places.indexOf(s[key]);
+}
+
+export function changeTo({ s, know }, i) {
+  const [key, places] = placesOf(s, know);
+  return { [key]: places[i] };
+}
+
+const placeText = (s, { recorded }) =>
+  ({ buckets: bucketText(s.bucket), units: `${s.prefetch}`, recorded: recorded.ways[s.way].name })[s.mode];
 
 // The bars under the slider can be dragged over, too; they are drawn anew meanwhile, so their room hears it.
 function dragged(room, widget) {
   let held = false;
   const pick = (px) => {
-    const all = places(widget.s);
-    const place = Math.round(((px - 8) / (room.clientWidth - 16)) * (all.length - 1));
-    const i = Math.max(0, Math.min(all.length - 1, place));
-    if (i !== stopOf(widget.s)) widget.does.take(changeTo(widget.s, i));
+    const last = widget.others.length - 1;
+    const place = Math.round(((px - 8) / (room.clientWidth - 16)) * last);
+    const i = Math.max(0, Math.min(last, place));
+    if (i !== stopOf(widget)) widget.does.take(changeTo(widget, i));
   };
   const hear = (event) => {
     if (event.type === "pointerdown" && !event.button) {
@@ -58,23 +70,25 @@ function dragged(room, widget) {
 
 function slider(widget) {
   const [name, shown] = [h("span", {}), h("output", {})];
-  const input = () => widget.does.take(changeTo(widget.s, Number(range.value)));
+  const input = () => widget.does.take(changeTo(widget, Number(range.value)));
   const range = h("input", { type: "range", min: 0, step: 1, input });
   const room = h("div", { class: "bim-strip" });
   dragged(room, widget);
-  const show = (s) => {
-    name.textContent = s.mode === "units" ? "Computations ahead" : "A bucket is full at";
+  const show = () => {
+    const { s, know } = widget;
+    name.textContent = SLIDER[s.mode];
     range.setAttribute("aria-label", name.textContent);
-    range.max = places(s).length - 1;
-    range.value = stopOf(s);
-    range.setAttribute("aria-valuetext", placeText(s));
-    shown.textContent = placeText(s);
+    range.max = widget.others.length - 1;
+    range.value = stopOf(widget);
+    range.setAttribute("aria-valuetext", placeText(s, know));
+    shown.textContent = placeText(s, know);
   };
   const node = h("div", { class: "bim-slider" }, h("p", { class: "bim-chosen" }, name, " ", shown), range, room);
   return { node, room, show };
 }
 
-export function offer({ choosers: all }, { s, know, links }) {
+// A recorded step is of no model and of no GPU.
+export function offer({ choosers: all, job, note }, { s, know, links }) {
   all.model.show(Object.keys(know.models), s.model);
   all.gpu.show(Object.keys(know.rates), s.gpu);
   const slugs = links.map(({ slug }) => slug);
@@ -82,33 +96,33 @@ export function offer({ choosers: all }, { s, know, links }) {
   all.tokens.show(TOKENS, s.tokens);
   all.share.show(SHARES, s.share);
   all.mode.show(MODES, s.mode);
+  for (const node of [job, note]) node.hidden = s.mode === "recorded";
 }
 
 export function readout({ s, o }) {
+  const { computed, communication, hidden, exposed, seconds } = figuresOf(o);
   const cells = [
-    ["Computation", o.computed],
-    ["Link kept", communication(o)],
-    ["Hidden", hidden(o)],
-    ["Exposed", exposed(o)],
-    ["Step", secondsIn(o)],
-  ].map(([name, seconds]) => [name, secondsText(seconds)]);
+    ["Computation", computed],
+    ["Link kept", communication],
+    ["Hidden", hidden],
+    ["Exposed", exposed],
+    ["Step", seconds],
+  ].map(([name, time]) => [name, secondsText(time)]);
   if (s.mode === "units") cells.push(["Gathered", nbytesText(o.gathered)]);
   return cells.map(([name, words]) => h("div", {}, h("dt", {}, name), h("dd", {}, h("strong", {}, words))));
 }
 
-function numbers({ s, others }) {
-  const sharded = s.mode === "units";
-  const head = [
-    sharded ? "Ahead" : "Bucket",
-    "Calls",
-    ...["Link kept", "Hidden", "Exposed", "Step"].map((w) => [w, SECONDS]),
-  ];
+const HEADS = { buckets: "Bucket", units: "Ahead", recorded: "Way" };
+const TAKES = ["Link kept", "Hidden", "Exposed", "Step"].map((words) => [words, SECONDS]);
+
+function numbers({ s, others, know }) {
+  const last = { buckets: [], units: ["Gathered"], recorded: [["Exposed by the model", SECONDS]] }[s.mode];
   const rows = others.map((one) => {
-    const { o } = one;
-    const own = [placeText(one.s), o.calls.length, communication(o), hidden(o), exposed(o), secondsIn(o)];
-    return sharded ? [...own, nbytesText(o.gathered)] : own;
+    const { communication, hidden, exposed, seconds } = figuresOf(one.o);
+    const more = { units: one.o.gathered && nbytesText(one.o.gathered), recorded: one.o.predicted?.exposed }[s.mode];
+    return [placeText(one.s, know), communication, hidden, exposed, seconds, ...(last.length ? [more] : [])];
   });
-  return table("What is hidden, and what is not", sharded ? [...head, "Gathered"] : head, rows);
+  return table("What is hidden, and what is not", [HEADS[s.mode], ...TAKES, ...last], rows);
 }
 
 const LEGEND = [
@@ -149,6 +163,8 @@ export function furniture(widget) {
   const said = (kind, more = {}) => h("p", { class: kind, ...more });
   const parts = {
     choosers,
+    job: h("span", {}),
+    note: h("p", { class: "bim-note" }, NOTE),
     size: slider(widget),
     stage: h("div", { class: "bim-view" }),
     sentence: said("bim-sentence"),
@@ -159,14 +175,13 @@ export function furniture(widget) {
     proof: twin("Every place of the slider as numbers", () => numbers(widget)),
   };
   const { model, gpu, link, tokens, share: part, mode } = choosers;
-  const ask = h(
-    "p",
-    { class: "bim-controls" },
+  parts.job.append(
     h("span", {}, model.select, ` on ${NRANKS} `, gpu.select, " over ", link.select, ", "),
-    h("span", {}, tokens.select, " tokens each at ", part.select, " of the peak: ", mode.select),
+    h("span", {}, tokens.select, " tokens each at ", part.select, " of the peak: "),
   );
+  const ask = h("p", { class: "bim-controls" }, parts.job, mode.select);
   const body = [ask, parts.size.node, parts.sentence, parts.compared, parts.stage, legend(), parts.figures];
-  const below = [h("p", { class: "bim-note" }, NOTE), tools(widget, parts.notice), parts.proof.node, parts.said];
+  const below = [parts.note, tools(widget, parts.notice), parts.proof.node, parts.said];
   return {
     ...parts,
     root: h("div", { class: "bim-overlap bim-widget" }, h("div", { class: "bim-body" }, body, below)),

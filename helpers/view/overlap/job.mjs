@@ -35,8 +35,21 @@ export function secondsOf(link, steps) {
     Math.min(...lines.map(({ call, alpha, bandwidth }) => (call ?? 0) + steps * (alpha + nbytes / NRANKS / bandwidth)));
 }
 
+// A recorded step, as far as it is told in the same way as one that is computed; a unit of its times is 0.1 ms.
+function recordedOf({ recorded }, name) {
+  const { ranks, measured, predicted } = recorded.ways[name];
+  return {
+    ranks,
+    measured,
+    predicted,
+    name: recorded.ways[name].name,
+    label: `${recorded.label}; recorded ${recorded.date}.`,
+  };
+}
+
 // The step of a spec. know: { models, rates }; links: by slug.
 export function stepOf(s, know, links) {
+  if (s.mode === "recorded") return recordedOf(know, s.way);
   const rate = (know.rates[s.gpu] * s.share) / 100;
   const [model, link] = [know.models[s.model], links.find(({ slug }) => slug === s.link)];
   if (s.mode === "units") return gathered(units(model, s.tokens, rate), s.prefetch, secondsOf(link, NRANKS - 1));
@@ -47,9 +60,17 @@ export function stepOf(s, know, links) {
   return { ...o, buckets, forward: backward / 2 };
 }
 
+// What the slider goes over: the part of the spec, and its values.
+export const placesOf = ({ mode }, know) =>
+  ({
+    buckets: ["bucket", BUCKETS],
+    units: ["prefetch", PREFETCH],
+    recorded: ["way", Object.keys(know.recorded.ways)],
+  })[mode];
+
 // The same step with every size of a bucket that is offered, or every prefetch: [{ s, o }]
 export function othersOf(s, know, links) {
-  const changes =
-    s.mode === "units" ? PREFETCH.map((prefetch) => ({ prefetch })) : BUCKETS.map((bucket) => ({ bucket }));
+  const [key, places] = placesOf(s, know);
+  const changes = places.map((place) => ({ [key]: place }));
   return changes.map((change) => ({ s: { ...s, ...change }, o: stepOf({ ...s, ...change }, know, links) }));
 }

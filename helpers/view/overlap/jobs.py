@@ -13,6 +13,7 @@ from helpers.collectives import CATALOGUE, price
 from helpers.facts import ACCELERATORS, LINKS, MODELS, Model
 from helpers.memory.closed_form.weights import Weight, block_weights, first_weights, last_weights
 from helpers.overlap import Unit
+from helpers.view.overlap.ways import ways
 
 OFFERED = ("GPT-2", "GPT-2-XL", "Llama-2-7B", "Llama-3-8B", "Llama-2-13B")
 GPUS = ("A100", "H100", "H200", "B200")
@@ -51,8 +52,9 @@ def _tied(model: Model) -> int:
 
 
 def known() -> dict:
-    """What the page computes with: the models, and dense bf16 operations a second of each GPU."""
+    """What the page computes with: the models, and dense bf16 operations a second of each GPU; and the recorded steps."""
     return {
+        "recorded": ways(),
         "models": {name: job(name) for name in OFFERED},
         "rates": {gpu: ACCELERATORS[gpu].peak("bf16").quantity for gpu in GPUS},
     }

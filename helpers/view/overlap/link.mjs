@@ -1,11 +1,11 @@
 // The whole state as a link and as a line of Python; and whether what comes from outside can be drawn.
 import { BUCKETS, PREFETCH } from "./job.mjs";
 
-export const MODES = ["buckets", "units"];
+export const MODES = ["buckets", "units", "recorded"];
 export const TOKENS = Array.from({ length: 8 }, (_, i) => 2 ** (8 + i));
 export const SHARES = [20, 30, 40, 50, 60, 80, 100];
-const PARTS = ["model", "gpu", "link", "tokens", "share", "mode", "bucket", "prefetch"];
-const WORDS = ["model", "gpu", "link", "mode"];
+const PARTS = ["model", "gpu", "link", "tokens", "share", "mode", "bucket", "prefetch", "way"];
+const WORDS = ["model", "gpu", "link", "mode", "way"];
 
 export const encode = (s, index) => `#overlap-${index}${PARTS.map((part) => `--${part}-${s[part]}`).join("")}`;
 
@@ -27,6 +27,7 @@ export function fits(s, know, links) {
     mode: MODES,
     bucket: BUCKETS,
     prefetch: PREFETCH,
+    way: Object.keys(know.recorded.ways),
   };
   return PARTS.every((part) => offered[part].includes(s[part]));
 }

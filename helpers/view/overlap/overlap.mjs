@@ -2,10 +2,10 @@
 import { onWidth, placeOf } from "../shared/page/lifecycle.mjs";
 import { changeTo, furniture, offer, stopOf, readout } from "./furniture.mjs";
 import { othersOf, stepOf, units } from "./job.mjs";
-import { exposed } from "./lanes.mjs";
 import { decode, fits } from "./link.mjs";
 import { picture, strip } from "./picture.mjs";
-import { best, compared, verdict } from "./words.mjs";
+import { recordedPicture } from "./ranks.mjs";
+import { best, compared, figuresOf, verdict } from "./words.mjs";
 
 // What follows from the state.
 function work(widget) {
@@ -16,20 +16,23 @@ function work(widget) {
   widget.units = units(know.models[s.model], s.tokens, (know.rates[s.gpu] * s.share) / 100);
 }
 
+const drawing = ({ s, o, units: own }, width) =>
+  s.mode === "recorded" ? recordedPicture(o, width) : picture(o, own, width);
+
 function draw(widget) {
   const { parts, s, o, others } = widget;
   offer(parts, widget);
-  parts.size.show(s);
+  parts.size.show();
   const bars = strip(
-    others.map((one) => exposed(one.o)),
-    stopOf(s),
+    others.map((one) => figuresOf(one.o).exposed),
+    stopOf(widget),
     widget.least,
     parts.size.room.clientWidth - 16,
   );
   parts.size.room.replaceChildren(bars);
   parts.sentence.textContent = verdict(s, o);
   parts.compared.textContent = compared(s, others);
-  parts.stage.replaceChildren(picture(o, widget.units, parts.stage.clientWidth));
+  parts.stage.replaceChildren(drawing(widget, parts.stage.clientWidth));
   parts.figures.replaceChildren(...readout(widget));
   parts.notice.replaceChildren();
   parts.proof.refresh();
@@ -76,7 +79,7 @@ function render({ model, el }) {
   widget.links = model.get("links");
   widget.does = {
     take: (change) => take(widget, change),
-    best: () => take(widget, changeTo(widget.s, widget.least)),
+    best: () => take(widget, changeTo(widget, widget.least)),
   };
   const [hash, spec] = [() => onHash(widget), () => onSpec(widget)];
   work(widget);

@@ -1,4 +1,4 @@
-"""The widget `overlap` in prose; the argument is "buckets" or "units". All options: `overlap_spec`; share is in percent.
+"""The widget `overlap` in prose; the argument is "buckets", "units" or "recorded". All options: `overlap_spec`; share is in percent.
 
 ```{overlap} buckets
 :bucket: 25 MiB
@@ -17,7 +17,7 @@ from helpers.view.shared.options import positive, text, whole
 from helpers.view.shared.schedules.traces import links
 
 OPTIONS = {
-    **dict.fromkeys(("model", "gpu", "link", "bucket"), text),
+    **dict.fromkeys(("model", "gpu", "link", "bucket", "way"), text),
     **dict.fromkeys(("tokens", "share"), positive),
     "prefetch": whole,
 }

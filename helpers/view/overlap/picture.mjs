@@ -58,7 +58,7 @@ function computing(o, units) {
 
 const nameOf = (place, n) => (place === n - 1 ? "head" : place ? `${place - 1}` : "");
 
-function gapsOf(spans, from, to) {
+export function gapsOf(spans, from, to) {
   const found = [];
   let at = from;
   for (const [start, end] of spans.toSorted((a, b) => a[0] - b[0])) {
@@ -70,12 +70,12 @@ function gapsOf(spans, from, to) {
 }
 
 // The one look of what shows: hatched, in a frame.
-const shows = ([start, end], y, to, high) => [
+export const shows = ([start, end], y, to, high) => [
   rect("bim-exposed", to.x(start), y, Math.max(1.5, to.x(end) - to.x(start)), high),
   rect("bim-hatch", to.x(start), y, Math.max(1.5, to.x(end) - to.x(start)), high),
 ];
 
-const hatch = () =>
+export const hatch = () =>
   svg(
     "defs",
     {},
@@ -105,13 +105,13 @@ function hill(o, y, to) {
 }
 
 // 1, 2 or 5 times a power of ten, so that about so many fit.
-function ticks(last, many) {
+export function ticks(last, many) {
   const ten = 10 ** Math.floor(Math.log10(last / many));
   const by = ten * [1, 2, 5, 10].find((one) => one * ten * many >= last);
   return times(Math.floor(last / by + 1e-9) + 1, (i) => i * by);
 }
 
-const axis = (to, y) => [
+export const axis = (to, y) => [
   line("bim-axis", to.x(to.from), y, to.x(to.to), y),
   ticks(to.to - to.from, to.wide ? 6 : 3).map((t) => [
     line("bim-axis", to.x(to.from + t), y, to.x(to.from + t), y + 4),

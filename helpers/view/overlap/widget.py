@@ -11,6 +11,7 @@ from helpers.overlap import Overlap
 from helpers.units import nbytes_text
 from helpers.view.overlap.asked import OverlapSpec, bucket_text, overlap_spec
 from helpers.view.overlap.jobs import known
+from helpers.view.overlap.ways import ways
 from helpers.view.overlap.words import overlap_sentence
 from helpers.view.shared.columns import column
 from helpers.view.shared.mount import fallback, mount
@@ -20,6 +21,8 @@ from helpers.view.shared.widget import CourseWidget
 
 def overlap_html(spec: OverlapSpec) -> str:
     """The mount element: the spec, and for readers without JavaScript the sentence and every choice of its slider as a table."""
+    if spec.mode == "recorded":
+        return mount("overlap", spec.as_json(), fallback(overlap_sentence(spec), *_recorded()))
     others = spec.others
     shown = [one.shown for one in others]
     parts = {
@@ -38,8 +41,21 @@ def overlap_html(spec: OverlapSpec) -> str:
     )
 
 
+def _recorded() -> tuple[tuple[str, ...], list[tuple[str, ...]], str]:
+    """Head, rows and caption: what every recorded step took, and what the model says."""
+    all_ = list(ways()["ways"].values())
+    parts = {
+        "Step": [way["measured"]["seconds"] for way in all_],
+        "Exposed": [way["measured"]["exposed"] for way in all_],
+        "by the model": [way["predicted"]["exposed"] for way in all_],
+    }
+    columns = [column(words, values, "s") for words, values in parts.items()]
+    rows = zip((way["name"] for way in all_), *(cells for _, cells in columns), strict=True)
+    return ("Way", *(words for words, _ in columns)), list(rows), "Recorded steps of four ranks"
+
+
 class OverlapWidget(CourseWidget):
-    """A step on one rank. `step` is what is shown now."""
+    """A step on one rank. `step` is what is shown now, if it is computed."""
 
     name = "overlap"
     spec = traitlets.Dict().tag(sync=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from helpers.overlap import Overlap
 from helpers.units import nbytes_text, seconds_text
 from helpers.view.overlap.asked import OverlapSpec, bucket_text
+from helpers.view.overlap.ways import ways
 from helpers.view.shared.words import counted, listed
 
 DDP = 25 * 2**20
@@ -18,6 +19,8 @@ def exposed_text(o: Overlap) -> str:
 
 def verdict(spec: OverlapSpec) -> str:
     """How long the link is kept, what of it is hidden, and what the step takes."""
+    if spec.mode == "recorded":
+        return recorded_verdict(ways()["ways"][spec.way])
     o = spec.shown
     if spec.mode == "buckets":
         who = counted(len(o.calls), "all_reduce")
@@ -32,6 +35,16 @@ def verdict(spec: OverlapSpec) -> str:
     )
 
 
+def recorded_verdict(way: dict) -> str:
+    """What a recorded step took, beside the model."""
+    seen, told = way["measured"], way["predicted"]
+    return (
+        f"{way['name'].capitalize()}: a rank keeps the link for {seconds_text(seen['communication'])}, and "
+        f"{seconds_text(seen['exposed'])} are exposed. The model says {seconds_text(told['communication'])} and "
+        f"{seconds_text(told['exposed'])}. The step took {seconds_text(seen['seconds'])}."
+    )
+
+
 def best(spec: OverlapSpec) -> OverlapSpec:
     """Of all that is offered, what exposes least, to a picosecond; of equals the largest buckets, or the fewest units ahead."""
     others = spec.others if spec.mode == "units" else spec.others[::-1]
@@ -40,6 +53,8 @@ def best(spec: OverlapSpec) -> OverlapSpec:
 
 def compared(spec: OverlapSpec) -> str:
     """The best that is offered, and what stands beside it."""
+    if spec.mode == "recorded":
+        return f"{ways()['label']}; recorded {ways()['date']}."
     if spec.mode == "units":
         shown = [one.shown for one in spec.others]
         ahead = listed([f"{one.prefetch}" for one in spec.others])
