@@ -16,6 +16,7 @@ from benchmarks import (
     live_memory,
     matrix,
     notes,
+    overlap,
     peers,
     pipelines,
     ranks,
@@ -47,6 +48,7 @@ def test_a_median_stands_between_the_bounds_that_hold_it_in_95_cases_of_100():
     [
         (ranks.main, {"nranks": 1}, "nranks must be at least 2, got 1"),
         (ranks.main, {"rounds": 0}, "rounds must be at least 1, got 0"),
+        (overlap.main, {"alpha": 0}, "alpha must be more than 0, got 0"),
         (notes.main, {"npairs": 0}, "pairs must be at least 1, got 0"),
         (notes.main, {"calls": -1}, "calls must be at least 1, got -1"),
         (faults.main, {"rounds": 0}, "rounds must be at least 1, got 0"),
@@ -287,6 +289,18 @@ def test_the_emulator_is_compared_with_the_model_for_every_algorithm(monkeypatch
     assert {"ring", "binomial", "double-tree"} < set(emulator.schedules()) and fitted.startswith(
         "fit_link / set: alpha "
     )
+
+
+@pytest.mark.matrix("benchmarks, run for real")
+def test_exposed_time_stands_beside_the_model_for_every_bucket(capsys):
+    overlap.main(2, 1, 100, 1)
+    head, columns, *rows = capsys.readouterr().out.splitlines()
+    assert head.startswith("4 ranks, gloo, CPU, emulated link: 1 ms") and "measured" in columns
+    sizes = [96 * 1024 * n for n in (1, 2, 3, 4, 8)]
+    layers, link = [overlap.Layer(0.0004, 0.002, sizes[0])] * 8, overlap.linked(1, 100)
+    models = [overlap.predicted("overlapped", layers, link, 4, nbytes).exposed for nbytes in sizes]
+    assert [row.split("  ")[0] for row in rows] == ["96 KiB", "192 KiB", "288 KiB", "384 KiB", "768 KiB"]
+    assert [f"{1e3 * model:.1f}" in row for model, row in zip(models, rows, strict=True)] == [True] * 5
 
 
 @pytest.mark.matrix("benchmarks, run for real")

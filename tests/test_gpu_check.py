@@ -270,7 +270,7 @@ def test_on_one_gpu_what_needs_two_is_skipped_by_name():
     place = Place("nccl", 2, 1)
     assert {c.name for c in CHECKS if c.skipped(place)} == {
         *("what a note costs", "bandwidth", "traces of real runs", "GPU to GPU", "protocols, each forced"),
-        *("one process or many", "reduce_scatter and all_reduce", "parallel: pipelines wait"),
+        *("one process or many", "reduce_scatter and all_reduce", "parallel: pipelines wait", "parallel: overlap"),
     }
     assert {c.skipped(place) for c in CHECKS} == {"", "needs 2 GPUs"}
     assert not any(check.skipped(Place("nccl", 8, 8)) for check in CHECKS)

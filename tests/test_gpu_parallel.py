@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import subprocess
 import sys
 
@@ -12,7 +13,7 @@ from fake_cuda import environment
 from helpers.parallel.report import Line
 from helpers.parallel.table import STRATEGIES
 from helpers.ranks import RankError
-from tools.gpu import parallel
+from tools.gpu import hidden, parallel
 from tools.gpu.place import Place
 
 SOUND = Line(0, 1e-16, 1e-10, {"all_reduce": 5}, {"all_reduce": 5}, 40.0, 40.0, 40.0, {"gradient": 8}, {"gradient": 8})
@@ -124,6 +125,35 @@ def test_batch_norm_that_is_not_torchs_is_refused(monkeypatch):
 def test_a_pipeline_that_waits_longer_than_its_formula_is_refused():
     found = {"1f1b": {"idle": 0.21, "closed form": 0.2}, "gpipe": {"idle": 0.25, "closed form": 0.2}}
     assert list(parallel._far(found)) == ["gpipe: idle 25.0%, by the closed form 20.0%"]
+
+
+@pytest.mark.matrix("exposed time on played GPUs")
+def test_exposed_time_on_played_gpus_is_recorded_beside_the_model(root, tmp_path):
+    """Kernels that sleep and a host's all_reduce: the figures are no GPU's, but every line of the check runs."""
+    command = [sys.executable, "-m", "tools.gpu_check", "--out", str(tmp_path / "out"), "--only", "parallel: overlap"]
+    (tmp_path / "ranks").mkdir()
+    env = environment(2, tmp_path / "ranks")
+    done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (path,) = (tmp_path / "out").rglob("gpu-overlap.json")
+    told = json.loads(path.read_text())["data"]
+    assert [(row["calls"], row["bucket_bytes"] * row["calls"]) for row in told["buckets"]] == [
+        (calls, 16 * told["buckets"][0]["layer"]) for calls in (16, 8, 4, 2, 1)
+    ]
+    for row in told["buckets"]:
+        assert row["predicted"] > 0.999 * row["alone"] / row["calls"], "the last bucket is always exposed"
+        assert row["exposed"] == pytest.approx(row["seconds"] - row["computed"])
+
+
+def test_a_step_shorter_than_what_is_in_it_is_refused(monkeypatch):
+    answers = [[hidden.Hidden(64, 128, 1.0, 0.5, 1.25)], [hidden.Hidden(64, 128, 1.0, 0.5, 0.8)]]
+    ranks = type("Ranks", (), {"run": lambda *_, **__: [answers.pop(0)]})()
+    monkeypatch.setattr(Place, "ranks", lambda *_, **__: contextlib.nullcontext(ranks))
+    found = hidden.buckets(Place("nccl", 2, 2))
+    assert found["least exposed"] == "250.00 ms with 8 buckets"
+    assert found["record"]["overlap"]["buckets"][0]["predicted"] == pytest.approx(0.5 / 8)
+    with pytest.raises(AssertionError, match="shorter than what is in it"):
+        hidden.buckets(Place("nccl", 2, 2))
 
 
 # What tests/fake_cuda carries, by the beginnings of names; DDP, FSDP2 and DTensor work below Python.

@@ -9,12 +9,15 @@ FSDP2's dials in these terms, read in torch 2.13.0 (torch/distributed/fsdp/_full
 forward      an all_gather waits for the copy-out of the unit two before (wait_for_unshard): prefetch 2, though only one unit is
              "prefetched"; set_modules_to_forward_prefetch with a list of L units: L + 1.
 backward     it waits for the copy-out of the unit before: prefetch 1; set_modules_to_backward_prefetch with L units: L.
-buffers      set_reduce_scatter_max_input_buffers, 1 by default: computation waits until fewer reduce_scatters are unfinished.
+buffers      set_reduce_scatter_max_input_buffers, 1 by default: no computation begins while more reduce_scatters are unfinished.
+             With 0 every one is waited for at once, as in helpers.parallel.zero.
 separate     set_separate_reduce_scatter_group: by default both collectives go through one communicator, in the order of their calls,
              so that a gather stands behind the reduce_scatter that was called before it.
 reshard      reshard_after_forward: without, parameters stay, and backward gathers nothing.
 
-A host that is not ahead calls later, and then less is hidden. The root's own parameters, which stay, are a unit like others here.
+host_ahead   a host that computes by itself, as on a CPU, calls backward's first gather when forward has ended: one more is exposed.
+
+A GPU's host that falls behind calls later too, and then less is hidden. The root's parameters, which stay, are no unit of these.
 """
 
 from __future__ import annotations
@@ -45,17 +48,20 @@ def gathered(
     reshard: bool = True,
     buffers: Ahead = 1,
     separate: bool = False,
+    host_ahead: bool = True,
 ) -> Overlap:
     """A step of `units`, in the order of forward: two lanes that compute and communicate.
 
     prefetch: for both passes, or (forward, backward); None for no limit. Backward's gathers never begin before forward's last but
-    one computation has ended. seconds_of: of an all_gather or a reduce_scatter of so many bytes (nccl-tests' size, the unit's).
-    buffers: None for no limit. separate: reduce_scatters in a queue of their own; the link still serves one call at a time, the first
-    that is ready, gathers before others, since two calls at once would share it. ValueError for what is no time, size or number.
+    one computation has ended, without host_ahead not before its last. seconds_of: of an all_gather or a reduce_scatter of so many
+    bytes (nccl-tests' size, the unit's). buffers: None for no limit. separate: reduce_scatters in a queue of their own; the link
+    still serves one call at a time, the first that is ready, gathers before others, since two calls at once would share it.
+    ValueError for what is no time, size or number.
     """
     forward, backward = prefetch if isinstance(prefetch, tuple) else (prefetch, prefetch)
-    _check(units, (("prefetch", forward, 0), ("prefetch", backward, 0), ("buffers", buffers, 1)))
-    ops = _ops(units, (forward, backward), seconds_of, reshard, buffers)
+    _check(units, (("prefetch", forward, 0), ("prefetch", backward, 0), ("buffers", buffers, 0)))
+    turn = len(units) - (2 if host_ahead else 1)  # the computation that backward's gathers come after
+    ops = _ops(units, (forward, backward), seconds_of, reshard, buffers, turn)
     queues = [[op for op in ops if op.key[0] == COMPUTE]]
     for kinds in [("all_gather",), ("reduce_scatter",)] if separate else [("all_gather", "reduce_scatter")]:
         queues.append([op for op in ops if op.key[0] in kinds])
@@ -75,7 +81,7 @@ def _check(units: Sequence[Unit], limits: tuple[tuple[str, Ahead, int], ...]) ->
 
 
 def _ops(
-    units: Sequence[Unit], ahead: tuple[Ahead, Ahead], seconds_of: SecondsOf, reshard: bool, buffers: Ahead
+    units: Sequence[Unit], ahead: tuple[Ahead, Ahead], seconds_of: SecondsOf, reshard: bool, buffers: Ahead, turn: int
 ) -> list[Op]:
     """In the order in which the host calls them: what is prefetched, the computation, the gradients of it.
 
@@ -88,7 +94,7 @@ def _ops(
         until = last if limit is None else min(use + limit, last)
         for number in range(asked, until + 1):
             if number < n or reshard:
-                ops.append(_gather(units, number, limit, seconds_of))
+                ops.append(_gather(units, number, limit, seconds_of, turn))
         asked = max(asked, until + 1)
         ops.append(_computation(units, use, reshard, buffers))
         if use >= n:
@@ -101,11 +107,11 @@ def _unit(use: int, n: int) -> int:
     return use if use < n else 2 * n - 1 - use
 
 
-def _gather(units: Sequence[Unit], use: int, limit: Ahead, seconds_of: SecondsOf) -> Op:
+def _gather(units: Sequence[Unit], use: int, limit: Ahead, seconds_of: SecondsOf, turn: int) -> Op:
     n = len(units)
     behind = -1 if limit is None else use - 1 - limit
     if use >= n:
-        behind = max(behind, n - 2)
+        behind = max(behind, turn)
     after: tuple[Key, ...] = ((COMPUTE, behind),) if behind >= 0 else ()
     return Op(("all_gather", use), priced(seconds_of, units[_unit(use, n)].nbytes), after)
 

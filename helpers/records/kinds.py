@@ -11,6 +11,7 @@ from helpers.collectives import PROMISES, Schedule, ScheduleError
 from helpers.facts import FactError
 from helpers.facts.tables import build_table
 from helpers.memory import TraceError, unpack
+from helpers.records import timelines
 from helpers.records.fields import (
     Bad,
     day,
@@ -55,6 +56,8 @@ def run(data: Any, stem: str) -> None:
         _bandwidths(data["data"], data["label"])
     if isinstance(data["data"], dict) and "schedule" in data["data"]:
         _trace(data["data"])
+    if isinstance(data["data"], dict) and "ways" in data["data"]:
+        timelines.ways(data["data"]["ways"], "data.ways")
 
 
 _LINE = fields(dict.fromkeys(("min", "median", "algbw", "busbw"), positive) | {"nbytes": whole_number})

@@ -164,7 +164,7 @@ def test_a_bucket_is_ready_with_its_last_layer_and_time_without_gradients_counts
 
 
 # Sharded ----------------------------------------------------------------------------------------------------------------
-def ticking(units, ahead, reshard, buffers, separate):
+def ticking(units, ahead, reshard, buffers, separate, host_ahead):
     """FSDP's rules said another way, by counts, and a clock that ticks: spans of calls and of computations."""
     n = len(units)
     numbers = list(range(2 * n))
@@ -184,7 +184,7 @@ def ticking(units, ahead, reshard, buffers, separate):
         (kind, number), _ = head
         if kind == "reduce_scatter":
             return ended(now) > number
-        return ended(now) >= max(number - limits[number >= n], (n - 1) * (number >= n))
+        return ended(now) >= max(number - limits[number >= n], (n - host_ahead) * (number >= n))
 
     def compute(now, spans):
         use = len(computing)
@@ -192,7 +192,7 @@ def ticking(units, ahead, reshard, buffers, separate):
             return
         gather = ("all_gather", use) if use in gathers else ("all_gather", 2 * n - 1 - use)
         unfinished = sum(spans.get(("reduce_scatter", r), (0, now + 1))[1] > now for r in range(n, use))
-        if spans.get(gather, (0, now + 1))[1] <= now and unfinished <= (buffers or 10**9):
+        if spans.get(gather, (0, now + 1))[1] <= now and unfinished <= (10**9 if buffers is None else buffers):
             seconds = of(use).forward if use < n else of(use).backward
             computing.append((now, now + seconds))
 
@@ -208,9 +208,11 @@ def test_gathered_is_what_a_ticking_clock_shows():
     for _ in range(CASES):
         units = some_units(rng)
         ahead = rng.choice([(0, 0), (1, 1), FSDP2, (3, 2), (None, None), (None, 1)])
-        reshard, buffers, separate = rng.random() < 0.7, rng.choice([1, 2, None]), rng.random() < 0.5
-        found = gathered(units, ahead, seconds_of, reshard=reshard, buffers=buffers, separate=separate)
-        spans, computing = ticking(units, ahead, reshard, buffers, separate)
+        reshard, buffers, separate = rng.random() < 0.7, rng.choice([0, 1, 2, None]), rng.random() < 0.5
+        host_ahead = rng.random() < 0.7
+        dials = {"reshard": reshard, "buffers": buffers, "separate": separate, "host_ahead": host_ahead}
+        found = gathered(units, ahead, seconds_of, **dials)
+        spans, computing = ticking(units, ahead, **dials)
         assert (sorted(found.spans), list(found.computing)) == (sorted(spans.values()), computing)
         check(found)
 
@@ -309,7 +311,7 @@ def test_nothing_to_send_is_all_hidden():
         ),
         (lambda: gathered([], 1, seconds_of), "expected units"),
         (lambda: gathered([Unit(1, 1, 1)], -1, seconds_of), "prefetch is a whole number of at least 0, or None"),
-        (lambda: gathered([Unit(1, 1, 1)], 1, seconds_of, buffers=0), "buffers is a whole number of at least 1, or"),
+        (lambda: gathered([Unit(1, 1, 1)], 1, seconds_of, buffers=-1), "buffers is a whole number of at least 0, or"),
         (lambda: gathered([Unit(1, 1, True)], 1, seconds_of), "unit 0 is a whole number of bytes"),
         (lambda: exposed_of_equal(1, 0, 1, 1), "nbuckets is a whole number of at least 1, got 0"),
         (lambda: best_number(1, 0, 1), "more buckets are always better"),

@@ -99,7 +99,7 @@ def test_prefetch_changes_when_and_not_what(ranks):
             assert got.moved.by_op() == paper.calls and got.moved.sent() == paper.total
 
 
-def order(prefetch: bool) -> list[str]:
+def order(prefetch: int) -> list[str]:
     """When each layer computes, and when its parameters are asked for."""
     training, seen = Training(MLP(3, 8)), []
     module = Module(training.model, training.params())
@@ -113,9 +113,10 @@ def order(prefetch: bool) -> list[str]:
 
 
 def test_with_prefetch_the_next_layers_parameters_are_on_their_way_earlier(ranks):
-    late, early = ranks.run(order, False)[0], ranks.run(order, True)[0]
+    late, early, earliest = (ranks.run(order, prefetch)[0] for prefetch in (0, 1, 2))
     assert late == ["gather", "layer 0", "gather", "layer 1", "gather", "layer 2"]
     assert early == ["gather", "gather", "layer 0", "gather", "layer 1", "layer 2"]
+    assert earliest == ["gather", "gather", "gather", "layer 0", "layer 1", "layer 2"]
 
 
 @pytest.mark.parametrize("model", [MLP(3, 10), Transformer(), UNEVEN])

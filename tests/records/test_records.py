@@ -155,7 +155,20 @@ PUBLISHED = "public/torch-8xh200-all_reduce.json"
 TRACE = "trace-ring-cpu.json"
 MEMORY = "memory/zero-1.json"
 PREDICTED = "memory-predictions.json"
+TIMELINE = "timeline-cpu.json"
 OTHERS = [
+    (TIMELINE, at("data", "ways"), [], "data.ways: expected an object with something in it, got []"),
+    (TIMELINE, at("data", "ways", "naive"), {"a": 1}, "data.ways.naive: the field 'events' is missing"),
+    (
+        TIMELINE,
+        at("data", "ways", "naive", "events", 3, "kind"),
+        "rest",
+        "events.3.kind: expected one of compute, idle, ",
+    ),
+    (TIMELINE, at("data", "ways", "naive", "events", 3, "end"), -1, "events.3.end: expected seconds from 0, got -1"),
+    (TIMELINE, at("data", "ways", "naive", "events", 3, "rank"), 0.5, "events.3.rank: expected a whole number from 0"),
+    (TIMELINE, at("data", "ways", "naive", "events", 3, "what"), None, "events.3.what: expected a text, got None"),
+    (TIMELINE, at("data", "ways", "zero-3", "events", 3, "start"), 99.0, "events.3.start: expected from "),
     (PUBLISHED, at("source", "url"), "http://example.org", "source.url: expected an address that begins with https://"),
     (PUBLISHED, at("source", "checked"), "soon", "source.checked: expected a date"),
     (
@@ -222,7 +235,7 @@ def test_what_cannot_be_read_is_refused(tmp_path, name, text, words):
         whole(binary, tmp_path)
 
 
-@pytest.mark.parametrize("name", [RUN, PUBLISHED, TRACE, PREDICTED])
+@pytest.mark.parametrize("name", [RUN, PUBLISHED, TRACE, PREDICTED, TIMELINE])
 def test_a_field_that_is_taken_out_or_changed_at_random_never_crashes(tmp_path, name):
     """Whole, or a RecordError that names the file: no other error."""
     rng, refused = random.Random(14), 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import faults, figures, memory, parallel, prediction, rates, results, schedules, sweeps
+from . import faults, figures, hidden, memory, parallel, prediction, rates, results, schedules, sweeps
 from .alone import alone
 from .place import Place
 
@@ -100,6 +100,7 @@ CHECKS = [
     Check("parallel: every strategy", parallel.strategies, 150.0, starts=2, work=_all_strategies),
     Check("parallel: batch norm in step", parallel.batch_norm, cuda=True),
     Check("parallel: pipelines wait", parallel.idle, needs=2, cuda=True, work=_seconds(6)),
+    Check("parallel: overlap", hidden.buckets, needs=2, cuda=True, work=_seconds(3)),
     Check("several handles and streams", results.handles),
     Check("a group of some ranks", results.groups, work=_seconds(2)),
     Check("a collective in a CUDA graph", results.graphs, nccl=True),

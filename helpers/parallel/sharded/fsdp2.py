@@ -11,7 +11,6 @@ torch/distributed/fsdp/_fully_shard of torch 2.13.
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -42,15 +41,18 @@ class How:
     units: "layers": each layer is a unit; "blocks": all but the first and the last, which stay with the root, as embeddings and head
     mostly do; "root": everything is one unit. reshard: reshard_after_forward everywhere (None: torch's default, every unit but the
     root reshards; a number: after forward it is shared out among so many neighbours, and gathered from them for backward). gather,
-    reduce: the types of the mixed-precision policy. prefetch: every unit asks for the next one, in forward and in backward. team:
-    ranks of one replica.
+    reduce: the types of the mixed-precision policy. prefetch: every unit asks for
+    so many that follow, in forward and in backward; 0 leaves it to torch, which asks for none in forward, where a GPU's host is ahead
+    anyhow, and for one in backward. buffers: inputs of reduce_scatters that are kept (set_reduce_scatter_max_input_buffers, which
+    torch has since 2.13). team: ranks of one replica.
     """
 
     units: str = "layers"
     reshard: bool | int | None = None
     gather: torch.dtype | None = None
     reduce: torch.dtype | None = None
-    prefetch: bool = False
+    prefetch: int = 0
+    buffers: int = 1
     team: int | None = None
 
     def __post_init__(self) -> None:
@@ -58,6 +60,8 @@ class How:
             raise ValueError(f"units are one of {', '.join(UNITS)}, got {self.units!r}")
         if self.reshard is not None and not isinstance(self.reshard, bool):
             whole("ranks to reshard to", self.reshard, least=2)
+        whole("units to prefetch", int(self.prefetch), least=0)
+        whole("buffers", self.buffers)
 
     def apart(self, depth: int) -> range:
         """The layers that are units of their own; what is left is the root's."""
@@ -87,13 +91,16 @@ def sharded(module: Module, how: How) -> None:
         fully_shard(layer, **given)
     fully_shard(module, **given)
     if how.prefetch:
-        _prefetch(apart)
+        _prefetch(apart, int(how.prefetch))
+    if how.buffers > 1:
+        module.set_reduce_scatter_max_input_buffers(how.buffers)
 
 
-def _prefetch(layers: list[nn.Module]) -> None:
-    for one, after in itertools.pairwise(layers):
-        one.set_modules_to_forward_prefetch([after])
-        after.set_modules_to_backward_prefetch([one])
+def _prefetch(layers: list[nn.Module], ahead: int) -> None:
+    for i, layer in enumerate(layers):
+        layer.set_modules_to_forward_prefetch(layers[i + 1 : i + 1 + ahead])
+        if i:  # an empty list would leave it to torch
+            layer.set_modules_to_backward_prefetch(layers[max(0, i - ahead) : i][::-1])
 
 
 def module(training: Training, how: How = How()) -> Module:

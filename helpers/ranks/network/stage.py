@@ -125,3 +125,7 @@ class Playing(Pending):
 
     def is_completed(self) -> bool:
         return self._future.done()
+
+    def when_done(self, then: Callable[[], object]) -> None:
+        """Call `then` as soon as it has been played, in the thread that plays."""
+        self._future.add_done_callback(lambda _: then())
