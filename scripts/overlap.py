@@ -1,4 +1,4 @@
-"""What of communication shows: buckets leave while backward goes on, and a step is held against one that sends nothing.
+"""How much of the communication shows: buckets leave while backward goes on, and a step is held against one that sends nothing.
 
 torchrun --nproc-per-node 4 scripts/overlap.py 1 4 12: sizes of a bucket in MiB, which is as many layers."""
 
