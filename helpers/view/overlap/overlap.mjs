@@ -1,10 +1,10 @@
 // The widget `overlap`: a step's computation and its calls on two lanes. Ties state and drawing together.
 import { onWidth, placeOf } from "../shared/page/lifecycle.mjs";
-import { changeTo, furniture, offer, stopOf, readout } from "./furniture.mjs";
+import { changeTo, furniture, offer, stopOf, readout } from "./panel/furniture.mjs";
 import { othersOf, stepOf, units } from "./job.mjs";
 import { decode, fits } from "./link.mjs";
-import { picture, strip } from "./picture.mjs";
-import { recordedPicture } from "./ranks.mjs";
+import { picture, strip } from "./panel/picture.mjs";
+import { recordedPicture } from "./panel/ranks.mjs";
 import { best, compared, figuresOf, verdict } from "./words.mjs";
 
 // What follows from the state.

@@ -1,9 +1,9 @@
 // Two lanes over one time: what computes, and what keeps the link; where nothing computes it is hatched. Below them, what is gathered.
-import { svg } from "../shared/page/dom.mjs";
-import { nbytesText, secondsText, times } from "../shared/page/numbers.mjs";
-import { canvas, label, line, rect } from "../shared/page/shapes.mjs";
-import { secondsIn } from "./lanes.mjs";
-import { exposedText } from "./words.mjs";
+import { svg } from "../../shared/page/dom.mjs";
+import { nbytesText, secondsText, times } from "../../shared/page/numbers.mjs";
+import { canvas, label, line, rect } from "../../shared/page/shapes.mjs";
+import { secondsIn } from "../lanes.mjs";
+import { exposedText } from "../words.mjs";
 
 const [TOP, HIGH, GAP, HILL, AXIS] = [22, 34, 26, 44, 24];
 const BARS = 40;

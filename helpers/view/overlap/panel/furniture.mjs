@@ -1,12 +1,12 @@
 // What stands still: the question as a sentence with its choices, the slider with what each place exposes, the lanes, the words, tools.
-import { h, set } from "../shared/page/dom.mjs";
-import { copy, share } from "../shared/page/link.mjs";
-import { nbytesText, SECONDS, secondsText } from "../shared/page/numbers.mjs";
-import { grouped } from "../shared/page/sheet.mjs";
-import { table, twin } from "../shared/page/tables.mjs";
-import { NRANKS, placesOf } from "./job.mjs";
-import { encode, MODES, python, SHARES, TOKENS } from "./link.mjs";
-import { bucketText, figuresOf } from "./words.mjs";
+import { h, set } from "../../shared/page/dom.mjs";
+import { copy, share } from "../../shared/page/link.mjs";
+import { nbytesText, SECONDS, secondsText } from "../../shared/page/numbers.mjs";
+import { grouped } from "../../shared/page/sheet.mjs";
+import { table, twin } from "../../shared/page/tables.mjs";
+import { NRANKS, placesOf } from "../job.mjs";
+import { encode, MODES, python, SHARES, TOKENS } from "../link.mjs";
+import { bucketText, figuresOf } from "../words.mjs";
 
 const NOTE =
   "Products of matrices with tokens at a share of the datasheet's dense bf16 rate, two operations a weight in forward and four in " +
