@@ -6,8 +6,8 @@ import pytest
 from lanes import some
 
 from helpers.facts import Link
-from helpers.overlap import Unit, gathered
-from helpers.parallel.overlapping import WAYS, Layer, dials, measured, predicted
+from helpers.overlap import Overlap, Unit, gathered
+from helpers.parallel.overlapping import BUSY, WAYS, Layer, dials, measured, oversleep, predicted
 from helpers.parallel.overlapping.piped import piped
 from helpers.pipeline import SCHEDULES, Times
 from helpers.ranks import RankError, Ranks
@@ -28,8 +28,11 @@ def linked():
         yield ranks
 
 
-def exposed(steps) -> float:
-    """The median over ranks and steps."""
+def exposed(steps, want: Overlap) -> float:
+    """The median over ranks and steps. Where sleeps do not end when they should, neither do waits, and nothing is measured."""
+    longer = oversleep(steps, want.computed)
+    if longer > BUSY:
+        pytest.skip(f"a busy machine: sleeps take {longer:.0%} longer than asked")
     return statistics.median(one.exposed for step in steps for one in step)
 
 
@@ -40,7 +43,7 @@ def test_exposed_time_is_within_15_percent_of_the_model(linked, bucket_bytes):
     steps = linked.run(measured, "overlapped", LAYERS, bucket_bytes, REPS, limit=LIMIT)[0]
     want = predicted("overlapped", LAYERS, LINK, 4, bucket_bytes)
     assert want.exposed > 0.09
-    assert exposed(steps) == pytest.approx(want.exposed, rel=CLOSE)
+    assert exposed(steps, want) == pytest.approx(want.exposed, rel=CLOSE)
 
 
 @pytest.mark.alone
@@ -50,7 +53,8 @@ def test_exposed_time_is_within_15_percent_of_the_model(linked, bucket_bytes):
 )
 def test_other_ways_are_within_15_percent_of_the_model(linked, way):
     steps = linked.run(measured, way, LAYERS[:3], 2 * SIZE, 2, limit=LIMIT)[0]
-    assert exposed(steps) == pytest.approx(predicted(way, LAYERS[:3], LINK, 4, 2 * SIZE).exposed, rel=CLOSE)
+    want = predicted(way, LAYERS[:3], LINK, 4, 2 * SIZE)
+    assert exposed(steps, want) == pytest.approx(want.exposed, rel=CLOSE)
 
 
 @pytest.mark.parametrize("way", WAYS)
