@@ -49,6 +49,7 @@ from helpers.view.holds import HoldsWidget, explore_holds
 from helpers.view.memory import Memory, memory
 from helpers.view.mesh import MeshWidget, explore_mesh
 from helpers.view.occupancy import OccupancyWidget, explore_occupancy
+from helpers.view.overlap import OverlapWidget, explore_overlap
 from helpers.view.pipeline import PipelineWidget, explore_pipeline
 from helpers.view.player import Player, player
 from helpers.view.playground import Playground, playground
@@ -77,6 +78,7 @@ __all__ = [
     "Memory",
     "MeshWidget",
     "OccupancyWidget",
+    "OverlapWidget",
     "Panel",
     "PipelineWidget",
     "Player",
@@ -103,6 +105,7 @@ __all__ = [
     "explore_holds",
     "explore_mesh",
     "explore_occupancy",
+    "explore_overlap",
     "explore_pipeline",
     "explore_published",
     "explore_routing",

@@ -76,6 +76,7 @@ WIDGETS = (
     Widget("published", 24_000, ("", {}, ""), wears=DRAWN),
     Widget("holds", 12_000, ("zero-3", {"beside": "ddp", "at": 14}, ""), wears=DRAWN),
     Widget("mesh", 9_000, ("data=2 pipeline=2 tensor=2", {}, ""), "ArrowDown"),
+    Widget("overlap", 10_500, ("buckets", {"bucket": "200 MiB"}, ""), wears=DRAWN),
     Widget("watch", 3_000, None),
 )
 

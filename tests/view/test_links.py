@@ -20,6 +20,8 @@ from helpers.view.holds.steps import known as holdings
 from helpers.view.memory.spec import memory_spec
 from helpers.view.mesh import mesh_spec
 from helpers.view.occupancy.widget import gpus, occupancy_spec
+from helpers.view.overlap import overlap_spec
+from helpers.view.overlap.jobs import known as overlaps
 from helpers.view.pipeline.programs import known as pipelines
 from helpers.view.pipeline.spec import pipeline_spec
 from helpers.view.player.widget import player_spec
@@ -55,6 +57,7 @@ TRAITS = {
     "holds": lambda: {"holdings": holdings(), "spec": holds_spec()},
     "mesh": lambda: {"spec": mesh_spec(data=2, pipeline=2, tensor=2)},
     "routing": lambda: {"spec": routing_spec()},
+    "overlap": lambda: {"overlaps": overlaps(), "links": links(), "spec": overlap_spec()},
     "calculator": lambda: {"forms": forms(), "spec": calculator_spec("Llama-2-7B", seq=4096)},
 }
 
