@@ -6,10 +6,14 @@ It knows nothing of the operators that come later. What is left open stays open,
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 import torch.distributed as dist
+import torch.nn.functional as F
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
@@ -28,21 +32,11 @@ def placements(layout: Layout, spec: Spec) -> list[Any]:
 
 def train(training: Training, layout: Layout) -> Trained:
     """Inside a rank: `moved` are the calls of all steps, forward, backward, optimizer, and the loss that everybody reads."""
-    from torch.distributed.device_mesh import init_device_mesh
-
-    nranks = dist.get_world_size()
-    layout.check(training, nranks)
-    mesh = init_device_mesh(
-        torch.get_default_device().type, layout.sizes(nranks), mesh_dim_names=layout.axes
-    )
-    params = {
-        name: torch.nn.Parameter(lies(p.detach(), mesh, layout, layout.weight(i)))
-        for i, (name, p) in enumerate(training.params().items())
-    }
+    mesh, params = set_up(training, layout)
     optimizer, losses, moved = training.make_optimizer(params.values()), [], Moved()
     for step in range(training.steps):
         x, y = (lies(one, mesh, layout, layout.batch) for one in training.data(step))
-        with counted() as these:
+        with counted() as these, quiet():
             loss = forward(training, layout, params, x, y)
             loss.backward()
             optimizer.step()
@@ -50,6 +44,46 @@ def train(training: Training, layout: Layout) -> Trained:
         optimizer.zero_grad()
         moved.calls += these.calls
     return Trained(losses, kept({name: p.full_tensor() for name, p in params.items()}), moved)
+
+
+def backward_only(training: Training, layout: Layout) -> tuple[Moved, list[str], dict[str, int]]:
+    """Inside a rank: of one forward and backward the calls, how the gradients lie then, and what torch's CommDebugMode counts.
+
+    The last are torch's names for operators. The optimizer has not stepped: what is still open is not summed yet.
+    """
+    from torch.distributed.tensor.debug import CommDebugMode
+
+    mesh, params = set_up(training, layout)
+    x, y = (lies(one, mesh, layout, layout.batch) for one in training.data(0))
+    with counted() as moved, CommDebugMode() as seen, quiet():
+        forward(training, layout, params, x, y).backward()
+    theirs = {str(op).rpartition(".")[2]: number for op, number in seen.get_comm_counts().items() if number}
+    return moved, [str(p.grad.placements) for p in params.values()], theirs
+
+
+def set_up(training: Training, layout: Layout) -> tuple[Any, dict[str, Any]]:
+    """Inside a rank: the mesh, and every parameter as a DTensor that lies as the layout says."""
+    from torch.distributed.device_mesh import init_device_mesh
+
+    nranks, device = dist.get_world_size(), torch.get_default_device().type
+    layout.check(training, nranks)
+    mesh = init_device_mesh(device, layout.sizes(nranks), mesh_dim_names=layout.axes)
+    params = {}
+    for i, (name, p) in enumerate(training.params().items()):
+        params[name] = torch.nn.Parameter(lies(p.detach(), mesh, layout, layout.weight(i)))
+    return mesh, params
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Gloo has no all_to_all for a part that changes its dimension; torch gathers and cuts instead, and says so once on every rank."""
+    speaker = logging.getLogger("torch.distributed.tensor._collective_utils")
+    before = speaker.level
+    speaker.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        speaker.setLevel(before)
 
 
 def lies(whole: Tensor, mesh: Any, layout: Layout, spec: Spec) -> Any:
@@ -60,12 +94,15 @@ def lies(whole: Tensor, mesh: Any, layout: Layout, spec: Spec) -> Any:
 
 
 def forward(training: Training, layout: Layout, params: dict[str, Any], x: Any, y: Any) -> Any:
-    """The loss: the model's own layers, with whole matrices in front of products where the layout says so."""
+    """The loss: the MLP's own lines, with what the layout says of outputs and of matrices in front of products."""
     model = training.model
 
     def layer(i: int, x: Any) -> Any:
-        own = {name: params[name] for name in model.names(i)}
-        return model.layer(i, {name: whole(p) for name, p in own.items()} if layout.gathered else own, x)
+        weight, said = params[f"{i}.weight"], layout.output(i)
+        x = F.linear(x, whole(weight) if layout.gathered else weight)
+        if said:
+            x = x.redistribute(placements=placements(layout, said))
+        return F.gelu(x) if i < model.depth - 1 else x
 
     for i in range(model.depth):
         x = checkpoint(layer, i, x, use_reentrant=False) if layout.remat else layer(i, x)
@@ -77,21 +114,3 @@ def whole(p: Any) -> Any:
     from torch.distributed.tensor import Replicate
 
     return p.redistribute(placements=[Replicate()] * p.device_mesh.ndim)
-
-
-def by_comm_debug_mode(training: Training, layout: Layout) -> dict[str, int]:
-    """Inside a rank: the calls of one forward and backward, as torch's own CommDebugMode counts them, by its names."""
-    from torch.distributed.device_mesh import init_device_mesh
-    from torch.distributed.tensor.debug import CommDebugMode
-
-    mesh = init_device_mesh(
-        torch.get_default_device().type, layout.sizes(dist.get_world_size()), mesh_dim_names=layout.axes
-    )
-    params = {
-        name: torch.nn.Parameter(lies(p.detach(), mesh, layout, layout.weight(i)))
-        for i, (name, p) in enumerate(training.params().items())
-    }
-    x, y = (lies(one, mesh, layout, layout.batch) for one in training.data(0))
-    with CommDebugMode() as seen:
-        forward(training, layout, params, x, y).backward()
-    return {str(op).rpartition(".")[2]: number for op, number in seen.get_comm_counts().items() if number}

@@ -47,7 +47,7 @@ def _one_axis(training: Training, layout: Layout, nranks: int) -> Moves:
 def _mesh(training: Training, layout: Layout, nranks: int) -> Moves:
     """Pairs among tensor ranks, for a replica's samples, and for each slice of a gradient a sum among data ranks."""
     ndata, ntensor = layout.sizes(nranks)
-    axes = meshes.Axes(data=ndata, tensor=ntensor)
+    axes = meshes.Axes(replica=ndata, tensor=ntensor)
     inside = meshes.by_axis(training, nranks, axes=axes)["tensor"]["all_reduce"]
     shapes = training.model.shapes
     slices = [layout.share(shapes[f"{i}.weight"], layout.weight(i), nranks) for i in range(training.model.depth)]

@@ -97,6 +97,7 @@ def _job(training: Training, layouts: Sequence[Layout], nranks: int, explicit: b
                 "sizes": one.sizes(nranks),
                 "batch": one.batch,
                 "weights": [one.weight(i) for i in range(depth)],
+                "outputs": [one.output(i) for i in range(depth)],
                 "gathered": one.gathered,
                 "remat": one.remat,
                 "explicit": explicit,

@@ -47,7 +47,7 @@ def trained(job: dict, layout: dict, mesh: object) -> dict:
     kinds = [lies(spec) for spec in layout["weights"]]
     params = [jax.device_put(np.array(w), kind) for w, kind in zip(job["params"], kinds, strict=True)]
     data = [[jax.device_put(np.array(one), lies(layout["batch"])) for one in pair] for pair in job["data"]]
-    run = jax.jit(make_step(job["lr"], layout, lies([])), out_shardings=(lies([]), kinds))
+    run = jax.jit(make_step(job["lr"], layout, lies), out_shardings=(lies([]), kinds))
     compiled = run.lower(params, *data[0]).compile()
     losses = []
     for x, y in data:
@@ -62,23 +62,25 @@ def trained(job: dict, layout: dict, mesh: object) -> dict:
     }
 
 
-def make_step(lr: float, layout: dict, whole: object):
-    """The step as one process would write it: no device in it, but for the annotation that a matrix is whole where it is used."""
+def make_step(lr: float, layout: dict, lies: object):
+    """The step as one process would write it: no device in it, but for what the layout says of outputs and of matrices where they are used."""
     import jax
     import jax.numpy as jnp
 
-    constrain = jax.sharding.reshard if layout["explicit"] else jax.lax.with_sharding_constraint
+    says = jax.sharding.reshard if layout["explicit"] else jax.lax.with_sharding_constraint
+    depth = len(layout["weights"])
 
-    def layer(w, x, last):
-        x = x @ (constrain(w, whole) if layout["gathered"] else w).T
-        return x if last else jax.nn.gelu(x, approximate=False)
+    def layer(w, x, i):
+        x = x @ (says(w, lies([])) if layout["gathered"] else w).T
+        x = says(x, lies(layout["outputs"][i])) if layout["outputs"][i] else x
+        return jax.nn.gelu(x, approximate=False) if i < depth - 1 else x
 
     if layout["remat"]:
         layer = jax.checkpoint(layer, static_argnums=2)
 
     def loss(params, x, y):
         for i, w in enumerate(params):
-            x = layer(w, x, i == len(params) - 1)
+            x = layer(w, x, i)
         return jnp.mean((x - y) ** 2)
 
     def step(params, x, y):
