@@ -109,7 +109,9 @@ def _collectives(module: Module, body: Body, runs: int | None) -> Iterator[Colle
             _started(one, body)
         elif opcode in OPERATIONS and runs != 0:
             if runs is None:
-                raise HloError(f"{one.name} is in a loop or a branch, and the text does not say how often it runs", one.line)
+                raise HloError(
+                    f"{one.name} is in a loop or a branch, and the text does not say how often it runs", one.line
+                )
             yield _collective(module, body, one, runs)
 
 
@@ -149,4 +151,6 @@ def _fits(one: Instruction, opcode: str, given: Fraction, taken: Fraction, nrank
     """Input and output agree with the operation, and with how many take part."""
     want = {"all-gather": given * nranks, "reduce-scatter": given / nranks}.get(opcode, given)
     if taken != want:
-        raise HloError(f"{one.name} gives {given} B among {nranks} devices and takes {taken} B, expected {want}", one.line)
+        raise HloError(
+            f"{one.name} gives {given} B among {nranks} devices and takes {taken} B, expected {want}", one.line
+        )

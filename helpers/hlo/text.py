@@ -47,7 +47,8 @@ class Instruction(NamedTuple):
 
 @dataclass(frozen=True)
 class Module:
-    """ndevices: how many run this program, each with its own parts. computations: of each its instructions by name; entry: the first to run."""
+    """ndevices: how many run this program, each with its own parts. computations: instructions by name; entry: the
+    first to run."""
 
     name: str
     ndevices: int
@@ -69,7 +70,9 @@ class Module:
         return found
 
 
-def _count(name: str, callers: Mapping[str, list[tuple[str, int | None]]], found: dict, above: tuple) -> int | None:
+def _count(
+    name: str, callers: Mapping[str, list[tuple[str, int | None]]], found: dict[str, int | None], above: tuple[str, ...]
+) -> int | None:
     if name not in found:
         if name in above:
             raise HloError(f"{name} calls itself")

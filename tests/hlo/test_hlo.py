@@ -191,7 +191,10 @@ DAMAGE = {
     "an axis unknown": (GOOD.replace(ALL, "replica_groups=mesh['a'=8] {'b'}"), "along .* of a mesh with the axes"),
     "one device": (GOOD.replace(", num_partitions=8", ""), "do not divide devices 0 to 0"),
     "replicas": (GOOD.replace("num_partitions=8", "replica_count=8"), "runs in 8 replicas"),
-    "another size": (GOOD.replace("f32[64,4]{1,0} all", "f32[63,4]{1,0} all"), "gives 128 B .* takes 1008 B, expected 1024"),
+    "another size": (
+        GOOD.replace("f32[64,4]{1,0} all", "f32[63,4]{1,0} all"),
+        "gives 128 B .* takes 1008 B, expected 1024",
+    ),
     "a type unknown": (GOOD.replace("%x = f32[8,4]", "%x = f33[8,4]"), "no type of a known size"),
     "an operand unknown": (GOOD.replace("all-gather(%x)", "all-gather(%w)"), "takes w, and no instruction"),
     "an instruction twice": (GOOD.replace("ROOT %y", "%x"), "x comes twice"),

@@ -63,7 +63,7 @@ def trained(job: dict, layout: dict, mesh: object) -> dict:
 
 
 def make_step(lr: float, layout: dict, lies: object):
-    """The step as one process would write it: no device in it, but for what the layout says of outputs and of matrices where they are used."""
+    """The step as one process would write it: no device in it, but for what the layout says."""
     import jax
     import jax.numpy as jnp
 
