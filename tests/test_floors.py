@@ -15,6 +15,7 @@ FLOOR = {
     "facts": 1,
     "collectives": 2,
     "nccl": 2,
+    "hlo": 2,
     "memory": 2,
     "overlap": 2,
     "pipeline": 2,
