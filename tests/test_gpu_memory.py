@@ -127,7 +127,7 @@ def test_a_check_alone_tells_what_it_raised():
 
 def test_checks_that_need_a_gpu_are_skipped_by_name():
     skipped = {check.name: check.skipped(Place("gloo", 2, 0)) for check in CHECKS if check.cuda}
-    assert set(skipped.values()) == {"needs a GPU"} and len(skipped) == 9
+    assert set(skipped.values()) == {"needs a GPU"} and len(skipped) == 10
     assert {c.name for c in CHECKS if c.cuda and c.skipped(Place("nccl", 2, 1))} == {
         "GPU to GPU",
         "parallel: pipelines wait",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -78,9 +78,16 @@ class Watch:
         trace = self.tracker.trace
         at = [i for i, name, _ in trace.marks if name == AFTER_BACKWARD]
         if at:
-            alive = dict(zip(CLASSES, map(int, trace.by_class[at[-1]]), strict=True))
-            self.held = {cls: alive[cls] for cls in STATES}
+            self.held = {cls: self._alive(cls, at) for cls in STATES}
         self.peak = trace.peak.nbytes
+
+    def _alive(self, cls: str, at: Sequence[int]) -> int:
+        """Bytes at the last mark; of what a collective may move, the least of the last three steps.
+
+        A thread of Gloo lets go of a tensor only when it comes to it, and on a busy machine that may be a step later.
+        """
+        column = CLASSES.index(cls)
+        return min(int(self.tracker.trace.by_class[i][column]) for i in at[-1 if cls == "optimizer" else -3 :])
 
     def trained(self, losses: list[float], params: Mapping[str, Tensor]) -> Trained:
         """The answer of `train`: call it after the block. params: whole ones, by name."""

@@ -184,6 +184,7 @@ def test_no_paper_is_idle_and_none_stands_twice():
     lists += [t.source for t in steps_] + [op.source for t in steps_ for op in t.operators]
     lists += [op.source for op in forms.article_block(1, 8).operators]
     lists += [forms.kv_cache(name, 1, 8).source for name in ("Llama-2-7B", "Llama-3-8B", "DeepSeek-V3")]
+    lists += [term.source for term in forms.fsdp2_states([(8, 4)], nranks=2).terms]
     served = {"vllm-prefix-caching", "orca", "zero-offload"}  # named by kv_cache and offload, which hold no terms
     assert set(PAPERS) <= set(lists) | served
     assert not set(PAPERS) & set(SOURCES)

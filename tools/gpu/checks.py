@@ -101,7 +101,7 @@ CHECKS = [
     Check("parallel: batch norm in step", parallel.batch_norm, cuda=True),
     Check("parallel: pipelines wait", parallel.idle, needs=2, cuda=True, work=_seconds(6)),
     Check("parallel: overlap", hidden.buckets, needs=2, cuda=True, work=_seconds(3)),
-    Check("parallel: context beside torch's", context.beside, needs=2, cuda=True, work=_seconds(8)),
+    Check("parallel: context beside torch's", context.beside, needs=2, cuda=True, work=_seconds(5)),
     Check("several handles and streams", results.handles),
     Check("a group of some ranks", results.groups, work=_seconds(2)),
     Check("a collective in a CUDA graph", results.graphs, nccl=True),
