@@ -22,9 +22,7 @@ from helpers.parallel.state.pieces import boxes
 from helpers.parallel.state.planners import nbytes
 from helpers.ranks import Ranks
 
-TRAINING = Training(
-    MLP(3, 10), batch=12, optimizer="adamw"
-)  # neither three nor four ranks divide its ten rows evenly
+TRAINING = Training(MLP(3, 10), batch=12, optimizer="adamw")  # neither three nor four ranks divide its ten rows evenly
 UNEVEN = Transformer(layers=1, width=10, heads=2, kv_heads=1, ffn=7, vocab=10, seq=3)
 STOP = 3
 
