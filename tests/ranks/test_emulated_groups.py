@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import slow_networks as lab
+from lanes import some
 
 from helpers.collectives import CATALOGUE, price
 from helpers.ranks import Ranks
@@ -13,6 +14,7 @@ NODES = lab.TwoNodes(lab.link(15, 40), lab.link(40, 15))
 ROWS, COLUMNS, THREE = [[0, 1], [2, 3]], [[0, 2], [1, 3]], [[0, 1, 3], [2]]
 NBYTES = 384 * 1024
 MESHED = ("all_reduce", "broadcast", "all_gather", "reduce_scatter", "all_to_all")
+TIMED = {"rows": (ROWS, MESHED), "columns": (COLUMNS, MESHED), "three and one": (THREE, MESHED[:2])}
 CLOSE = 0.15
 
 
@@ -29,13 +31,10 @@ def priced(collective: str, members: list[int]) -> float:
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize(
-    ("parts", "names"),
-    [(ROWS, MESHED), (COLUMNS, MESHED), (THREE, MESHED[:2])],
-    ids=["rows", "columns", "three and one"],
-)
-def test_a_collective_of_a_group_takes_what_the_links_of_its_members_cost(nodes, parts, names):
+@pytest.mark.parametrize("which", some(TIMED, ["rows", "three and one"], "the times of more groups on an emulated link"))
+def test_a_collective_of_a_group_takes_what_the_links_of_its_members_cost(nodes, which):
     """In all groups at once: rows of a mesh of two by two, inside the nodes; its columns, across; three ranks, on links of both kinds."""
+    parts, names = TIMED[which]
     for name, seconds in nodes.run(lab.in_groups, parts, NBYTES, names)[0].items():
         assert seconds == pytest.approx(priced(name, parts[0]), rel=CLOSE), name
 

@@ -4,21 +4,27 @@ import re
 
 import pytest
 from books import ROOT, pages_of_toc
-from bs4 import BeautifulSoup
+from bs4 import BeautifulSoup, SoupStrainer, Tag
 
 RATE = re.compile(r"\d[\d.,\u202f\u00a0 ]*(?:[kKMGT]i?B|[MGT]b)/s")
 # One way or both; algbw and busbw count one; what is only read has one direction. "In what direction" is said of a mistake.
 SAID = re.compile(
     r"\b(?:one way|either way|each way|both ways|algbw|busbw|(?<!much-)reads?|in what direction)\b", re.IGNORECASE
 )
-NOT_PROSE = "pre, script, style, svg, table, .bim-mount, .bim-drawn, .cell_output, .cell_input, .katex"
+NOT_PROSE = {"pre", "script", "style", "svg", "table"}
+NOR = {"bim-mount", "bim-drawn", "cell_output", "cell_input", "katex"}  # classes
+DATA = re.compile(r"<(script|style)\b.*?</\1>", re.DOTALL)  # most of a page, and never inside one another
 SENTENCE = re.compile(r"(?<=[.!?;:]) (?=[A-Z0-9(])")
+
+
+def no_prose(tag: Tag) -> bool:
+    return tag.name in NOT_PROSE or not NOR.isdisjoint(tag.get("class", ()))
 
 
 def paragraphs(html: str) -> list[str]:
     """What a reader reads in a row: a guess is one, with its question and its answer."""
-    page = BeautifulSoup(html, "html.parser").find("main")
-    for other in page.select(NOT_PROSE):
+    page = BeautifulSoup(DATA.sub("", html), "html.parser", parse_only=SoupStrainer("main")).find("main")
+    for other in page.find_all(no_prose):
         other.decompose()
     guesses = [guess.extract() for guess in page.select(".bim-predict")]
     ends = [one for one in page.find_all(["p", "li", "dd", "h1", "h2", "h3"]) if not one.find(["p", "li"])]

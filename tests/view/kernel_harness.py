@@ -1,16 +1,21 @@
-"""A real Jupyter kernel for the widgets' tests."""
+"""A real Jupyter kernel for the widgets' tests, as a fork that has torch; tests/notebooks/test_lab.py starts one as a reader does."""
 
 from __future__ import annotations
 
 import psutil
-from jupyter_client.manager import start_new_kernel
+import warm_kernels
 
 
 class Kernel:
     """A kernel whose cells' text is read, and whose widgets get messages as a frontend sends them."""
 
     def __init__(self):
-        self.manager, self.client = start_new_kernel(kernel_name="python3")
+        self.manager = warm_kernels.talking_through_files(kernel_name="python3")
+        with warm_kernels.forked():
+            self.manager.start_kernel()
+        self.client = self.manager.client()
+        self.client.start_channels()
+        self.client.wait_for_ready(timeout=60)
         self.pid = self.manager.provisioner.process.pid
         self.states: list[dict] = []  # what the trait `call` of a widget was told
 

@@ -57,21 +57,20 @@ def threads(count: int) -> Iterator[None]:
 def best(call: Callable[[], object], device: torch.device, seconds: float = 0.1) -> float:
     """Seconds of one call, the least of as many repeats as fit into `seconds` (at least 3), after one that warms up.
 
-    Where pages show recorded runs, a fifth of that time is spent.
+    Where pages show recorded runs, a fifth of that time is spent, and one repeat is enough.
     """
     if not seconds > 0:
         raise ValueError(f"seconds is the time to spend on repeats and positive, got {seconds!r}")
-    if recorded.shown():
-        seconds /= SHORTER
-    return _best_on_gpu(call, device, seconds) if device.type == "cuda" else _best_on_cpu(call, seconds)
+    most, enough = (seconds / SHORTER, 1) if recorded.shown() else (seconds, REPEATS)
+    return _best_on_gpu(call, device, most, enough) if device.type == "cuda" else _best_on_cpu(call, most, enough)
 
 
-def _best_on_cpu(call: Callable[[], object], seconds: float) -> float:
+def _best_on_cpu(call: Callable[[], object], seconds: float, enough: int) -> float:
     """On one thread by that thread's own clock, which stands still while the core is somebody else's."""
     clock = time.thread_time if torch.get_num_threads() == 1 else time.perf_counter
     call()
     least, repeats, end = float("inf"), 0, time.perf_counter() + seconds
-    while repeats < REPEATS or time.perf_counter() < end:
+    while repeats < enough or time.perf_counter() < end:
         start = clock()
         call()
         least = min(least, clock() - start)
@@ -79,14 +78,14 @@ def _best_on_cpu(call: Callable[[], object], seconds: float) -> float:
     return least
 
 
-def _best_on_gpu(call: Callable[[], object], device: torch.device, seconds: float) -> float:
+def _best_on_gpu(call: Callable[[], object], device: torch.device, seconds: float, enough: int) -> float:
     """Calls in a row inside one CUDA graph, as many as take about a millisecond; events before and after the whole graph."""
     with torch.cuda.device(device):
         one = _replayed(call, 1)
         count = max(1, min(1000, round(1e-3 / max(one(), 1e-6))))
         many = _replayed(call, count)
         least, repeats, end = many(), 1, time.perf_counter() + seconds
-        while repeats < REPEATS or time.perf_counter() < end:
+        while repeats < enough or time.perf_counter() < end:
             least, repeats = min(least, many()), repeats + 1
         return least / count
 
