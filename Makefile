@@ -46,8 +46,8 @@ test: python ## every test that a change needs: style, notebooks, library, ranks
 	@$(RUN) -m tools.browser --firefox
 	@$(RUN) -m tools.suite test --shard "$(SHARD)"
 
-test-all: python ## every test there is, also the whole matrices and the other Pythons; about an hour
-	@$(INSTALL) --for test
+test-all: python ## every test there is, also the whole matrices, JAX and the other Pythons; about an hour
+	@$(INSTALL) --for all
 	@$(RUN) -m tools.browser --firefox
 	@$(RUN) -m tools.others
 	@$(RUN) -m tools.suite all --shard "$(SHARD)"

@@ -32,6 +32,7 @@ def tracked() -> list[Path]:
     return [path for path in paths if path.is_file() and "vendor" not in path.parts]
 
 
+REQUIREMENTS = ("requirements.txt", "requirements-dev.txt", "requirements-jax.txt")
 FILES = tracked()
 CODE = [path for path in FILES if path.suffix in (".py", ".mjs", ".js", ".css")]
 PYTHON = [path for path in CODE if path.suffix == ".py"]
@@ -99,7 +100,7 @@ def test_test_files_have_names_of_their_own():
     assert sorted({name for name in names if names.count(name) > 1}) == []
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt"])
+@pytest.mark.parametrize("name", REQUIREMENTS)
 def test_pins_are_exact_and_say_why(name):
     lines = [line for line in (ROOT / name).read_text().splitlines() if line and not line.startswith(("#", "-"))]
     assert [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.]+\s+# .{8,}", line)] == []
@@ -177,7 +178,7 @@ def test_constraints_hold_every_pin():
     """What make installs is what the tests ran with, down to the last package; torch's build is the machine's."""
     bounds = dict(re.findall(r"^([\w.-]+)==(\S+)$", (ROOT / "constraints.txt").read_text(), re.M))
     bounds = {name.lower().replace("_", "-"): version for name, version in bounds.items()}
-    pins = "".join((ROOT / name).read_text() for name in ("requirements.txt", "requirements-dev.txt"))
+    pins = "".join((ROOT / name).read_text() for name in REQUIREMENTS)
     wanted = {name.lower().replace("_", "-"): version for name, version in re.findall(r"^([\w.-]+)==(\S+)", pins, re.M)}
     assert len(bounds) > 100
     assert {name: bounds.get(name) for name in wanted if name != "torch"} == {

@@ -125,6 +125,7 @@ def house(tmp_path, monkeypatch):
     here.mkdir()
     (here / "requirements.txt").write_text("# why\ntorch==2.13.0  # ranks\nnumpy==2.4.6\n-e .\n")
     (here / "requirements-dev.txt").write_text("-r requirements.txt\npytest==9.2.0\n")
+    (here / "requirements-jax.txt").write_text("jax==0.10.2  # shardings\n")
     (here / "pyproject.toml").write_text("")
     (here / "constraints.txt").write_text("")
     monkeypatch.setattr(install, "ROOT", here)
@@ -171,6 +172,20 @@ def test_the_tests_need_more_than_the_book_and_cover_it(house):
     before = len(calls)
     install.install(asked())
     assert len(calls) == before
+
+
+def test_only_test_all_installs_jax_and_then_all_else_is_there(house, root):
+    _, calls = house
+    install.install(asked("test"))
+    assert not any("jax" in pin for pin in calls[-1])
+    install.install(asked("all"))
+    assert calls[-1] == ["torch==2.13.0", "numpy==2.4.6", "pytest==9.2.0", "jax==0.10.2"] and calls.count("venv") == 1
+    before = len(calls)
+    for level in install.FILES:
+        install.install(asked(level))
+    assert len(calls) == before
+    wanted = {word: make(root, "-n", word).stdout for word in ("book", "test", "test-all")}
+    assert [word for word, does in wanted.items() if "--for all" in does] == ["test-all"]
 
 
 def test_another_torch_or_an_interrupted_install_starts_afresh(house, monkeypatch):

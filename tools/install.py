@@ -1,6 +1,6 @@
 """`make book`, `make test` and `make lab` start here: makes .venv and installs what they need, once.
 
-Standard library only. Run from the repository's root: `python3 -m tools.install [--for read|test]`.
+Standard library only. Run from the repository's root: `python3 -m tools.install [--for read|test|all]`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 STAMP = VENV / "installed.json"  # written last, removed first: an interrupted install leaves none and starts afresh
 CONSTRAINTS = "constraints.txt"  # what stands below the pins
-FILES = {"read": ["requirements.txt"], "test": ["requirements.txt", "requirements-dev.txt"]}
+FILES = {"read": ["requirements.txt"]}
+FILES["test"] = [*FILES["read"], "requirements-dev.txt"]
+FILES["all"] = [*FILES["test"], "requirements-jax.txt"]
 # Folders of which a reader's and a test's Python imports little or nothing: what it does import of them is compiled then.
 UNUSED = (
     r"site-packages.*[/\\](tests?|testing|lexers|onnx|_inductor|_dynamo|ao|_vendor|plotly|networkx|sympy|mpmath|sqlalchemy|"
@@ -35,7 +37,11 @@ compileall.compile_dir(folder, quiet=2, workers=0, rx=re.compile(sys.argv[1]))""
 def main() -> int:
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ask.add_argument(
-        "--for", dest="level", choices=FILES, default="read", help="read: book and lab; test: the tests too"
+        "--for",
+        dest="level",
+        choices=FILES,
+        default="read",
+        help="read: book and lab; test: the tests too; all: what only make test-all wants",
     )
     ask.add_argument("--python", default="", help="the interpreter to use; otherwise the first fit on PATH")
     ask.add_argument("--torch", default="auto", help=f"one of {', '.join(torch_build.CHOICES)}")
@@ -74,7 +80,7 @@ def install(asked: argparse.Namespace) -> None:
     compile_used()
     print(f"Installed in {time.monotonic() - start:.0f} s", flush=True)
     quiet_lab()
-    levels = {level: fingerprint(level) for level in FILES if level in (asked.level, "read")}
+    levels = {level: fingerprint(level) for level, files in FILES.items() if set(files) <= set(FILES[asked.level])}
     stamp = {**stamp, **levels, "settings": settings, "version": version_text(python)}
     STAMP.write_text(json.dumps(stamp, indent=1))
 

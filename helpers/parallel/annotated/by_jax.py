@@ -37,8 +37,9 @@ class NoJaxError(RuntimeError):
 
 @dataclass(frozen=True)
 class Answer:
-    """Of one layout. compiled: its collectives; text: XLA's, whole; products: matrix products in it; temporary: bytes of a device for
-    what lives inside of a step. refused: what JAX said instead, else ""."""
+    """Of one layout. compiled: its collectives; text: XLA's, whole; products: matrix products in it, less those that sum
+    over one row: XLA writes them as plain multiplications. temporary: bytes of a device for what lives inside of a
+    step. refused: what JAX said instead, else ""."""
 
     layout: Layout
     trained: Trained | None = None

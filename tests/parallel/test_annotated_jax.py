@@ -1,0 +1,72 @@
+"""helpers.parallel.annotated by JAX: eight virtual devices are one process; what XLA put in, against what hands would write."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from helpers.parallel import Training, difference, train
+from helpers.parallel.annotated import LAYOUTS, by_hand, by_jax, total
+
+pytestmark = pytest.mark.skipif(not by_jax.installed(), reason="needs jax: pip install -r requirements-jax.txt")
+TRAINING = Training(steps=2, batch=16)  # two rows a device
+NRANKS = 8
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    return by_jax.run(TRAINING, list(LAYOUTS.values()), NRANKS)
+
+
+@pytest.fixture(scope="module")
+def alone():
+    return train(TRAINING)
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_annotations_change_no_number_in_jax(compiled, alone, name):
+    assert compiled[name].refused == ""
+    assert difference(compiled[name].trained, alone) < TRAINING.tolerance
+
+
+def test_jax_is_in_its_own_process(compiled):
+    pinned = (by_jax.PROGRAM.parents[3] / "requirements-jax.txt").read_text()
+    assert f"jax=={compiled.version} " in pinned and "jax" not in sys.modules
+
+
+@pytest.mark.parametrize("name", ["batch cut", "pairs", "pairs, outputs said", "pairs on a mesh"])
+def test_xla_moves_the_bytes_that_hands_would(compiled, name):
+    """In fewer calls where several sums become one; outputs of which nobody says anything cost nothing more here."""
+    want, got = by_hand(TRAINING, LAYOUTS[name], NRANKS), compiled[name].compiled
+    assert got.by_op().keys() == want.keys() == {"all_reduce"}
+    assert [got.sent(rank) for rank in range(NRANKS)] == [total(want)] * NRANKS
+    assert (
+        got.ncalls() == want["all_reduce"][0]
+        if "data" not in LAYOUTS[name].axes
+        else got.ncalls() < want["all_reduce"][0]
+    )
+
+
+@pytest.mark.parametrize("name", ["batch and matrices", "the same, gathered", "gathered, computed again"])
+def test_the_cpus_compiler_has_all_reduces_for_reduce_scatters(compiled, name):
+    """Twice their bytes; the gathers are those of hands."""
+    want, got = by_hand(TRAINING, LAYOUTS[name], NRANKS), compiled[name].compiled
+    assert got.by_op().keys() == {"all_gather", "all_reduce"}
+    assert (got.ncalls("all_gather"), got.sent(0, "all_gather")) == want["all_gather"]
+    assert got.sent(0, "all_reduce") == want["all_reduce"][1] + 2 * want["reduce_scatter"][1]
+
+
+def test_remat_gathers_and_multiplies_again(compiled):
+    """All but the last layer's product, on which no gradient of its own layer depends."""
+    once, again, depth = compiled["the same, gathered"], compiled["gathered, computed again"], TRAINING.model.depth
+    assert again.compiled.ncalls("all_gather") == 2 * once.compiled.ncalls("all_gather") == 2 * depth
+    assert (once.products, again.products) == (3 * depth - 1, 3 * depth - 1 + depth - 1)
+
+
+def test_with_explicit_axes_jax_refuses_to_guess():
+    found = by_jax.run(
+        TRAINING.but(steps=1), [LAYOUTS[n] for n in ("batch cut", "pairs", "batch and matrices")], NRANKS, True
+    )
+    assert found["batch cut"].refused == "" and "ambiguous how the output should be sharded" in found["pairs"].refused
+    assert "illegally sharded result" in found["batch and matrices"].refused
