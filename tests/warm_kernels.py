@@ -19,6 +19,7 @@ from pathlib import Path
 from unittest import mock
 
 import warm
+from jupyter_client.blocking import BlockingKernelClient
 from jupyter_client.manager import KernelManager
 
 _numbers = itertools.count()
@@ -75,6 +76,21 @@ def launch(
 def talking_through_files(**told: object) -> KernelManager:
     """A kernel's manager that needs no ports."""
     return KernelManager(transport="ipc", ip=f"{_folder().name}/{next(_numbers)}", **told)
+
+
+def started(**options: object) -> tuple[KernelManager, BlockingKernelClient]:
+    """A kernel that answers, and its client: jupyter_client's start_new_kernel, without ports. options: of start_kernel."""
+    manager = talking_through_files(kernel_name="python3")
+    manager.start_kernel(**options)
+    client = manager.client()
+    client.start_channels()
+    try:
+        client.wait_for_ready(timeout=60)
+    except RuntimeError:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+        raise
+    return manager, client
 
 
 @cache

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import psutil
-from jupyter_client.manager import start_new_kernel
+import warm_kernels
 from shared_memory import shared_memory
 
 PATIENCE = 60  # seconds without a word from the kernel: a guard against hangs, never a measure
@@ -45,8 +45,7 @@ class Kernel:
         self.scratch, self.timeout = scratch, timeout
         self.terminal = scratch.with_name(scratch.name + "-terminal")
         self._terminal = self.terminal.open("w")  # open for as long as kernels are started
-        self.manager, self.client = start_new_kernel(
-            kernel_name="python3",
+        self.manager, self.client = warm_kernels.started(  # a new process, as a reader's is
             env=os.environ | {"TMPDIR": str(scratch)},
             extra_arguments=["--HistoryManager.enabled=False"],  # a data base, with files and a thread of its own
             stderr=self._terminal,

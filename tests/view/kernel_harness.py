@@ -10,12 +10,8 @@ class Kernel:
     """A kernel whose cells' text is read, and whose widgets get messages as a frontend sends them."""
 
     def __init__(self):
-        self.manager = warm_kernels.talking_through_files(kernel_name="python3")
         with warm_kernels.forked():
-            self.manager.start_kernel()
-        self.client = self.manager.client()
-        self.client.start_channels()
-        self.client.wait_for_ready(timeout=60)
+            self.manager, self.client = warm_kernels.started()
         self.pid = self.manager.provisioner.process.pid
         self.states: list[dict] = []  # what the trait `call` of a widget was told
 
