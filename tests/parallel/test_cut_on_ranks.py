@@ -243,7 +243,7 @@ def test_recompute_on_a_mesh_holds_less(ranks):
 
 @pytest.mark.matrix("an MLP of other depths")
 @pytest.mark.parametrize("way", ["gathered", "pairs", "sequence"])
-@pytest.mark.parametrize("layers", [2, 6])
+@pytest.mark.parametrize("layers", some([2, 6], [6], "other depths"))
 @pytest.mark.parametrize("checkpoint", [False, True])
 def test_other_depths(ranks, way, layers, checkpoint):
     training = Training(MLP(layers))

@@ -39,7 +39,7 @@ def sound(results, training, how, nranks=4) -> None:
         assert got.held == paper.held
 
 
-@pytest.mark.parametrize("training", [DEEP, TOKENS], ids=model)
+@pytest.mark.parametrize("training", some([DEEP, TOKENS], [TOKENS], "pipelines of the MLP"), ids=model)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_it_trains_as_one_process_does(four, schedule, training):
     how = Pipeline(schedule)
@@ -47,7 +47,7 @@ def test_it_trains_as_one_process_does(four, schedule, training):
 
 
 @pytest.mark.parametrize("training", some([DEEP, TOKENS], [TOKENS], "torch's pipelines of the MLP"), ids=model)
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("schedule", some(SCHEDULES, ["interleaved", "zb-h1"], "torch's pipelines by every schedule"))
 def test_torchs_own_has_the_same_numbers(four, schedule, training):
     how = Pipeline(schedule)
     sound(four.run(torchs.train, training, how), training, how)

@@ -1,12 +1,13 @@
 """Every page, light and dark, on a telephone and on a screen, from a server and from a folder: it lives, links land, axe is content.
 
-Wide, from the server, a page changes its theme in place; narrow it comes from the folder, where nothing may move. `make test` opens
-some chapters from the folder, with every kind of widget among them; the others, and labs, which have their chapter's widgets, change
-their width in place instead. Three labs are opened at all. After a change axe asks what it can change, and widgets are pressed once.
+Wide, from the server, a page changes its theme in place; narrow it comes from the folder, where nothing may move, or it changes its
+width in place. After a change axe asks what it can change, and widgets are pressed once. `make test` does so with pages that have
+every kind of widget among them, and two labs; the other chapters are opened narrow, and read to their end.
 No width has colours of its own (test_website.py), so contrast is asked in both themes on a screen.
 Each opening follows a link, the wide one to the last widget, the narrow one to the last section, when nothing there is alive.
 """
 
+import re
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from landing import (
     assert_rooms,
     assert_unmoved,
     last_places,
+    watch_landings,
 )
 from lanes import some
 from pages import (
@@ -34,26 +36,44 @@ from presses import guess_everything, light_marks, press_everything, press_the_f
 BOOKS = {"site": ROOT, "sample": SAMPLE}
 PAGES = [(book, path) for book, source in BOOKS.items() for path in pages_of_toc(source)]
 LABS = [(book, path) for book, path in PAGES if book == "site" and path.startswith("notebooks/")]
-SEEN = ["notebooks/training-memory.html", "notebooks/ring.html", "notebooks/hangs.html"]
-SCREENS = some(
-    PAGES, [page for page in PAGES if page not in LABS or page[1] in SEEN], "one more lab's page in the browser"
-)
-FROM_FOLDER = [
+CHAPTERS = [page for page in PAGES if page[0] == "site" and page not in LABS]
+SEEN = ["notebooks/ring.html", "notebooks/hangs.html"]
+# Every kind of widget is on one of these (a test holds that), and every kind of page: a start, a list, a chapter with sketches.
+WHOLE = [
     "intro",
     "setup",
     "guesses",
-    "ring",
-    "hierarchy",
+    "execution-model",
+    "allocator",
     "too-big",
+    "primitives",
+    "ring",
+    "playground",
+    "hierarchy",
     "inside-nccl",
-    "puzzles",
+    "choosing",
+    "benchmarking",
     "sharded",
+    "pipeline",
+    "expert",
+    "context",
     "meshes",
+    "overlap",
+    "yours",
 ]
+SCREENS = some(
+    PAGES,
+    [
+        page
+        for page in PAGES
+        if page[0] == "sample" or page[1] in SEEN or (page in CHAPTERS and Path(page[1]).stem in WHOLE)
+    ],
+    "one more page pressed and asked by axe",
+)
+OTHERS = [page for page in CHAPTERS if Path(page[1]).stem not in WHOLE]
+FROM_FOLDER = ["intro", "guesses", "ring", "too-big", "sharded"]
 ALSO_FROM_FOLDERS = [
-    page
-    for page in PAGES
-    if page[0] == "sample" or page == LABS[0] or (page not in LABS and Path(page[1]).stem in FROM_FOLDER)
+    page for page in PAGES if page[0] == "sample" or (page in CHAPTERS and Path(page[1]).stem in FROM_FOLDER)
 ]
 FROM_FOLDERS = some(PAGES, ALSO_FROM_FOLDERS, "a page opened again, from a folder")
 THEMES = {"light": "dark", "dark": "light"}
@@ -88,6 +108,29 @@ def test_a_page_on_a_screen_is_light_and_alive(which, request, address, open_pag
         press_the_first_key(page)
     light_marks(page)
     watch.assert_clean(path)
+
+
+@pytest.mark.parametrize("which", OTHERS, ids="-".join)
+def test_every_other_page_is_alive_on_a_telephone(which, address, open_page):
+    """Nothing is pressed, and axe is not asked: what stands there is on the pages above, too."""
+    book, path = which
+    page, watch = open_page(address(book), path, theme="dark", width=375, reduced_motion="reduce")
+    watch_landings(page)
+    assert_links_land(page, path)
+    read_through(page)
+    assert_at_rest(page, book, path)
+    assert_within_budget(page, watch)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    assert_what_is_cut_has_an_edge(page)
+    assert_rooms(page, path)
+    watch.assert_clean(path)
+
+
+def test_every_kind_of_widget_is_on_a_page_that_is_pressed(site):
+    def kinds(paths):
+        return {kind for path in paths for kind in re.findall(r'data-kind="(\w+)"', (site / path).read_text())}
+
+    assert kinds(path for _, path in CHAPTERS) == kinds(f"book/{stem}.html" for stem in WHOLE)
 
 
 @pytest.mark.parametrize("which", FROM_FOLDERS, ids="-".join)

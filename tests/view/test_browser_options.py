@@ -5,6 +5,7 @@ from __future__ import annotations
 import harness
 import pytest
 import widget_harness
+from lanes import some
 from playwright.sync_api import Page, expect
 from test_browser import MEMORY_AND_TIME, figure, lead, open_player, position, press, said, tick
 from test_player_options import Run, traced
@@ -359,16 +360,15 @@ def test_reduced_motion_jumps_on_one_clock_too(open_player, motion):
     assert "both promises are kept" in page.locator(".bim-sentence em").inner_text()
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: spec("all_reduce ring", 16, versus="hierarchical", step=5, gpus=4, across="infiniband-ndr", nics=2),
-        lambda: player_spec(RING(4), recorded="trace-late-emulated", step=3),
-    ],
-    ids=["two", "recorded"],
-)
-def test_nothing_overflows_and_axe_is_content_with_options(open_player, make):
-    page = open_player(make())
+OPTIONS = {
+    "two": lambda: spec("all_reduce ring", 16, versus="hierarchical", step=5, gpus=4, across="infiniband-ndr", nics=2),
+    "recorded": lambda: player_spec(RING(4), recorded="trace-late-emulated", step=3),
+}
+
+
+@pytest.mark.parametrize("shown", some(["two", "recorded"], ["recorded"], "axe, in another shape of a widget"))
+def test_nothing_overflows_and_axe_is_content_with_options(open_player, shown):
+    page = open_player(OPTIONS[shown]())
     widget_harness.assert_on_one_screen(page, ".bim-panel-memory")
     page.get_by_role("button", name="So far").first.click()
     for summary in page.locator("summary").all():
