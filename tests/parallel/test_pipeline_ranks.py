@@ -24,7 +24,7 @@ def model(training) -> str:
 
 @pytest.fixture(scope="module")
 def four():
-    with Ranks(4, backend="gloo") as ranks:
+    with Ranks(4, backend="gloo", timeout=120) as ranks:
         yield ranks
 
 

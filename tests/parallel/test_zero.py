@@ -69,7 +69,7 @@ def gradients(stage, widths, alone=False):
 
 @pytest.fixture(scope="module", params=[2, 4])
 def ranks(request):
-    with Ranks(request.param, backend="gloo") as ranks:
+    with Ranks(request.param, backend="gloo", timeout=120) as ranks:
         yield ranks
 
 

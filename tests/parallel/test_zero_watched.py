@@ -43,7 +43,7 @@ def watch(way):
 @pytest.fixture(scope="module", params=some([2, 4], [2], "more ranks; four are recorded"))
 def traces(request):
     """(ranks, way -> the trace of every rank)."""
-    with Ranks(request.param, backend="gloo") as ranks:
+    with Ranks(request.param, backend="gloo", timeout=120) as ranks:
         yield request.param, {way: ranks.run(watch, way) for way in WAYS}
 
 
