@@ -72,7 +72,7 @@ WIDGETS = (
     Widget("clock", 8_000, ("", {"nbytes": "64 KiB", "link": "nvlink-4"}, ""), wears=DRAWN),
     Widget("choice", 12_000, ("HGX-B200", {"nbytes": "8 MiB", "nranks": 4}, ""), wears=DRAWN),
     Widget("pipeline", 16_000, ("", {"nranks": 4, "nmicrobatches": 8}, ""), wears=DRAWN),
-    Widget("routing", 6_500, ("", {"tokens": 8, "skew": 50}, ""), wears=DRAWN),
+    Widget("routing", 6_700, ("", {"tokens": 8, "skew": 50}, ""), wears=DRAWN),
     Widget("published", 24_000, ("", {}, ""), wears=DRAWN),
     Widget("holds", 12_000, ("zero-3", {"beside": "ddp", "at": 14}, ""), wears=DRAWN),
     Widget("mesh", 9_000, ("data=2 pipeline=2 tensor=2", {}, ""), "ArrowDown"),

@@ -17,7 +17,7 @@ from helpers.view.calculator.forms import DEVICES, TENSORS, forms
 from helpers.view.shared.columns import column
 from helpers.view.shared.mount import fallback, mount
 from helpers.view.shared.spec import Spec
-from helpers.view.shared.widget import CourseWidget
+from helpers.view.shared.widget import SpecWidget
 
 MODES = ("train", "serve")
 TRAINING = {
@@ -152,25 +152,18 @@ def calculator_html(spec: CalculatorSpec) -> str:
     return mount("calculator", spec.as_json(), text)
 
 
-class Calculator(CourseWidget):
+class Calculator(SpecWidget):
     """The calculator. `spec` is what stands there now; `terms` what it adds up to."""
 
     name = "calculator"
-    spec = traitlets.Dict().tag(sync=True)
+    about = "a calculator"
     forms = traitlets.Dict().tag(sync=True)
 
     def __init__(self, model: str = "Llama-2-7B", **how: object):
-        spec = calculator_spec(model, **how)
-        super().__init__(spec=spec.as_json(), forms=forms())
-        self._saved = spec  # what a saved notebook shows is what the cell asked for
+        super().__init__(calculator_spec(model, **how), forms=forms())
 
-    @traitlets.validate("spec")
-    def _valid(self, proposal: dict) -> dict:
-        """Only what can be computed; else TraitError with the reason."""
-        try:
-            return calculator_spec(**proposal["value"]).as_json()
-        except (ValueError, TypeError) as error:
-            raise traitlets.TraitError(f"no spec of a calculator: {error}") from error
+    def read(self, data: dict) -> CalculatorSpec:
+        return calculator_spec(**data)
 
     @property
     def terms(self) -> Terms:

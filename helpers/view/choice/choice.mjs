@@ -1,4 +1,5 @@
 // The widget `choice`: what NCCL would choose, by size and by version. Ties state and drawing together.
+import { follow, landed } from "../shared/page/follow.mjs";
 import { onWidth, placeOf } from "../shared/page/lifecycle.mjs";
 import { nbytesText } from "../shared/page/numbers.mjs";
 import { chosen, compared, estimates, settled, verdict, way } from "./asked.mjs";
@@ -35,18 +36,6 @@ function draw(widget) {
   parts.proof.refresh();
 }
 
-// What a kernel and a screen reader are told, once it stands still.
-function landed(widget) {
-  const { parts, model, live } = widget;
-  clearTimeout(widget.timer);
-  widget.timer = setTimeout(() => {
-    parts.said.textContent = `${parts.sentence.textContent} ${parts.compared.textContent}`;
-  }, 400);
-  if (!live) return;
-  model.set("spec", { ...widget.s });
-  model.save_changes();
-}
-
 function show(widget, spec) {
   widget.s = spec;
   draw(widget);
@@ -56,39 +45,21 @@ function take(widget, change) {
   const next = settled(widget.known, { ...widget.s, ...change });
   if (JSON.stringify(next) === JSON.stringify(widget.s)) return;
   show(widget, next);
-  landed(widget);
-}
-
-function onHash(widget) {
-  const linked = widget.live ? null : decode(location.hash, widget.index);
-  if (!linked) return;
-  if (fits(widget.known, linked)) show(widget, linked);
-  else widget.parts.notice.textContent = "This link asks for something that cannot be drawn.";
-}
-
-function onSpec(widget) {
-  const spec = widget.model.get("spec");
-  if (JSON.stringify(spec) !== JSON.stringify(widget.s)) show(widget, spec);
+  landed(widget, [widget.parts.sentence, widget.parts.compared]);
 }
 
 function render({ model, el }) {
-  const widget = { model, index: placeOf(el), live: Boolean(model.get("live")), timer: 0, key: "" };
+  const widget = { model, index: placeOf(el), live: Boolean(model.get("live")), key: "" };
   Object.assign(widget, { known: model.get("nccl"), published: model.get("nccl_runs"), s: model.get("spec") });
   widget.does = { take: (change) => take(widget, change) };
-  const [hash, spec] = [() => onHash(widget), () => onSpec(widget)];
   widget.parts = furniture(widget);
   el.append(widget.parts.root);
   draw(widget);
-  const ended = onWidth(widget.parts.lines, () => draw(widget));
-  window.addEventListener("hashchange", hash);
-  model.on("change:spec", spec);
-  hash();
-  return () => {
-    clearTimeout(widget.timer);
-    ended();
-    window.removeEventListener("hashchange", hash);
-    model.off("change:spec", spec);
-  };
+  return follow(
+    widget,
+    { decode, fits: (s) => fits(widget.known, s), show },
+    onWidth(widget.parts.lines, () => draw(widget)),
+  );
 }
 
 export default { render };

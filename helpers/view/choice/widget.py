@@ -13,7 +13,7 @@ from helpers.view.choice.asked import ChoiceSpec, choice_spec, published
 from helpers.view.shared.columns import column
 from helpers.view.shared.mount import fallback, mount
 from helpers.view.shared.nccl import known
-from helpers.view.shared.widget import CourseWidget
+from helpers.view.shared.widget import SpecWidget
 from helpers.view.shared.words import counted
 
 HARDLY = 0.5e-9  # seconds: less than what is shown
@@ -90,25 +90,19 @@ def choice_html(spec: ChoiceSpec) -> str:
     return mount("choice", spec.as_json(), fallback(choice_sentence(spec), head, rows, title))
 
 
-class ChoiceWidget(CourseWidget):
+class ChoiceWidget(SpecWidget):
     """What NCCL would choose. `choice` is the answer now."""
 
     name = "choice"
-    spec = traitlets.Dict().tag(sync=True)
+    about = "a choice"
     nccl = traitlets.Dict().tag(sync=True)
     nccl_runs = traitlets.List().tag(sync=True)
 
     def __init__(self, spec: ChoiceSpec):
-        super().__init__(spec=spec.as_json(), nccl=known(), nccl_runs=published())
-        self._saved = spec  # what a saved notebook shows is what the cell asked for
+        super().__init__(spec, nccl=known(), nccl_runs=published())
 
-    @traitlets.validate("spec")
-    def _valid(self, proposal: dict) -> dict:
-        """Only what can be drawn; else TraitError with the reason."""
-        try:
-            return choice_spec(**vars(ChoiceSpec.read(proposal["value"]))).as_json()
-        except (TypeError, ValueError) as error:
-            raise traitlets.TraitError(f"no spec of a choice: {error}") from error
+    def read(self, data: dict) -> ChoiceSpec:
+        return choice_spec(**vars(ChoiceSpec.read(data)))
 
     @property
     def choice(self) -> Choice:

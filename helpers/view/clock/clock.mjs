@@ -1,5 +1,6 @@
 // The widget `clock`: one message under NCCL's three protocols, drawn over one time. Ties state and drawing together.
 import { h } from "../shared/page/dom.mjs";
+import { follow, landed } from "../shared/page/follow.mjs";
 import { onWidth, placeOf } from "../shared/page/lifecycle.mjs";
 import { furniture } from "./furniture.mjs";
 import { firstOf, known, lanesOf, moment, reading, readable, stops, verdict } from "./lanes.mjs";
@@ -57,17 +58,7 @@ function draw(widget) {
   tell(widget);
 }
 
-// What a kernel and a screen reader are told, once it stands still.
-function landed(widget) {
-  const { parts, model, live } = widget;
-  clearTimeout(widget.timer);
-  widget.timer = setTimeout(() => {
-    parts.said.textContent = `${parts.verdict.textContent} ${parts.sentence.textContent}`;
-  }, 400);
-  if (!live) return;
-  model.set("spec", { ...widget.s });
-  model.save_changes();
-}
+const say = (widget) => landed(widget, [widget.parts.verdict, widget.parts.sentence]);
 
 function stop(widget) {
   widget.playing = false;
@@ -78,7 +69,7 @@ function seek(widget, at) {
   stop(widget);
   widget.s = { ...widget.s, at: Math.min(widget.end, Math.max(0, at)) };
   tell(widget);
-  landed(widget);
+  say(widget);
 }
 
 // Another size or link: the clock goes to the end of the lane that is first then.
@@ -88,7 +79,7 @@ function take(widget, change) {
   work(widget);
   widget.s.at = moment(firstOf(widget.lanes).end);
   draw(widget);
-  landed(widget);
+  say(widget);
 }
 
 // The clock goes evenly; where less motion is asked for, from stop to stop.
@@ -103,7 +94,7 @@ function play(widget) {
     widget.s = { ...widget.s, at: still() ? widget.stops.findLast((one) => one <= now) : Math.floor(now) };
     tell(widget);
     if (widget.playing) widget.frame = requestAnimationFrame(frame);
-    else landed(widget);
+    else say(widget);
   };
   tell(widget);
   widget.frame = requestAnimationFrame(frame);
@@ -127,46 +118,21 @@ function show(widget, spec) {
   draw(widget);
 }
 
-function onHash(widget) {
-  const linked = widget.live ? null : decode(location.hash, widget.index);
-  if (!linked) return;
-  if (fits(widget.known, widget.protocols, linked)) show(widget, linked);
-  else widget.parts.notice.textContent = "This link asks for something that cannot be drawn.";
-}
-
-function onSpec(widget) {
-  const spec = widget.model.get("spec");
-  if (JSON.stringify(spec) !== JSON.stringify(widget.s)) show(widget, spec);
-}
-
 function render({ model, el }) {
-  const widget = {
-    model,
-    index: placeOf(el),
-    live: Boolean(model.get("live")),
-    s: model.get("spec"),
-    timer: 0,
-    frame: 0,
-  };
+  const widget = { model, index: placeOf(el), live: Boolean(model.get("live")), s: model.get("spec"), frame: 0 };
   widget.protocols = model.get("protocols");
   widget.known = known(model.get("links"), widget.protocols);
-  const [hash, spec] = [() => onHash(widget), () => onSpec(widget)];
   widget.does = doesOf(widget);
   work(widget);
   widget.parts = furniture(widget);
   el.append(widget.parts.root);
   draw(widget);
-  const ended = onWidth(widget.parts.stage, () => draw(widget));
-  window.addEventListener("hashchange", hash);
-  model.on("change:spec", spec);
-  hash();
-  return () => {
-    stop(widget);
-    clearTimeout(widget.timer);
-    ended();
-    window.removeEventListener("hashchange", hash);
-    model.off("change:spec", spec);
-  };
+  return follow(
+    widget,
+    { decode, fits: (s) => fits(widget.known, widget.protocols, s), show },
+    () => stop(widget),
+    onWidth(widget.parts.stage, () => draw(widget)),
+  );
 }
 
 export default { render };

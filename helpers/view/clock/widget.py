@@ -17,7 +17,7 @@ from helpers.view.shared.columns import column
 from helpers.view.shared.mount import fallback, mount
 from helpers.view.shared.schedules.traces import links
 from helpers.view.shared.spec import Spec
-from helpers.view.shared.widget import CourseWidget
+from helpers.view.shared.widget import SpecWidget
 from helpers.view.shared.words import listed
 
 SIZES = [2**n for n in range(3, 29)]
@@ -126,26 +126,19 @@ def clock_html(spec: ClockSpec) -> str:
     return mount("clock", spec.as_json(), fallback(clock_sentence(spec), head, rows, "One message, three protocols"))
 
 
-class Clock(CourseWidget):
+class Clock(SpecWidget):
     """Three protocols on one clock. `ends` is when each has delivered now, in seconds."""
 
     name = "clock"
-    spec = traitlets.Dict().tag(sync=True)
+    about = "a clock"
     links = traitlets.List().tag(sync=True)
     protocols = traitlets.List().tag(sync=True)
 
     def __init__(self, nbytes: int | str = "64 KiB", link: str = "nvlink-4", at: int | None = None):
-        spec = clock_spec(nbytes, link, at)
-        super().__init__(spec=spec.as_json(), links=links(), protocols=protocols())
-        self._saved = spec  # what a saved notebook shows is what the cell asked for
+        super().__init__(clock_spec(nbytes, link, at), links=links(), protocols=protocols())
 
-    @traitlets.validate("spec")
-    def _valid(self, proposal: dict) -> dict:
-        """Only what can be drawn; else TraitError with the reason."""
-        try:
-            return clock_spec(**vars(ClockSpec.read(proposal["value"]))).as_json()
-        except (TypeError, ValueError) as error:
-            raise traitlets.TraitError(f"no spec of a clock: {error}") from error
+    def read(self, data: dict) -> ClockSpec:
+        return clock_spec(**vars(ClockSpec.read(data)))
 
     @property
     def ends(self) -> dict[str, float]:

@@ -1,6 +1,7 @@
 // The widget `holds`: a recorded training step of several ranks, moment by moment. Ties state and drawing together.
 import { listen } from "../shared/page/controls.mjs";
 import { h } from "../shared/page/dom.mjs";
+import { follow, landed } from "../shared/page/follow.mjs";
 import { onWidth, placeOf } from "../shared/page/lifecycle.mjs";
 import { motion } from "../shared/page/motion.mjs";
 import { furniture, offer, titled } from "./furniture.mjs";
@@ -50,14 +51,10 @@ function moved(widget) {
   else widget.parts.bar.show(widget.move.clock(), widget.s.at, words(widget.known, widget.s)[0]);
 }
 
-// What a kernel and a screen reader are told, once it stands still.
-function landed(widget) {
-  const { parts, model, live, s } = widget;
+// The words are those of the moment that it came to.
+function arrived(widget) {
   moved(widget);
-  parts.said.textContent = parts.sentence.textContent;
-  if (!live) return;
-  model.set("spec", { ...s });
-  model.save_changes();
+  landed(widget, [widget.parts.sentence], 0);
 }
 
 function show(widget, spec) {
@@ -76,7 +73,7 @@ function take(widget, change) {
   if (next.way !== s.way) next.at = matched(known, s.way, s.at, next.way);
   if (next.beside === next.way) next.beside = "";
   show(widget, next);
-  landed(widget);
+  arrived(widget);
 }
 
 function doesOf(widget) {
@@ -93,24 +90,12 @@ function doesOf(widget) {
   };
 }
 
-function onHash(widget) {
-  const linked = widget.live ? null : decode(location.hash, widget.index);
-  if (!linked) return;
-  if (fits(widget.known, linked)) show(widget, linked);
-  else widget.parts.notice.textContent = "This link asks for something that was not recorded.";
-}
-
-function onSpec(widget) {
-  const spec = widget.model.get("spec");
-  if (JSON.stringify(spec) !== JSON.stringify(widget.s)) show(widget, spec);
-}
-
 function render({ model, el }) {
   const widget = { model, index: placeOf(el), live: Boolean(model.get("live")), known: model.get("holdings") };
   widget.move = motion(
     el.dataset.clock === "manual",
     () => moved(widget),
-    () => landed(widget),
+    () => arrived(widget),
   );
   widget.does = doesOf(widget);
   widget.parts = furniture(widget);
@@ -119,17 +104,12 @@ function render({ model, el }) {
   root.holds = { tick: widget.move.tick }; // tests drive time
   listen(root, widget.does);
   show(widget, model.get("spec"));
-  const ended = onWidth(rooms[0].ranks, () => draw(widget));
-  const [hash, spec] = [() => onHash(widget), () => onSpec(widget)];
-  window.addEventListener("hashchange", hash);
-  model.on("change:spec", spec);
-  hash();
-  return () => {
-    widget.move.stop();
-    ended();
-    window.removeEventListener("hashchange", hash);
-    model.off("change:spec", spec);
-  };
+  return follow(
+    widget,
+    { decode, fits: (s) => fits(widget.known, s), show, unfit: "was not recorded" },
+    () => widget.move.stop(),
+    onWidth(rooms[0].ranks, () => draw(widget)),
+  );
 }
 
 export default { render };

@@ -25,7 +25,7 @@ from helpers.view.holds.steps import (
 )
 from helpers.view.shared.mount import fallback, mount
 from helpers.view.shared.spec import Spec
-from helpers.view.shared.widget import CourseWidget
+from helpers.view.shared.widget import SpecWidget
 
 
 @dataclass(frozen=True)
@@ -72,24 +72,18 @@ def holds_html(spec: HoldsSpec) -> str:
     return mount("holds", spec.as_json(), fallback(holds_sentence(spec), head, rows, title))
 
 
-class HoldsWidget(CourseWidget):
+class HoldsWidget(SpecWidget):
     """Who holds what. `moment` is what is on show now, as it was recorded."""
 
     name = "holds"
-    spec = traitlets.Dict().tag(sync=True)
+    about = "a step"
     holdings = traitlets.Dict().tag(sync=True)
 
     def __init__(self, spec: HoldsSpec):
-        super().__init__(spec=spec.as_json(), holdings=known())
-        self._saved = spec  # what a saved notebook shows is what the cell asked for
+        super().__init__(spec, holdings=known())
 
-    @traitlets.validate("spec")
-    def _valid(self, proposal: dict) -> dict:
-        """Only what was recorded; else TraitError with the reason."""
-        try:
-            return holds_spec(**vars(HoldsSpec.read(proposal["value"]))).as_json()
-        except (TypeError, ValueError) as error:
-            raise traitlets.TraitError(f"no spec of a step: {error}") from error
+    def read(self, data: dict) -> HoldsSpec:
+        return holds_spec(**vars(HoldsSpec.read(data)))
 
     @property
     def moment(self) -> dict:

@@ -1,4 +1,5 @@
 // The widget `mesh`: ranks on axes; an axis lights up its groups, a rank its own. Ties state and drawing together.
+import { follow, landed } from "../shared/page/follow.mjs";
 import { placeOf } from "../shared/page/lifecycle.mjs";
 import { nranksOf, refusal, words } from "./axes.mjs";
 import { furniture, offer } from "./furniture.mjs";
@@ -17,14 +18,6 @@ function draw(widget) {
   parts.proof.refresh();
 }
 
-// What a kernel and a screen reader are told.
-function landed({ parts, model, live, s }) {
-  parts.said.textContent = parts.sentence.textContent;
-  if (!live) return;
-  model.set("spec", s);
-  model.save_changes();
-}
-
 function show(widget, spec) {
   widget.s = spec;
   draw(widget);
@@ -41,7 +34,7 @@ function take(widget, change) {
   }
   if (next.rank !== null && next.rank >= nranksOf(next)) next.rank = null;
   show(widget, next);
-  landed(widget);
+  landed(widget, [widget.parts.sentence], 0);
 }
 
 function moved(axes, axis, by) {
@@ -72,32 +65,13 @@ function doesOf(widget) {
   };
 }
 
-function onHash(widget) {
-  const linked = widget.live ? null : decode(location.hash, widget.index);
-  if (!linked) return;
-  if (fits(linked)) show(widget, linked);
-  else widget.parts.notice.textContent = "This link asks for something that cannot be drawn.";
-}
-
-function onSpec(widget) {
-  const spec = widget.model.get("spec");
-  if (JSON.stringify(spec) !== JSON.stringify(widget.s)) show(widget, spec);
-}
-
 function render({ model, el }) {
   const widget = { model, index: placeOf(el), live: Boolean(model.get("live")), s: model.get("spec") };
   widget.does = doesOf(widget);
   widget.parts = furniture(widget);
   el.append(widget.parts.root);
   draw(widget);
-  const [hash, spec] = [() => onHash(widget), () => onSpec(widget)];
-  window.addEventListener("hashchange", hash);
-  model.on("change:spec", spec);
-  hash();
-  return () => {
-    window.removeEventListener("hashchange", hash);
-    model.off("change:spec", spec);
-  };
+  return follow(widget, { decode, fits, show });
 }
 
 export default { render };

@@ -5,8 +5,6 @@ The page computes in JavaScript what `helpers.view.mesh.axes` does, tested equal
 
 from __future__ import annotations
 
-import traitlets
-
 from helpers.view.mesh.axes import (
     CALLS,
     MOST,
@@ -21,7 +19,7 @@ from helpers.view.mesh.axes import (
     told_rank,
 )
 from helpers.view.shared.mount import fallback, mount
-from helpers.view.shared.widget import CourseWidget
+from helpers.view.shared.widget import SpecWidget
 
 
 def mesh_spec(
@@ -78,25 +76,16 @@ def mesh_html(spec: MeshSpec) -> str:
     return mount("mesh", spec.as_json(), fallback(mesh_sentence(spec), head, rows, title))
 
 
-class MeshWidget(CourseWidget):
+class MeshWidget(SpecWidget):
     """Ranks on axes. `groups` are those of the axis on show."""
 
     name = "mesh"
-    spec = traitlets.Dict().tag(sync=True)
+    about = "a mesh"
 
-    def __init__(self, spec: MeshSpec):
-        super().__init__(spec=spec.as_json())
-        self._saved = spec  # what a saved notebook shows is what the cell asked for
-
-    @traitlets.validate("spec")
-    def _valid(self, proposal: dict) -> dict:
-        """Only what can be drawn; else TraitError with the reason."""
-        try:
-            told = dict(vars(MeshSpec.read(proposal["value"])))
-            axes = dict(told.pop("axes"))
-            return mesh_spec(**told, **axes).as_json()
-        except (TypeError, ValueError) as error:
-            raise traitlets.TraitError(f"no spec of a mesh: {error}") from error
+    def read(self, data: dict) -> MeshSpec:
+        told = dict(vars(MeshSpec.read(data)))
+        axes = dict(told.pop("axes"))
+        return mesh_spec(**told, **axes)
 
     @property
     def groups(self) -> list[list[int]]:

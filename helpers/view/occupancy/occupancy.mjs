@@ -1,6 +1,7 @@
 // The widget `occupancy`: sliders for what a block takes, the SM that it fills, and what runs out first. Ties state and drawing together.
-import { placeOf } from "../shared/page/lifecycle.mjs";
 import { h } from "../shared/page/dom.mjs";
+import { follow, landed } from "../shared/page/follow.mjs";
+import { placeOf } from "../shared/page/lifecycle.mjs";
 import { copy, share } from "../shared/page/link.mjs";
 import { nbytesText, PERCENT } from "../shared/page/numbers.mjs";
 import { table, twin } from "../shared/page/tables.mjs";
@@ -94,14 +95,7 @@ function doesOf(widget) {
       const { most } = widget.gpus.find(({ name }) => name === next.gpu);
       widget.s = { ...next, shared: Math.min(next.shared, most) };
       draw(widget);
-      clearTimeout(widget.timer);
-      widget.timer = setTimeout(() => {
-        widget.parts.said.textContent = widget.parts.sentence.textContent;
-      }, 400); // a slider on its way is not read out
-      if (widget.live) {
-        widget.model.set("spec", widget.s);
-        widget.model.save_changes();
-      }
+      landed(widget, [widget.parts.sentence]);
     },
     rows: () =>
       table(
@@ -131,46 +125,20 @@ function draw(widget) {
   widget.parts.proof.refresh();
 }
 
-function onHash(widget) {
-  const { live, index, gpus, parts } = widget;
-  const linked = live ? null : decode(location.hash, index);
-  if (!linked) return;
-  if (fits(gpus, linked)) {
-    widget.s = linked;
-    draw(widget);
-  } else parts.notice.textContent = "This link asks for something that cannot be drawn.";
-}
-
-function onSpec(widget) {
-  if (JSON.stringify(widget.model.get("spec")) !== JSON.stringify(widget.s)) {
-    widget.s = widget.model.get("spec");
-    draw(widget);
-  }
+function show(widget, spec) {
+  widget.s = spec;
+  draw(widget);
 }
 
 function render({ model, el }) {
-  const widget = { model };
-  widget.onHash = () => onHash(widget);
-  widget.onSpec = () => onSpec(widget);
-  widget.index = placeOf(el);
+  const widget = { model, index: placeOf(el), live: Boolean(model.get("live")), s: model.get("spec") };
   widget.gpus = model.get("gpus");
-  widget.live = Boolean(model.get("live"));
-  widget.s = model.get("spec");
-  widget.timer = 0;
-
   widget.does = doesOf(widget);
   widget.parts = furniture(widget.gpus, widget.does, widget.live);
 
   el.append(widget.parts.root);
   draw(widget);
-  window.addEventListener("hashchange", widget.onHash);
-  model.on("change:spec", widget.onSpec);
-  onHash(widget);
-  return () => {
-    clearTimeout(widget.timer);
-    window.removeEventListener("hashchange", widget.onHash);
-    model.off("change:spec", widget.onSpec);
-  };
+  return follow(widget, { decode, fits: (s) => fits(widget.gpus, s), show });
 }
 
 export default { render };

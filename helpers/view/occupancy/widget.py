@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import traitlets
 
 from helpers.facts import ACCELERATORS
-from helpers.memory.occupancy import RESERVED, SHARED_GRAIN, Occupancy, OccupancyError, occupancy
+from helpers.memory.occupancy import RESERVED, SHARED_GRAIN, Occupancy, occupancy
 from helpers.units import nbytes_text
 from helpers.view.shared.mount import fallback, mount
 from helpers.view.shared.percents import percent
 from helpers.view.shared.spec import Spec
-from helpers.view.shared.widget import CourseWidget
+from helpers.view.shared.widget import SpecWidget
 from helpers.view.shared.words import listed
 
 NVIDIA = {name: gpu for name, gpu in ACCELERATORS.items() if gpu.blocks and gpu.capability[0].isdigit()}
@@ -85,25 +85,18 @@ def occupancy_html(spec: OccupancySpec) -> str:
     return mount("occupancy", spec.as_json(), text)
 
 
-class OccupancyWidget(CourseWidget):
+class OccupancyWidget(SpecWidget):
     """One SM, to be filled. `occupancy` is what fits now."""
 
     name = "occupancy"
-    spec = traitlets.Dict().tag(sync=True)
+    about = "an SM"
     gpus = traitlets.List().tag(sync=True)
 
     def __init__(self, gpu: str = "A100", threads: int = 256, registers: int = 32, shared: int = 0):
-        spec = occupancy_spec(gpu, threads, registers, shared)
-        super().__init__(spec=spec.as_json(), gpus=gpus())
-        self._saved = spec  # what a saved notebook shows is what the cell asked for
+        super().__init__(occupancy_spec(gpu, threads, registers, shared), gpus=gpus())
 
-    @traitlets.validate("spec")
-    def _valid(self, proposal: dict) -> dict:
-        """Only what can be drawn; else TraitError with the reason."""
-        try:
-            return occupancy_spec(**vars(OccupancySpec.read(proposal["value"]))).as_json()
-        except (TypeError, OccupancyError, ValueError) as error:
-            raise traitlets.TraitError(f"no spec of an SM: {error}") from error
+    def read(self, data: dict) -> OccupancySpec:
+        return occupancy_spec(**vars(OccupancySpec.read(data)))
 
     @property
     def occupancy(self) -> Occupancy:

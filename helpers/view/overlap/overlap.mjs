@@ -1,4 +1,5 @@
 // The widget `overlap`: a step's computation and its calls on two lanes. Ties state and drawing together.
+import { follow, landed } from "../shared/page/follow.mjs";
 import { onWidth, placeOf } from "../shared/page/lifecycle.mjs";
 import { changeTo, furniture, offer, stopOf, readout } from "./panel/furniture.mjs";
 import { othersOf, stepOf, units } from "./job.mjs";
@@ -38,18 +39,6 @@ function draw(widget) {
   parts.proof.refresh();
 }
 
-// What a kernel and a screen reader are told, once it stands still.
-function landed(widget) {
-  const { parts, model, live } = widget;
-  clearTimeout(widget.timer);
-  widget.timer = setTimeout(() => {
-    parts.said.textContent = `${parts.sentence.textContent} ${parts.compared.textContent}`;
-  }, 400);
-  if (!live) return;
-  model.set("spec", { ...widget.s });
-  model.save_changes();
-}
-
 function show(widget, spec) {
   widget.s = spec;
   work(widget);
@@ -58,44 +47,26 @@ function show(widget, spec) {
 
 function take(widget, change) {
   show(widget, { ...widget.s, ...change });
-  landed(widget);
-}
-
-function onHash(widget) {
-  const linked = widget.live ? null : decode(location.hash, widget.index);
-  if (!linked) return;
-  if (fits(linked, widget.know, widget.links)) show(widget, linked);
-  else widget.parts.notice.textContent = "This link asks for something that cannot be drawn.";
-}
-
-function onSpec(widget) {
-  const spec = widget.model.get("spec");
-  if (JSON.stringify(spec) !== JSON.stringify(widget.s)) show(widget, spec);
+  landed(widget, [widget.parts.sentence, widget.parts.compared]);
 }
 
 function render({ model, el }) {
-  const widget = { model, index: placeOf(el), live: Boolean(model.get("live")), timer: 0, s: model.get("spec") };
+  const widget = { model, index: placeOf(el), live: Boolean(model.get("live")), s: model.get("spec") };
   widget.know = model.get("overlaps");
   widget.links = model.get("links");
   widget.does = {
     take: (change) => take(widget, change),
     best: () => take(widget, changeTo(widget, widget.least)),
   };
-  const [hash, spec] = [() => onHash(widget), () => onSpec(widget)];
   work(widget);
   widget.parts = furniture(widget);
   el.append(widget.parts.root);
   draw(widget);
-  const ended = onWidth(widget.parts.stage, () => draw(widget));
-  window.addEventListener("hashchange", hash);
-  model.on("change:spec", spec);
-  hash();
-  return () => {
-    clearTimeout(widget.timer);
-    ended();
-    window.removeEventListener("hashchange", hash);
-    model.off("change:spec", spec);
-  };
+  return follow(
+    widget,
+    { decode, fits: (s) => fits(s, widget.know, widget.links), show },
+    onWidth(widget.parts.stage, () => draw(widget)),
+  );
 }
 
 export default { render };

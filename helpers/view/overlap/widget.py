@@ -16,7 +16,7 @@ from helpers.view.overlap.words import overlap_sentence
 from helpers.view.shared.columns import column
 from helpers.view.shared.mount import fallback, mount
 from helpers.view.shared.schedules.traces import links
-from helpers.view.shared.widget import CourseWidget
+from helpers.view.shared.widget import SpecWidget
 
 
 def overlap_html(spec: OverlapSpec) -> str:
@@ -54,25 +54,19 @@ def _recorded() -> tuple[tuple[str, ...], list[tuple[str, ...]], str]:
     return ("Way", *(words for words, _ in columns)), list(rows), "Recorded steps of four ranks"
 
 
-class OverlapWidget(CourseWidget):
+class OverlapWidget(SpecWidget):
     """A step on one rank. `step` is what is shown now, if it is computed."""
 
     name = "overlap"
-    spec = traitlets.Dict().tag(sync=True)
+    about = "a step"
     overlaps = traitlets.Dict().tag(sync=True)
     links = traitlets.List().tag(sync=True)
 
     def __init__(self, spec: OverlapSpec):
-        super().__init__(spec=spec.as_json(), overlaps=known(), links=links())
-        self._saved = spec  # what a saved notebook shows is what the cell asked for
+        super().__init__(spec, overlaps=known(), links=links())
 
-    @traitlets.validate("spec")
-    def _valid(self, proposal: dict) -> dict:
-        """Only what can be drawn; else TraitError with the reason."""
-        try:
-            return overlap_spec(**vars(OverlapSpec.read(proposal["value"]))).as_json()
-        except (TypeError, ValueError) as error:
-            raise traitlets.TraitError(f"no spec of a step: {error}") from error
+    def read(self, data: dict) -> OverlapSpec:
+        return overlap_spec(**vars(OverlapSpec.read(data)))
 
     @property
     def step(self) -> Overlap:

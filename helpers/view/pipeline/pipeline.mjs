@@ -1,5 +1,6 @@
 // The widget `pipeline`: a schedule over time, its messages, its bubble, what every rank holds. Ties state, clock and drawing together.
 import { listen, transport } from "../shared/page/controls.mjs";
+import { follow, landed } from "../shared/page/follow.mjs";
 import { onWidth, placeOf } from "../shared/page/lifecycle.mjs";
 import { motion } from "../shared/page/motion.mjs";
 import { decode } from "./link.mjs";
@@ -83,17 +84,7 @@ function settle(widget, step) {
   parts.proof.refresh();
 }
 
-// What a kernel and a screen reader are told, once it stands still.
-function landed(widget) {
-  const { parts, model, live } = widget;
-  clearTimeout(widget.timer);
-  widget.timer = setTimeout(() => {
-    parts.said.textContent = `${parts.verdict.textContent} ${parts.sentence.textContent}`;
-  }, 400);
-  if (!live) return;
-  model.set("spec", widget.whole());
-  model.save_changes();
-}
+const say = (widget) => landed(widget, [widget.parts.verdict, widget.parts.sentence]);
 
 // Another choice: the cursor keeps its share of the time.
 function take(widget, change) {
@@ -102,7 +93,7 @@ function take(widget, change) {
   widget.s = next;
   work(widget);
   settle(widget, Math.round(positionAt(widget, share * widget.stops.at(-1))));
-  landed(widget);
+  say(widget);
 }
 
 function show(widget, spec) {
@@ -127,19 +118,13 @@ function doesOf(widget) {
   };
 }
 
-function onHash(widget) {
-  const linked = widget.live
-    ? null
-    : decode(location.hash, widget.index, widget.base, (text) => read(widget.known, text));
-  if (!linked) return;
-  const there = fits(widget.known, linked) && linked.step < stopsOf(runsOf(widget.known, linked)).length;
-  if (there) show(widget, linked);
-  else widget.parts.notice.textContent = "This link asks for something that cannot be drawn.";
-}
-
-function onSpec(widget) {
-  const spec = widget.model.get("spec");
-  if (JSON.stringify(spec) !== JSON.stringify(widget.whole())) show(widget, spec);
+// A link may bring a schedule of its own, and a step that it has or has not.
+function linking({ known, base }) {
+  const own = (text) => read(known, text);
+  return {
+    decode: (hash, index) => decode(hash, index, base, own),
+    fits: (s) => fits(known, s) && s.step < stopsOf(runsOf(known, s)).length,
+  };
 }
 
 function begun(model, el) {
@@ -151,7 +136,6 @@ function begun(model, el) {
     own: null,
     index: placeOf(el),
     live: Boolean(model.get("live")),
-    timer: 0,
     told: null,
   };
   widget.known = model.get("pipelines");
@@ -159,7 +143,7 @@ function begun(model, el) {
   widget.move = motion(
     el.dataset.clock === "manual",
     () => tell(widget),
-    () => landed(widget),
+    () => say(widget),
   );
   widget.does = doesOf(widget);
   widget.bar = transport(widget.does);
@@ -168,24 +152,18 @@ function begun(model, el) {
 
 function render({ model, el }) {
   const widget = begun(model, el);
-  const [hash, spec] = [() => onHash(widget), () => onSpec(widget)];
   widget.parts = furniture(widget, widget.bar);
   const { root, stage } = widget.parts;
   el.append(root);
   root.pipeline = { tick: widget.move.tick, position: widget.move.position }; // tests drive time
   listen(root, widget.does);
   show(widget, widget.base);
-  const ended = onWidth(stage, () => draw(widget));
-  window.addEventListener("hashchange", hash);
-  model.on("change:spec", spec);
-  hash();
-  return () => {
-    widget.move.stop();
-    clearTimeout(widget.timer);
-    ended();
-    window.removeEventListener("hashchange", hash);
-    model.off("change:spec", spec);
-  };
+  return follow(
+    widget,
+    { ...linking(widget), show },
+    () => widget.move.stop(),
+    onWidth(stage, () => draw(widget)),
+  );
 }
 
 export default { render };

@@ -15,7 +15,7 @@ from helpers.view.pipeline.spec import PARTS, PipelineSpec, pipeline_spec
 from helpers.view.pipeline.words import amount, pipeline_sentence, time_text
 from helpers.view.shared.mount import fallback, mount
 from helpers.view.shared.percents import percent
-from helpers.view.shared.widget import CourseWidget
+from helpers.view.shared.widget import SpecWidget
 
 HEAD = ("Schedule", "Rank", "Computes", "Idle", "by the closed form", "Idle, of all time", "Holds at most")
 
@@ -43,24 +43,23 @@ def pipeline_html(spec: PipelineSpec) -> str:
     return mount("pipeline", spec.as_json(), fallback(pipeline_sentence(spec), HEAD, table, "Every rank's step"))
 
 
-class PipelineWidget(CourseWidget):
+class PipelineWidget(SpecWidget):
     """A pipeline's schedule over time. `schedule` and `timeline` are the first one's on show now."""
 
     name = "pipeline"
-    spec = traitlets.Dict().tag(sync=True)
+    about = "a pipeline"
     pipelines = traitlets.Dict().tag(sync=True)
 
     def __init__(self, spec: PipelineSpec):
-        super().__init__(spec=spec.as_json(), pipelines=known())
-        self._saved = spec  # what a saved notebook shows is what the cell asked for
+        super().__init__(spec, pipelines=known())
 
-    @traitlets.validate("spec")
-    def _valid(self, proposal: dict) -> dict:
-        """Only what can be drawn; else TraitError with the reason."""
-        try:
-            return read(proposal["value"]).as_json()
-        except (TypeError, ValueError) as error:
-            raise traitlets.TraitError(f"no spec of a pipeline: {error}") from error
+    def read(self, data: dict) -> PipelineSpec:
+        told = PipelineSpec.read(data)
+        own = bool(told.text)
+        which = PipelineSchedule.parse(told.text) if own else told.schedule
+        sizes = (None, None) if own else (told.nranks, told.nmicrobatches)
+        times = [getattr(told, part) for part in PARTS]
+        return pipeline_spec(which, *sizes, told.nvirtual, times, told.versus, told.step)
 
     @property
     def schedule(self) -> PipelineSchedule:
@@ -77,16 +76,6 @@ class PipelineWidget(CourseWidget):
 
     def html(self) -> str:
         return pipeline_html(self._saved)
-
-
-def read(data: dict) -> PipelineSpec:
-    """The spec that a page sends, proved. ValueError for what cannot be drawn."""
-    told = PipelineSpec.read(data)
-    own = bool(told.text)
-    which = PipelineSchedule.parse(told.text) if own else told.schedule
-    sizes = (None, None) if own else (told.nranks, told.nmicrobatches)
-    times = [getattr(told, part) for part in PARTS]
-    return pipeline_spec(which, *sizes, told.nvirtual, times, told.versus, told.step)
 
 
 def explore_pipeline(schedule: str | PipelineSchedule = "1f1b", **asked: object) -> PipelineWidget:

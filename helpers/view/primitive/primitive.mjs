@@ -1,4 +1,5 @@
 // The widget `primitive`: ranks by slots before and after one call, with the reader's own numbers. Ties state and drawing together.
+import { follow } from "../shared/page/follow.mjs";
 import { placeOf } from "../shared/page/lifecycle.mjs";
 import { copy, share } from "../shared/page/link.mjs";
 import { twin } from "../shared/page/tables.mjs";
@@ -62,19 +63,6 @@ function doesOf(widget) {
   };
 }
 
-function onHash(widget) {
-  const { live, index, primitives, parts } = widget;
-  const linked = live ? null : decode(location.hash, index);
-  if (linked && fits(primitives, linked)) open(widget, linked);
-  else if (linked) parts.notice.textContent = "This link asks for something that cannot be drawn.";
-  return linked && fits(primitives, linked);
-}
-
-function onSpec(widget) {
-  const { model, ui } = widget;
-  if (JSON.stringify(model.get("spec")) !== JSON.stringify(specOf(ui.s))) open(widget, model.get("spec"));
-}
-
 function again(widget) {
   return tell(widget, widget.ui.chosen, false);
 }
@@ -83,8 +71,7 @@ function render({ model, el }) {
   const widget = { model };
   widget.provenance = () => provenance(widget);
   widget.again = () => again(widget);
-  widget.onHash = () => onHash(widget);
-  widget.onSpec = () => onSpec(widget);
+  widget.whole = () => specOf(widget.ui.s);
   widget.index = placeOf(el);
   widget.primitives = model.get("primitives");
   widget.live = Boolean(model.get("live"));
@@ -115,17 +102,14 @@ function render({ model, el }) {
   const watcher = new ResizeObserver(widget.again);
   watcher.observe(widget.parts.stage);
   for (const { body } of [widget.parts.before, widget.parts.after]) body.addEventListener("scroll", widget.again);
-  window.addEventListener("hashchange", widget.onHash);
-  model.on("change:spec", widget.onSpec);
   open(widget, base);
   widget.parts.live.textContent = ""; // nothing is said before the reader does something
-  onHash(widget);
-  return () => {
-    widget.move.halt();
-    watcher.disconnect();
-    window.removeEventListener("hashchange", widget.onHash);
-    model.off("change:spec", widget.onSpec);
-  };
+  return follow(
+    widget,
+    { decode, fits: (spec) => fits(widget.primitives, spec), show: open },
+    () => widget.move.halt(),
+    () => watcher.disconnect(),
+  );
 }
 
 export default { render };

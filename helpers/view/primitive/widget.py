@@ -14,7 +14,7 @@ from helpers.collectives.outcomes import givers
 from helpers.view.primitive.rows import Rows, Values, list_text, read_values, whole
 from helpers.view.shared.mount import fallback, mount
 from helpers.view.shared.spec import Spec
-from helpers.view.shared.widget import CourseWidget
+from helpers.view.shared.widget import SpecWidget
 
 NRANKS = range(2, 17)
 SLOTS = 16  # the most numbers that a rank may hold, before or after
@@ -121,28 +121,21 @@ def primitive_html(spec: PrimitiveSpec) -> str:
     return mount("primitive", spec.as_json(), text)
 
 
-class PrimitiveWidget(CourseWidget):
+class PrimitiveWidget(SpecWidget):
     """One primitive before and after, on values that the reader may change. `before` and `after` are what stands there now."""
 
     name = "primitive"
-    spec = traitlets.Dict().tag(sync=True)
+    about = "a primitive"
     primitives = traitlets.List().tag(sync=True)
 
     def __init__(
         self, name: str = "all_reduce", nranks: int = 4, values: Values = None, root: int = 0, op: str = "sum"
     ):
-        spec = primitive_spec(name, nranks, values, root, op)
-        super().__init__(spec=spec.as_json(), primitives=primitives())
-        self._saved = spec  # what a saved notebook shows is what the cell asked for
+        super().__init__(primitive_spec(name, nranks, values, root, op), primitives=primitives())
 
-    @traitlets.validate("spec")
-    def _valid(self, proposal: dict) -> dict:
-        """Only what can be drawn; else TraitError with the reason."""
-        try:
-            asked = PrimitiveSpec.read(proposal["value"])
-            return primitive_spec(asked.primitive, asked.nranks, asked.values, asked.root, asked.op).as_json()
-        except (ValueError, TypeError) as error:
-            raise traitlets.TraitError(f"no spec of a primitive: {error}") from error
+    def read(self, data: dict) -> PrimitiveSpec:
+        asked = PrimitiveSpec.read(data)
+        return primitive_spec(asked.primitive, asked.nranks, asked.values, asked.root, asked.op)
 
     @property
     def before(self) -> list[list[float] | None]:

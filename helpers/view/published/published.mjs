@@ -1,5 +1,6 @@
 // The widget `published`: published times of nccl-tests over the size, up to three runs and a reader's own.
 // Ties state and drawing together.
+import { follow, landed } from "../shared/page/follow.mjs";
 import { onWidth, placeOf } from "../shared/page/lifecycle.mjs";
 import { nbytesText } from "../shared/page/numbers.mjs";
 import { lineThrough } from "./data/line.mjs";
@@ -59,23 +60,13 @@ function draw(widget) {
   tell(widget);
 }
 
-// What a kernel and a screen reader are told, once it stands still.
-function landed(widget) {
-  const { parts, model, live } = widget;
-  clearTimeout(widget.timer);
-  widget.timer = setTimeout(() => {
-    parts.said.textContent = parts.sentence.textContent;
-  }, 400);
-  if (!live) return;
-  model.set("spec", { ...widget.s });
-  model.save_changes();
-}
+const say = (widget) => landed(widget, [widget.parts.sentence]);
 
 function take(widget, change) {
   widget.s = { ...widget.s, ...change };
   work(widget);
   draw(widget);
-  landed(widget);
+  say(widget);
 }
 
 // Another run for a letter; the keyboard stays at its control although the sentence is written anew.
@@ -100,7 +91,7 @@ function place(widget, i) {
   widget.now = widget.sizes[i];
   widget.s = { ...widget.s, at: closest(widget.published, widget.now) };
   tell(widget);
-  landed(widget);
+  say(widget);
 }
 
 function doesOf(widget) {
@@ -123,40 +114,22 @@ function show(widget, spec) {
   draw(widget);
 }
 
-function onHash(widget) {
-  const linked = widget.live ? null : decode(location.hash, widget.index);
-  if (!linked) return;
-  if (fits(widget.runs, linked)) show(widget, linked);
-  else widget.parts.notice.textContent = "This link asks for something that cannot be drawn.";
-}
-
-function onSpec(widget) {
-  const spec = widget.model.get("spec");
-  if (JSON.stringify(spec) !== JSON.stringify(widget.s)) show(widget, spec);
-}
-
 function render({ model, el }) {
-  const widget = { model, index: placeOf(el), live: Boolean(model.get("live")), s: model.get("spec"), timer: 0 };
+  const widget = { model, index: placeOf(el), live: Boolean(model.get("live")), s: model.get("spec") };
   widget.open = new Set(); // the letters whose provenance is open
   widget.runs = unpacked(model.get("published"));
   widget.does = doesOf(widget);
   widget.parts = furniture(widget);
   el.append(widget.parts.root);
   show(widget, widget.s);
-  const [hash, spec] = [() => onHash(widget), () => onSpec(widget)];
-  const ended = onWidth(widget.parts.stage, () => {
-    picture(widget);
-    widget.picture.show(widget.now);
-  });
-  window.addEventListener("hashchange", hash);
-  model.on("change:spec", spec);
-  hash();
-  return () => {
-    clearTimeout(widget.timer);
-    ended();
-    window.removeEventListener("hashchange", hash);
-    model.off("change:spec", spec);
-  };
+  return follow(
+    widget,
+    { decode, fits: (s) => fits(widget.runs, s), show },
+    onWidth(widget.parts.stage, () => {
+      picture(widget);
+      widget.picture.show(widget.now);
+    }),
+  );
 }
 
 export default { render };

@@ -18,7 +18,7 @@ from helpers.view.published.words import LETTERS, name, reading
 from helpers.view.shared.columns import column
 from helpers.view.shared.mount import fallback, mount
 from helpers.view.shared.spec import Spec
-from helpers.view.shared.widget import CourseWidget
+from helpers.view.shared.widget import SpecWidget
 from helpers.view.shared.words import listed
 
 AXES = ("busbw", "time")
@@ -109,25 +109,19 @@ def published_html(spec: PublishedSpec) -> str:
     return mount("published", spec.as_json(), fallback(sentence(spec), heads, rows, "Published times by size"))
 
 
-class PublishedWidget(CourseWidget):
+class PublishedWidget(SpecWidget):
     """Published runs to explore. `runs` are those on show now."""
 
     name = "published"
-    spec = traitlets.Dict().tag(sync=True)
+    about = "published runs"
     published = traitlets.Dict().tag(sync=True)
 
     def __init__(self, spec: PublishedSpec):
-        super().__init__(spec=spec.as_json(), published=known())
-        self._saved = spec  # what a saved notebook shows is what the cell asked for
+        super().__init__(spec, published=known())
 
-    @traitlets.validate("spec")
-    def _valid(self, proposal: dict) -> dict:
-        """Only what can be drawn; else TraitError with the reason."""
-        try:
-            told = dict(vars(PublishedSpec.read(proposal["value"])))
-            return published_spec(*told.pop("curves"), **told).as_json()
-        except (TypeError, ValueError) as error:
-            raise traitlets.TraitError(f"no spec of published runs: {error}") from error
+    def read(self, data: dict) -> PublishedSpec:
+        told = dict(vars(PublishedSpec.read(data)))
+        return published_spec(*told.pop("curves"), **told)
 
     @property
     def runs(self) -> list[Published]:

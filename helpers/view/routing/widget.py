@@ -5,13 +5,11 @@ The page routes by the same rule in JavaScript, tested equal. Chapter: expert.
 
 from __future__ import annotations
 
-import traitlets
-
 from helpers.collectives.routing import Routes
 from helpers.units import nbytes_text
 from helpers.view.routing.asked import ROW, RoutingSpec, routing_spec
 from helpers.view.shared.mount import fallback, mount
-from helpers.view.shared.widget import CourseWidget
+from helpers.view.shared.widget import SpecWidget
 
 
 def nearest(part: int, whole: int) -> int:
@@ -69,23 +67,14 @@ def routing_html(spec: RoutingSpec) -> str:
     return mount("routing", spec.as_json(), fallback(routing_sentence(spec), head, rows, title))
 
 
-class RoutingWidget(CourseWidget):
+class RoutingWidget(SpecWidget):
     """Tokens on their way to experts. `routes` is what is shown now."""
 
     name = "routing"
-    spec = traitlets.Dict().tag(sync=True)
+    about = "a routing"
 
-    def __init__(self, spec: RoutingSpec):
-        super().__init__(spec=spec.as_json())
-        self._saved = spec  # what a saved notebook shows is what the cell asked for
-
-    @traitlets.validate("spec")
-    def _valid(self, proposal: dict) -> dict:
-        """Only what can be drawn; else TraitError with the reason."""
-        try:
-            return routing_spec(**vars(RoutingSpec.read(proposal["value"]))).as_json()
-        except (TypeError, ValueError) as error:
-            raise traitlets.TraitError(f"no spec of a routing: {error}") from error
+    def read(self, data: dict) -> RoutingSpec:
+        return routing_spec(**vars(RoutingSpec.read(data)))
 
     @property
     def routes(self) -> Routes:

@@ -9,6 +9,7 @@ import traitlets
 
 from helpers.view import widgets as table
 from helpers.view.shared.bundle import bundle
+from helpers.view.shared.spec import Spec
 from helpers.view.shared.tokens import css
 
 VIEW = Path(__file__).parents[1]
@@ -49,3 +50,26 @@ class CourseWidget(anywidget.AnyWidget):
     def _repr_mimebundle_(self, **kwargs: object) -> tuple[dict, dict]:
         data, metadata = super()._repr_mimebundle_(**kwargs)
         return {**data, "text/html": self.html(), "text/plain": repr(self)}, metadata
+
+
+class SpecWidget(CourseWidget):
+    """Its whole state is one spec. A subclass also sets `about` ("no spec of a clock: ...") and writes `read()`."""
+
+    about = ""
+    spec = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, spec: Spec, **known: object):
+        super().__init__(spec=spec.as_json(), **known)
+        self._saved = spec  # what a saved notebook shows is what the cell asked for
+
+    def read(self, data: dict) -> Spec:
+        """The spec that a page sends, proved. ValueError or TypeError for what cannot be drawn."""
+        raise NotImplementedError
+
+    @traitlets.validate("spec")
+    def _valid(self, proposal: dict) -> dict:
+        """Only what can be drawn; else TraitError with the reason."""
+        try:
+            return self.read(proposal["value"]).as_json()
+        except (TypeError, ValueError) as error:
+            raise traitlets.TraitError(f"no spec of {self.about}: {error}") from error

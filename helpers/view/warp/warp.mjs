@@ -1,5 +1,6 @@
 // The widget `warp`: one warp at a branch, at a load, at the banks; sliders change it, the counts follow. Ties state and drawing together.
 import { h } from "../shared/page/dom.mjs";
+import { follow, landed } from "../shared/page/follow.mjs";
 import { placeOf } from "../shared/page/lifecycle.mjs";
 import { copy, share } from "../shared/page/link.mjs";
 import { table, twin } from "../shared/page/tables.mjs";
@@ -26,13 +27,8 @@ function tool(label, click) {
   return h("button", { type: "button", class: "bim-tool", click }, label);
 }
 
-function copyLink(widget) {
-  const { index, notice } = widget;
-  share(encode(widget.s, index), notice);
-}
-
 function draw(widget, anew) {
-  const { view, controls, stage, sentence, readout, notice, proof } = widget;
+  const { view, controls, stage, sentence, readout, notice, proof } = widget.parts;
   view.selectedIndex = VIEWS.indexOf(widget.s.view);
   if (anew) controls.replaceChildren(...knobs(widget.s, widget.take));
   stage.replaceChildren(warpPicture(widget.s));
@@ -46,35 +42,15 @@ function draw(widget, anew) {
   proof.refresh();
 }
 
+function show(widget, spec) {
+  widget.s = spec;
+  draw(widget, true);
+}
+
 function take(widget, change) {
-  const { said, sentence, live, model } = widget;
-  const anew = "view" in change;
   widget.s = { ...widget.s, ...change };
-  draw(widget, anew);
-  clearTimeout(widget.timer);
-  widget.timer = setTimeout(() => {
-    said.textContent = sentence.textContent;
-  }, 400); // a slider on its way is not read out
-  if (live) {
-    model.set("spec", widget.s);
-    model.save_changes();
-  }
-}
-
-function onHash(widget) {
-  const { live, index, notice } = widget;
-  const linked = live ? null : decode(location.hash, index);
-  if (linked && fits(linked)) {
-    widget.s = linked;
-    draw(widget, true);
-  } else if (linked) notice.textContent = "This link asks for something that cannot be drawn.";
-}
-
-function onSpec(widget) {
-  if (JSON.stringify(widget.model.get("spec")) !== JSON.stringify(widget.s)) {
-    widget.s = widget.model.get("spec");
-    draw(widget, true);
-  }
+  draw(widget, "view" in change);
+  landed(widget, [widget.parts.sentence]);
 }
 
 // What stands still: the choice of a view, room for sliders, picture, sentence and counts, and the tools.
@@ -100,7 +76,7 @@ function furniture(widget) {
     }),
   };
   const code = tool("Copy as Python", () => copy(python(widget.s), "Python", notice));
-  const link = !widget.live && tool("Copy link", () => copyLink(widget));
+  const link = !widget.live && tool("Copy link", () => share(encode(widget.s, widget.index), notice));
   return { ...parts, tools: h("div", { class: "bim-tools" }, link, code, notice) };
 }
 
@@ -111,20 +87,12 @@ function framed({ view, controls, stage, sentence, readout, tools, proof, said }
 }
 
 function render({ model, el }) {
-  const widget = { model, index: placeOf(el), live: Boolean(model.get("live")), s: model.get("spec"), timer: 0 };
+  const widget = { model, index: placeOf(el), live: Boolean(model.get("live")), s: model.get("spec") };
   widget.take = (change) => take(widget, change);
-  const [hash, spec] = [() => onHash(widget), () => onSpec(widget)];
-  Object.assign(widget, furniture(widget));
-  el.append(framed(widget));
+  widget.parts = furniture(widget);
+  el.append(framed(widget.parts));
   draw(widget, true);
-  window.addEventListener("hashchange", hash);
-  model.on("change:spec", spec);
-  hash();
-  return () => {
-    clearTimeout(widget.timer);
-    window.removeEventListener("hashchange", hash);
-    model.off("change:spec", spec);
-  };
+  return follow(widget, { decode, fits, show });
 }
 
 export default { render };

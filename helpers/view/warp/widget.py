@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import traitlets
-
-from helpers.memory.warps import BRANCHES, LANES, WarpError, bank_conflicts, coalesce, diverge, pattern, strided
+from helpers.memory.warps import BRANCHES, LANES, bank_conflicts, coalesce, diverge, pattern, strided
 from helpers.view.shared.mount import fallback, mount
 from helpers.view.shared.percents import percent
 from helpers.view.shared.spec import Spec
-from helpers.view.shared.widget import CourseWidget
+from helpers.view.shared.widget import SpecWidget
 from helpers.view.shared.words import counted
 
 VIEWS = ("branch", "memory", "banks")
@@ -97,24 +95,17 @@ def warp_html(spec: WarpSpec) -> str:
     return mount("warp", spec.as_json(), text)
 
 
-class WarpWidget(CourseWidget):
+class WarpWidget(SpecWidget):
     """One warp. `counts` is what the picture shows now."""
 
     name = "warp"
-    spec = traitlets.Dict().tag(sync=True)
+    about = "a warp"
 
     def __init__(self, view: str = "memory", **state: int | str):
-        spec = warp_spec(view, **state)
-        super().__init__(spec=spec.as_json())
-        self._saved = spec  # what a saved notebook shows is what the cell asked for
+        super().__init__(warp_spec(view, **state))
 
-    @traitlets.validate("spec")
-    def _valid(self, proposal: dict) -> dict:
-        """Only what can be drawn; else TraitError with the reason."""
-        try:
-            return warp_spec(**vars(WarpSpec.read(proposal["value"]))).as_json()
-        except (TypeError, WarpError, ValueError) as error:
-            raise traitlets.TraitError(f"no spec of a warp: {error}") from error
+    def read(self, data: dict) -> WarpSpec:
+        return warp_spec(**vars(WarpSpec.read(data)))
 
     @property
     def counts(self) -> dict[str, int]:

@@ -1,9 +1,11 @@
-"""Texts damaged in every way that a log is damaged on its way: a thousand of them from one seed, always the same."""
+"""Texts damaged in every way that a log is damaged on its way, and data with a value that is wrong: from one seed always the same."""
 
 from __future__ import annotations
 
+import copy
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 LETTERS = "0123456789 -/[]>:.xabNCL\t\u00e9\x00"
 
@@ -60,3 +62,20 @@ def _double(text: str, chance: random.Random) -> str:
 
 
 FAULTS = (_cut, _lose, _replace, _replace, _insert, _tear, _shuffle, _double)
+
+
+def mutated(one: Any, chance: random.Random, junk: Sequence[object], early: float) -> Any:
+    """A copy of plain data with one value left out, or replaced by junk, anywhere; early: how often a list or dict goes whole."""
+    one = copy.deepcopy(one)
+    at = one
+    while True:
+        key = chance.choice(list(at)) if isinstance(at, dict) else chance.randrange(len(at))
+        inner = at[key]
+        if not isinstance(inner, (dict, list)) or not inner or chance.random() < early:
+            break
+        at = inner
+    if chance.random() < 0.2:
+        del at[key]
+    else:
+        at[key] = chance.choice(junk)
+    return one

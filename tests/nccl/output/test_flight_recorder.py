@@ -6,10 +6,11 @@ import json
 import os
 import pickle
 import random
+from functools import partial
 from pathlib import Path
 
+import damage
 import pytest
-from damage import FAULTS
 
 from helpers.memory.snapshot import SnapshotError
 from helpers.memory.snapshot import read as read_snapshot
@@ -247,23 +248,7 @@ JUNK = (
     b"\xff",
     float("nan"),
 )
-
-
-def mutated(one, chance):
-    """A dump with one value replaced, left out, or put somewhere else."""
-    one = copy.deepcopy(one)
-    at = one
-    while True:
-        key = chance.choice(list(at)) if isinstance(at, dict) else chance.randrange(len(at))
-        inner = at[key]
-        if not isinstance(inner, (dict, list)) or not inner or chance.random() < 0.2:
-            break
-        at = inner
-    if chance.random() < 0.2:
-        del at[key]
-    else:
-        at[key] = chance.choice(JUNK)
-    return one
+mutated = partial(damage.mutated, junk=JUNK, early=0.2)
 
 
 def holds(record):
@@ -291,7 +276,7 @@ def test_ten_thousand_damaged_dumps():
         if turn % 3 == 0:
             broken = mutated(small[rank], chance)
         elif turn % 3 == 1:
-            broken = chance.choice(FAULTS)(texts[rank], chance)
+            broken = chance.choice(damage.FAULTS)(texts[rank], chance)
         else:
             data = bytearray(PICKLES[rank])
             data[chance.randrange(len(data))] = chance.randrange(256)

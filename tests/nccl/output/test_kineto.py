@@ -1,14 +1,14 @@
 """Traces of torch's profiler: a real step on GPUs, ranks of Gloo, made ones counted by hand and by nanosecond, and damaged ones."""
 
-import copy
 import gzip
 import json
 import random
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
+import damage
 import pytest
-from damage import FAULTS
 from made_traces import event, gloo, op, some_cpu_rank, some_gpu_rank, talk, text, trace
 
 from helpers.nccl import KinetoError, parse_kineto, together
@@ -228,23 +228,7 @@ def test_a_gzip_file_that_unfolds_into_gigabytes_is_not_unfolded():
 
 
 JUNK = (None, -1, 1 << 80, "9" * 5000, 1.5, 1e-9, 1e18, True, "", [], [[]], {}, {"a": 1}, float("nan"), "x" * 70)
-
-
-def mutated(one, chance):
-    """A trace with one value replaced or left out, anywhere."""
-    one = copy.deepcopy(one)
-    at = one
-    while True:
-        key = chance.choice(list(at)) if isinstance(at, dict) else chance.randrange(len(at))
-        inner = at[key]
-        if not isinstance(inner, (dict, list)) or not inner or chance.random() < 0.1:
-            break
-        at = inner
-    if chance.random() < 0.2:
-        del at[key]
-    else:
-        at[key] = chance.choice(JUNK)
-    return one
+mutated = partial(damage.mutated, junk=JUNK, early=0.1)
 
 
 def small():
@@ -262,7 +246,7 @@ def test_two_thousand_damaged_traces():
     texts = [json.dumps(one, indent=1) for one in whole]
     for turn in range(2_000):
         one, how = turn // 2 % 2, turn % 2
-        broken = json.dumps(mutated(whole[one], chance)) if how else chance.choice(FAULTS)(texts[one], chance)
+        broken = json.dumps(mutated(whole[one], chance)) if how else chance.choice(damage.FAULTS)(texts[one], chance)
         try:
             found = parse_kineto(broken)
         except KinetoError:
