@@ -157,6 +157,24 @@ def test_a_loop_counts_as_often_as_it_runs():
         only(WHILE, more=LOOP)
 
 
+def test_what_nobody_calls_runs_never_however_often_it_loops():
+    dead = "%dead (p: f32[8,4]) -> f32[8,4] {\n  %x = f32[8,4]{1,0} parameter(0)\n  " + WHILE + "\n}\n"
+    assert parse_hlo_collectives(entry("ROOT %y = f32[] constant(1)", more=LOOP + dead)).collectives == ()
+
+
+def test_four_bits_are_half_a_byte():
+    found = only(
+        "%h = s4[8,4]{1,0} convert(%x)",
+        "ROOT %y = s4[64,4]{1,0} all-gather(%h), " + ALL + ", dimensions={0}",
+    )
+    assert (found.given, found.taken) == (16, 128)
+
+
+def test_an_all_reduce_takes_as_much_as_it_gives():
+    with pytest.raises(HloError, match="gives 128 B among 8 devices and takes 64 B, expected 128"):
+        only(f"ROOT %y = f32[4,4]{{1,0}} all-reduce(%x), {ALL}, to_apply=%add")
+
+
 def test_a_computation_that_two_call_counts_twice():
     body = LOOP.replace("%body", "%twice").partition("\n%condition")[0]
     lines = "%a = f32[8,4]{1,0} call(%x), to_apply=%twice", "ROOT %y = f32[8,4]{1,0} call(%a), to_apply=%twice"

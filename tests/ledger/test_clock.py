@@ -82,6 +82,9 @@ def test_communication_is_that_of_the_ledger_s_lines():
     for name in ("data", "ZeRO-1", "FSDP", "tensor"):
         one = entry("7B", WAYS[name], precision="fsdp2" if name == "FSDP" else "bf16")
         assert sum(one.clock.communication.values()) == pytest.approx(one.predicted, rel=0.03), name
+    for zero in (1, 2, 3):
+        several = entry(replace(SEVEN, sequences=32), Sharding(data=8, zero=zero, micro_batches=4), precision="fsdp2")
+        assert sum(several.clock.communication.values()) == pytest.approx(several.predicted, rel=0.03), zero
 
 
 def test_fsdp_gathers_the_rest_once_and_each_block_twice():
@@ -168,6 +171,16 @@ def test_what_binds():
         entry(replace(SEVEN, machine=few.machine, sequences=64, seq=2048), Sharding(data=8, tensor=8)).binds
         != "latency"
     )
+
+
+def test_latency_binds_where_calls_without_bytes_last_half_as_long():
+    found = {}
+    for seq in (2**n for n in range(3, 9)):
+        one = entry(replace(SEVEN, sequences=8, seq=seq), Sharding(tensor=8, micro_batches=8), efficiency=10.0)
+        share = sum(t.latency for t in one.traffic) / sum(t.seconds for t in one.traffic)
+        found[share] = one.binds
+    assert all(said == ("latency" if share >= 0.5 else "node") for share, said in found.items()), found
+    assert any(0.25 < share < 0.5 for share in found) and max(found) > 0.5
 
 
 def test_what_cannot_be_timed_is_refused():
