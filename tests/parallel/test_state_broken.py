@@ -155,6 +155,15 @@ def test_checkpoints_are_by_number_and_only_whole_ones_count(tmp_path):
     assert state.latest(tmp_path / "nowhere") is None
 
 
+def test_a_save_begins_in_an_empty_folder(tmp_path):
+    """A file of a rank that is not there any more would stay in the checkpoint for good."""
+    part = tmp_path / f"step-1{PART}"
+    part.mkdir()
+    (part / "__7_0.distcp").write_text("of an eighth rank")
+    folders.begin(part)
+    assert list(part.iterdir()) == []
+
+
 def test_names_are_on_the_disk_before_and_after_a_checkpoint_gets_its_own(tmp_path, monkeypatch):
     part, seen = tmp_path / f"step-1{PART}", []
     part.mkdir()
