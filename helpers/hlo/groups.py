@@ -14,15 +14,15 @@ from math import prod
 
 import numpy as np
 
-from helpers.hlo.text import HloError
+from helpers.hlo.text import HloError, number
 
 Groups = tuple[tuple[int, ...], ...]
 _WRITTEN = re.compile(r"\breplica_groups=(.+)")
-_LIST = re.compile(r"\{((?:\{[\d,]*\},?)*)\}")
-_IOTA = re.compile(r"\[(\d+),(\d+)\]<=\[([\d,]+)\](?:T\(([\d,]+)\))?")
+_LIST = re.compile(r"\{((?:\{[\d,]*\},?)*)\}", re.ASCII)
+_IOTA = re.compile(r"\[(\d+),(\d+)\]<=\[(\d+(?:,\d+)*)\](?:T\((\d+(?:,\d+)*)\))?", re.ASCII)
 _MESH = re.compile(r"mesh\[([^\]]+)\] \{([^}]*)\}")
-_AXIS = re.compile(r"'?([\w.]+)'?=(\d+)")
-_PAIRS = re.compile(r"\bsource_target_pairs=\{((?:\{\d+,\d+\},?)*)\}")
+_AXIS = re.compile(r"'?([\w.]+)'?=(\d+)", re.ASCII)
+_PAIRS = re.compile(r"\bsource_target_pairs=\{((?:\{\d+,\d+\},?)*)\}", re.ASCII)
 
 
 def groups(attributes: str, ndevices: int, line: int) -> Groups:
@@ -30,12 +30,16 @@ def groups(attributes: str, ndevices: int, line: int) -> Groups:
     written = _WRITTEN.search(attributes)
     if not written:
         raise HloError("a collective without replica_groups", line)
-    found = _listed(written[1], ndevices) or _counted(written[1], line) or _along(written[1], line)
+    found = (
+        _listed(written[1], ndevices, line)
+        or _counted(written[1], ndevices, line)
+        or _along(written[1], ndevices, line)
+    )
     if found is None:
         raise HloError(f"no groups of devices: {written[1][:60]!r}", line)
     everybody = sorted(device for group in found for device in group)
     if everybody != list(range(ndevices)):
-        raise HloError(f"groups {found} do not divide devices 0 to {ndevices - 1}", line)
+        raise _undivided(found, ndevices, line)
     if len({len(group) for group in found}) > 1:
         raise HloError(f"groups of unequal size: {found}", line)
     return found
@@ -46,42 +50,52 @@ def pairs(attributes: str, ndevices: int, line: int) -> Groups:
     written = _PAIRS.search(attributes)
     if not written:
         raise HloError("a collective-permute without source_target_pairs", line)
-    found = _lists(written[1])
+    found = _lists(written[1], line)
     targets = [pair[1] for pair in found]
-    if len(set(targets)) < len(targets) or any(device >= ndevices for pair in found for device in pair):
+    if not found or len(set(targets)) < len(targets) or any(device >= ndevices for pair in found for device in pair):
         raise HloError(f"no pairs of {ndevices} devices, each a target once: {found}", line)
     return found
 
 
-def _lists(text: str) -> Groups:
-    return tuple(tuple(int(n) for n in one.split(",") if n) for one in re.findall(r"\{([\d,]*)\}", text))
+def _undivided(groups: object, ndevices: int, line: int) -> HloError:
+    return HloError(f"groups {groups} do not divide devices 0 to {ndevices - 1}", line)
 
 
-def _listed(text: str, ndevices: int) -> Groups | None:
+def _lists(text: str, line: int) -> Groups:
+    return tuple(
+        tuple(number(n, line) for n in one.split(",") if n) for one in re.findall(r"\{([\d,]*)\}", text, re.ASCII)
+    )
+
+
+def _listed(text: str, ndevices: int, line: int) -> Groups | None:
     """An empty list means one group of all."""
     if not (found := _LIST.match(text)):
         return None
-    return _lists(found[1]) or (tuple(range(ndevices)),)
+    return _lists(found[1], line) or (tuple(range(ndevices)),)
 
 
-def _counted(text: str, line: int) -> Groups | None:
+def _counted(text: str, ndevices: int, line: int) -> Groups | None:
     if not (found := _IOTA.match(text)):
         return None
-    shape = [int(n) for n in found[3].split(",")]
-    order = [int(n) for n in found[4].split(",")] if found[4] else list(range(len(shape)))
-    many, each = int(found[1]), int(found[2])
+    shape = [number(n, line) for n in found[3].split(",")]
+    order = [number(n, line) for n in found[4].split(",")] if found[4] else list(range(len(shape)))
+    many, each = number(found[1], line), number(found[2], line)
     if sorted(order) != list(range(len(shape))) or prod(shape) != many * each:
         raise HloError(f"groups that do not fit their own shape: {found[0]!r}", line)
+    if many * each != ndevices:
+        raise _undivided(found[0], ndevices, line)
     return _rows(np.arange(prod(shape)).reshape(shape).transpose(order).reshape(many, each))
 
 
-def _along(text: str, line: int) -> Groups | None:
+def _along(text: str, ndevices: int, line: int) -> Groups | None:
     if not (found := _MESH.match(text)):
         return None
-    sizes = {name: int(size) for name, size in _AXIS.findall(found[1])}
+    sizes = {name: number(size, line) for name, size in _AXIS.findall(found[1])}
     axes, names = [one.strip(" '") for one in found[2].split(",")], list(sizes)
-    if not set(axes) <= set(names):
+    if not set(axes) <= set(names) or len(set(axes)) < len(axes):
         raise HloError(f"groups along {axes} of a mesh with the axes {names}", line)
+    if prod(sizes.values()) != ndevices:
+        raise _undivided(found[0], ndevices, line)
     last = [names.index(axis) for axis in axes]
     order = [i for i in range(len(names)) if i not in last] + last
     whole = np.arange(prod(sizes.values())).reshape(list(sizes.values())).transpose(order)

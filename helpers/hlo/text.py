@@ -23,6 +23,7 @@ _CALLED = re.compile(
 )
 _TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"')
 _SECTIONS = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
+MOST_DIGITS, MOST_DEVICES = 18, 1 << 20  # more is damage, and would fill the memory
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -96,7 +97,7 @@ def repeats(one: Instruction) -> int | None:
         return None
     if one.opcode == "while":
         trips = _TRIPS.search(one.attributes)
-        return int(trips[1]) if trips else None
+        return number(trips[1], one.line) if trips else None
     return 1
 
 
@@ -112,7 +113,17 @@ def read_module(text: str) -> Module:
     entry, computations = _computations(lines)
     if entry is None:
         raise HloError("no computation is marked ENTRY: the text is cut off")
-    return Module(named[1], int(partitions[1]) if partitions else 1, entry, computations)
+    ndevices = number(partitions[1]) if partitions else 1
+    if not 1 <= ndevices <= MOST_DEVICES:
+        raise HloError(f"a program runs on 1 to {MOST_DEVICES:,} devices, and this one says {ndevices}")
+    return Module(named[1], ndevices, entry, computations)
+
+
+def number(digits: str, line: int | None = None) -> int:
+    """HloError for more digits than any size has."""
+    if len(digits) > MOST_DIGITS:
+        raise HloError(f"a number of {len(digits)} digits", line)
+    return int(digits)
 
 
 def _computations(lines: Iterator[tuple[int, str]]) -> tuple[str | None, dict[str, dict[str, Instruction]]]:
@@ -218,7 +229,7 @@ def nbytes(kind: str, line: int | None = None) -> Fraction:
         raise HloError(f"no type of a known size: {kind[:60]!r}", line)
     numel = 1
     for size in filter(None, array[2].split(",")):
-        numel *= int(size)
+        numel *= number(size, line)
     return Fraction(numel * _BITS[array[1]], 8)
 
 

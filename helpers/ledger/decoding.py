@@ -7,7 +7,7 @@ GPU does meanwhile is read: every token wants its part of all weights, and of th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from helpers.facts import ACCELERATORS, MACHINES, Machine, Model
 from helpers.ledger.layers import PER_BLOCK
@@ -47,15 +47,16 @@ class Decoding:
 
     @property
     def latency(self) -> float:
-        """The share of the sums' price that is there without any byte."""
-        link, ranks = self.sums.place.inside, self.sums.nranks
-        moved = self.sums.times * 2 * (ranks - 1) / ranks * self.sums.nbytes * link.beta
-        return 1 - moved / self.sums.priced
+        """The share of the sums' price that is there without any byte; 0 of one rank, which sums with nobody."""
+        if self.sums.nranks == 1:
+            return 0.0
+        bare = replace(self.sums, nbytes=self.sums.nranks)  # a byte a rank, by the same protocol of the wire
+        return bare.priced / self.sums.priced
 
     @property
     def waits(self) -> float:
-        """Seconds of all sums by NCCL's own model."""
-        return float(self.sums.predicted or self.sums.priced)
+        """Seconds of all sums by NCCL's own model; 0 of one rank."""
+        return self.sums.seconds if self.sums.nranks > 1 else 0.0
 
     def __str__(self) -> str:
         return (

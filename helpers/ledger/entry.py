@@ -150,6 +150,8 @@ def entry(
     ShardingError for a model that cannot be shared out so.
     """
     known_setup = _setup(setup, model)
+    if efficiency is not None and not efficiency > 0:
+        raise ValueError(f"an efficiency is a share of the peak, more than 0, got {efficiency!r}")
     if not isinstance(sharding, Sharding):
         raise ValueError(f"a way to share out is a Sharding, as Sharding(data=8), got {sharding!r}")
     batch = _batch(known_setup, sharding)

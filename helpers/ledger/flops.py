@@ -56,6 +56,11 @@ class Flops:
         return blocks * self.blocks + scores * self.scores
 
     @property
+    def whole(self) -> bool:
+        """Are whole blocks computed a second time? Then so are their collectives."""
+        return all(AGAIN[self.checkpoint])
+
+    @property
     def hardware(self) -> float:
         """What is computed: the FLOPs of HFU."""
         return self.model + self.again

@@ -61,7 +61,7 @@ def compared_at(run: Run, efficiency: float) -> Compared:
     """A run at a given efficiency."""
     setup, sharding = setup_of(run), sharding_of(run)
     counted = flops(setup.model, setup.tokens, setup.seq, run.checkpoint)
-    checkpoint = "full" if run.checkpoint in ("full", "layers by turns") else "none"
+    checkpoint = "full" if counted.whole else "none"
     stages = [replace(sharding, stage=i) for i in sorted({0, min(1, run.pipeline - 1), run.pipeline - 1})]
     both = [
         (

@@ -109,7 +109,7 @@ def work(
     forward, backward = each * ahead / rate, each * (2 * ahead + here * counted.again) / rate
     calls = sum(t.seconds for t in traffic if t.axis in BLOCKING) / sharding.micro_batches
     shown = max(0.0, 1 - (forward + backward) / calls) if hides and calls else 1.0
-    share = 1 / 3 if counted.again else 1 / 2  # forward's: of three passes, or of two
+    share = 1 / 3 if counted.whole else 1 / 2  # forward's: of three passes, or of two
     return Work(forward, backward, calls * shown * share, calls * shown * (1 - share), shown)
 
 

@@ -69,7 +69,7 @@ def gathered(
     still serves one call at a time, the first that is ready, gathers before others, since two calls at once would share it.
     ValueError for what is no time, size or number.
     """
-    forward, backward = prefetch if isinstance(prefetch, tuple) else (prefetch, prefetch)
+    forward, backward = _both(prefetch)
     _check(units, (("prefetch", forward, 0), ("prefetch", backward, 0), ("buffers", buffers, 0)))
     turn = len(units) - (2 if host_ahead else 1)  # the computation that backward's gathers come after
     ops = _ops(units, (forward, backward), seconds_of, reshard, buffers, turn)
@@ -77,6 +77,14 @@ def gathered(
     for kinds in [("all_gather",), ("reduce_scatter",)] if separate else [("all_gather", "reduce_scatter")]:
         queues.append([op for op in ops if op.key[0] in kinds])
     return _told(units, ops, run(queues), reshard)
+
+
+def _both(prefetch: Ahead | tuple[Ahead, Ahead]) -> tuple[Ahead, Ahead]:
+    if not isinstance(prefetch, tuple):
+        return prefetch, prefetch
+    if len(prefetch) != 2:
+        raise ValueError(f"prefetch is one number, or (forward, backward), got {prefetch!r}")
+    return prefetch
 
 
 def _check(units: Sequence[Unit], limits: tuple[tuple[str, Ahead, int], ...]) -> None:
@@ -145,7 +153,7 @@ def _told(units: Sequence[Unit], ops: list[Op], spans: dict[Key, Span], reshard:
     for kind, use in (op.key for op in links):
         unit, start = units[_unit(use, n)], spans[kind, use][0]
         if kind == "all_gather":
-            until = use if (reshard and not unit.kept) or use >= n else 2 * n - 1 - use
+            until = use if reshard and not unit.kept else 2 * n - 1 - use
             held.append((start, spans[COMPUTE, until][1], unit.nbytes))
         else:
             waiting.append((spans[COMPUTE, use][1], spans[kind, use][1], unit.gradients))

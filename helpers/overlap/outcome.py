@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import NamedTuple
 
 from helpers.units import nbytes_text, seconds_text
@@ -79,7 +80,7 @@ def priced(seconds_of: SecondsOf, nbytes: int) -> float:
 
 def duration(name: str, seconds: float) -> float:
     """The same, if it is a finite number of seconds, not negative. ValueError naming it otherwise."""
-    if isinstance(seconds, bool) or not (math.isfinite(seconds) and seconds >= 0):
+    if isinstance(seconds, bool) or not (isinstance(seconds, Real) and math.isfinite(seconds) and seconds >= 0):
         raise ValueError(f"{name} is a number of seconds, 0 or more, got {seconds!r}")
     return seconds
 

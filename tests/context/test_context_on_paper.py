@@ -129,6 +129,8 @@ def test_times_are_of_the_same_bytes():
         paper = layer_passes(form, 2**26, 2**29, 8)
         assert sum(one.sent for one in there) == sum(one.nbytes for one in paper.forward)
         assert sum(one.sent for one in back) == sum(one.nbytes for one in paper.backward)
+        for lines, sent in ((there, paper.forward), (back, paper.backward)):
+            assert sum(one.times for one in lines) == sum(one.calls for one in sent)
         assert all(one.priced > 0 for one in (*there, *back))
 
 
@@ -140,7 +142,7 @@ def test_from_the_threshold_on_a_step_hides_its_message():
     assert threshold(alike, H100, wide, "plain") == ceil(H100 / wide)
     assert threshold(alike, H100, wide) == ceil(2 * H100 / wide)
     assert threshold(BIG, H100, wide) == ceil(2 * H100 / wide * BIG.kv_heads / BIG.heads)
-    for order in ("plain", "zigzag"):
+    for order in ORDERS:
         n = threshold(BIG, H100, wide, order)
         for tokens, hides in ((n - n % 2 + 2, True), (n - n % 2 - 2, False)):
             ring = Ring(BIG, tokens * 4, 4, link, H100, order)
@@ -150,6 +152,16 @@ def test_from_the_threshold_on_a_step_hides_its_message():
         threshold(BIG, H100, wide)
         == threshold(BIG, H100, wide, itemsize=4) // 2 + threshold(BIG, H100, wide, itemsize=4) % 2
     )
+
+
+def test_tensor_ranks_share_messages_and_arithmetic_and_backward_has_five_products_for_two():
+    link, n = LINKS["infiniband-ndr"], 2**16
+    whole, cut = (Ring(BIG, n * 4, 4, link, H100, tensor=tensor) for tensor in (1, 8))
+    assert whole.block == 2 * BIG.kv_hidden * n * 2 == 8 * cut.block
+    assert cut.computes() == pytest.approx([one / 8 for one in whole.computes()])
+    each = 2 * 2 * BIG.heads * BIG.head_dim / H100  # two products of a score, each a product and a sum for each number
+    assert sum(whole.computes()) == pytest.approx(each * slowest("zigzag", n * 4, 4))
+    assert whole.computes(backward=True) == pytest.approx([one * 5 / 2 for one in whole.computes()])
 
 
 @pytest.mark.parametrize("nranks", some([1, 2, 3, 8], [1, 8], "other rings"))

@@ -157,6 +157,24 @@ def test_a_loop_counts_as_often_as_it_runs():
         only(WHILE, more=LOOP)
 
 
+def test_what_nobody_calls_runs_never_however_often_it_loops():
+    dead = "%dead (p: f32[8,4]) -> f32[8,4] {\n  %x = f32[8,4]{1,0} parameter(0)\n  " + WHILE + "\n}\n"
+    assert parse_hlo_collectives(entry("ROOT %y = f32[] constant(1)", more=LOOP + dead)).collectives == ()
+
+
+def test_four_bits_are_half_a_byte():
+    found = only(
+        "%h = s4[8,4]{1,0} convert(%x)",
+        "ROOT %y = s4[64,4]{1,0} all-gather(%h), " + ALL + ", dimensions={0}",
+    )
+    assert (found.given, found.taken) == (16, 128)
+
+
+def test_an_all_reduce_takes_as_much_as_it_gives():
+    with pytest.raises(HloError, match="gives 128 B among 8 devices and takes 64 B, expected 128"):
+        only(f"ROOT %y = f32[4,4]{{1,0}} all-reduce(%x), {ALL}, to_apply=%add")
+
+
 def test_a_computation_that_two_call_counts_twice():
     body = LOOP.replace("%body", "%twice").partition("\n%condition")[0]
     lines = "%a = f32[8,4]{1,0} call(%x), to_apply=%twice", "ROOT %y = f32[8,4]{1,0} call(%a), to_apply=%twice"
@@ -190,6 +208,21 @@ DAMAGE = {
     "unequal groups": (GOOD.replace("3,4", "3},{4"), "expected 512|unequal|gives 128"),
     "an axis unknown": (GOOD.replace(ALL, "replica_groups=mesh['a'=8] {'b'}"), "along .* of a mesh with the axes"),
     "one device": (GOOD.replace(", num_partitions=8", ""), "do not divide devices 0 to 0"),
+    "no device": (GOOD.replace("num_partitions=8", "num_partitions=0"), "1 to 1,048,576 devices, .* says 0"),
+    "devices beyond number": (GOOD.replace("num_partitions=8", "num_partitions=800000000000"), "says 800000000000"),
+    "a number too long": (GOOD.replace("f32[64,", f"f32[{'6' * 5000},"), "a number of 5000 digits"),
+    "numbers left out": (GOOD.replace(ALL, "replica_groups=[1,8]<=[,]"), "no groups of devices"),
+    "more in a row than devices": (
+        GOOD.replace(ALL, "replica_groups=[1,800000000000]<=[800000000000]"),
+        "do not divide devices 0 to 7",
+    ),
+    "a larger mesh": (GOOD.replace(ALL, "replica_groups=mesh['a'=800000000000] {'a'}"), "do not divide devices 0 to 7"),
+    "an axis twice": (GOOD.replace(ALL, "replica_groups=mesh['a'=8] {'a','a'}"), "along .* of a mesh with the axes"),
+    "nobody sends": (
+        entry(f"ROOT %y = {ONE['send'][0]}".replace("{0,1},{1,2},{2,0}", "")),
+        "no pairs of 8 devices",
+    ),
+    "a device beyond": (entry(f"ROOT %y = {ONE['send'][0]}".replace("{2,0}", "{2,8}")), "no pairs of 8 devices"),
     "replicas": (GOOD.replace("num_partitions=8", "replica_count=8"), "runs in 8 replicas"),
     "another size": (
         GOOD.replace("f32[64,4]{1,0} all", "f32[63,4]{1,0} all"),

@@ -8,7 +8,8 @@ from helpers.facts import MODELS
 from helpers.ledger import SETUPS, entry
 from helpers.ledger.data_axis import fully_sharded
 from helpers.ledger.flops import AGAIN, PAIRS, flops
-from helpers.ledger.timing import HIDES
+from helpers.ledger.layers import layer_traffic
+from helpers.ledger.timing import HIDES, work
 from helpers.memory import Sharding
 from helpers.pipeline import SCHEDULES, bubble_share
 
@@ -81,6 +82,9 @@ def test_communication_is_that_of_the_ledger_s_lines():
     for name in ("data", "ZeRO-1", "FSDP", "tensor"):
         one = entry("7B", WAYS[name], precision="fsdp2" if name == "FSDP" else "bf16")
         assert sum(one.clock.communication.values()) == pytest.approx(one.predicted, rel=0.03), name
+    for zero in (1, 2, 3):
+        several = entry(replace(SEVEN, sequences=32), Sharding(data=8, zero=zero, micro_batches=4), precision="fsdp2")
+        assert sum(several.clock.communication.values()) == pytest.approx(several.predicted, rel=0.03), zero
 
 
 def test_fsdp_gathers_the_rest_once_and_each_block_twice():
@@ -105,6 +109,18 @@ def test_sums_longer_than_all_products_show_what_is_longer():
     assert one.clock.exposed["tensor", "node"] == pytest.approx(one.predicted - one.clock.compute)
 
 
+def test_forward_waits_for_as_many_sums_whatever_is_computed_again():
+    """Scores alone have no collective; a whole block has its own a second time, which is no forward's."""
+    shape, found = Sharding(tensor=8, sequence=True), {}
+    for checkpoint in ("none", "selective", "full"):
+        counted = flops(SEVEN.model, SEVEN.tokens, SEVEN.seq, checkpoint)
+        found[checkpoint] = work(SEVEN, shape, [*layer_traffic(SEVEN, shape, 8, "bf16", checkpoint)], counted, 0.5)
+    assert found["none"].calls_forward == found["none"].calls_backward == found["selective"].calls_forward
+    assert found["selective"].calls_backward == found["none"].calls_backward
+    assert found["full"].calls_forward == pytest.approx(found["none"].calls_forward, rel=0.01)
+    assert found["full"].calls_backward == pytest.approx(2 * found["full"].calls_forward)
+
+
 def test_stages_wait_as_their_schedule_does():
     """1F1B's closed form, for stages of 70B that are as long as each other but for the head and the messages."""
     shape = Sharding(tensor=8, pipeline=8, sequence=True, micro_batches=16)
@@ -112,6 +128,28 @@ def test_stages_wait_as_their_schedule_does():
     share = one.clock.waits / one.clock.seconds
     assert share == pytest.approx(float(bubble_share(SCHEDULES["1f1b"](8, 16))), rel=0.12)
     assert one.binds == "compute" and one.clock.costs == "bubble"
+
+
+def test_the_longest_stage_is_the_one_with_the_head():
+    one, counted = entry("7B", WAYS["stages"]), flops(SEVEN.model, SEVEN.tokens, SEVEN.seq)
+    mine = 3 * ((counted.blocks + counted.scores) / 8 + counted.head)
+    assert one.clock.compute == pytest.approx(mine / (SEVEN.peak * one.efficiency))
+
+
+def test_stages_that_compute_nothing_wait_for_messages():
+    """Seven hops there and seven back at least, however fast the products."""
+    one = entry("7B", WAYS["stages"], efficiency=1e9)
+    hop = one.traffic[0].seconds / one.traffic[0].times
+    assert one.clock.waits >= 2 * 7 * hop > 0.99 * one.clock.compute
+
+
+def test_stages_wait_for_shards_of_others_too():
+    """Of a step without its update, whose gathers show as long as it computes, 1F1B's share."""
+    shape = Sharding(data=2, tensor=2, pipeline=2, zero=3, micro_batches=8)
+    clock = entry(replace(SEVEN, seq=512, sequences=16), shape).clock
+    assert clock.exposed["data", "node"] > 0.2 * clock.compute
+    share = float(bubble_share(SCHEDULES["1f1b"](2, 8)))
+    assert clock.waits / (clock.seconds - clock.update) == pytest.approx(share, rel=0.12)
 
 
 def test_the_update_is_a_trip_over_the_states():
@@ -135,9 +173,21 @@ def test_what_binds():
     )
 
 
+def test_latency_binds_where_calls_without_bytes_last_half_as_long():
+    found = {}
+    for seq in (2**n for n in range(3, 9)):
+        one = entry(replace(SEVEN, sequences=8, seq=seq), Sharding(tensor=8, micro_batches=8), efficiency=10.0)
+        share = sum(t.latency for t in one.traffic) / sum(t.seconds for t in one.traffic)
+        found[share] = one.binds
+    assert all(said == ("latency" if share >= 0.5 else "node") for share, said in found.items()), found
+    assert any(0.25 < share < 0.5 for share in found) and max(found) > 0.5
+
+
 def test_what_cannot_be_timed_is_refused():
     with pytest.raises(ValueError, match="tensor or weights, got 'gradients'"):
         _ = entry("7B", Sharding(data=8), hides=["gradients"]).clock
+    with pytest.raises(ValueError, match="a share of the peak, more than 0, got 0"):
+        entry("7B", Sharding(data=8), efficiency=0)
     with pytest.raises(ValueError, match="known for H100 and A100 and chips like these, not for B200: give one"):
         entry(replace(SEVEN, machine=replace(SEVEN.machine, accelerator="B200")), Sharding(data=8))
 

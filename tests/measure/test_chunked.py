@@ -10,6 +10,7 @@ import torch
 from helpers.facts import MODELS
 from helpers.measure import build, predict_step, track
 from helpers.measure.predict.like_cuda import cuda_like
+from helpers.measure.sharding import Sharding
 from helpers.measure.step import chunked, hf_trainer
 from helpers.measure.step.checkpointing import recompute
 from helpers.measure.step.experts import Linear
@@ -85,6 +86,8 @@ def test_what_the_loss_of_llama_3_8b_takes_at_its_peak(name):
         ({"chunking": "vertical"}, "recompute, torchtitan, liger, got 'vertical'"),
         ({"trainer": "lightning"}, "trainer is one of hf, got 'lightning'"),
         ({"trainer": "hf", "chunks": 2}, "a whole loss, got None, chunks=2"),
+        ({"trainer": "hf", "sharding": Sharding(data=2)}, "a single rank and a whole loss, got 2 data"),
+        ({"precision": "fsdp2"}, r"precision fsdp2 shards: sharding is Sharding\(data=..., zero=3\), got None"),
     ],
 )
 def test_what_cannot_be_is_refused(how, words):

@@ -160,6 +160,14 @@ def test_a_module_of_your_own_is_shared_out_by_data():
             {"precision": "fsdp2-fp32", "sharding": Sharding(data=2, zero=3, pipeline=2)},
             "is not written, got pipeline=2",
         ),
+        (
+            {"sharding": Sharding(data=2, zero=3), "chunking": "torchtitan", "chunks": 4},
+            "chunking 'torchtitan' in a pipeline, under sequence parallelism or ZeRO is not written",
+        ),
+        (
+            {"sharding": Sharding(data=2, zero=3), "precision": "fsdp2", "chunks": 4},
+            "chunks of the loss under FSDP2 are not written, got chunks=4",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(ask, said):

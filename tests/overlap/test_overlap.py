@@ -136,6 +136,14 @@ def test_the_sweep_has_both_ends_and_its_best_is_the_least():
     assert least.seconds == min(o.seconds for _, o in found) and size == 1 and least.computed == pytest.approx(48e-3)
 
 
+def test_layers_without_gradients_send_nothing_in_any_bucket():
+    assert [(nbytes, o.calls, o.seconds) for nbytes, o in by_size([(2, 0), (1, 0)], [], seconds_of)] == [(1, (), 3)]
+
+
+def test_where_a_call_starts_for_longer_than_backward_lasts_one_bucket_is_best():
+    assert best_number(1.0, 2.0, 0.5) == 1
+
+
 def test_of_equals_the_best_is_the_one_with_fewest_calls():
     assert best(by_size([(1.0, 10)] * 4, [20], lambda _: 0))[0] == 40
 
@@ -171,10 +179,10 @@ def ticking(units, ahead, reshard, buffers, separate, host_ahead):
     numbers = list(range(2 * n))
     of = lambda use: units[min(use, 2 * n - 1 - use)]  # noqa: E731
     limits = [10**9 if limit is None else limit for limit in ahead]
-    gathers = numbers if reshard else numbers[:n]
+    gathers = [g for g in numbers if g < n or (reshard and not of(g).kept)]
     called = [(max(g - limits[g >= n], n * (g >= n)), 0, g, ("all_gather", g)) for g in gathers]
     called += [(use, 1, use, ("reduce_scatter", use)) for use in numbers[n:]]
-    queue = [(op, seconds_of(of(op[1]).nbytes)) for *_, op in sorted(called)]
+    queue = [(op, seconds_of(moved(of(op[1]), op[0]))) for *_, op in sorted(called)]
     queues = [[q for q in queue if q[0][0] == "all_gather"], [q for q in queue if q[0][0] == "reduce_scatter"]]
     computing: list[tuple[int, int]] = []
 
@@ -200,37 +208,54 @@ def ticking(units, ahead, reshard, buffers, separate, host_ahead):
     return ticked(queues if separate else [queue], ready, compute), computing
 
 
-def some_units(rng):
-    return [Unit(rng.randint(1, 6), rng.randint(1, 9), rng.randint(1, 60)) for _ in range(rng.randint(1, 7))]
+def moved(unit, kind):
+    return unit.nbytes if kind == "all_gather" or unit.reduced is None else unit.reduced
+
+
+def some_units(rng, mixed=False):
+    """mixed: some stay gathered, and gradients of some are of another type than what is gathered."""
+    many = range(rng.randint(1, 7))
+    found = [Unit(rng.randint(1, 6), rng.randint(1, 9), rng.randint(1, 60)) for _ in many]
+    other = lambda one: rng.choice([one.nbytes * 2, 0, None])  # noqa: E731
+    return [one._replace(reduced=other(one), kept=rng.random() < 0.3) for one in found] if mixed else found
 
 
 def test_gathered_is_what_a_ticking_clock_shows():
     rng = random.Random(4)
     for _ in range(CASES):
-        units = some_units(rng)
+        units = some_units(rng, mixed=True)
         ahead = rng.choice([(0, 0), (1, 1), FSDP2, (3, 2), (None, None), (None, 1)])
         reshard, buffers, separate = rng.random() < 0.7, rng.choice([0, 1, 2, None]), rng.random() < 0.5
         host_ahead = rng.random() < 0.7
         dials = {"reshard": reshard, "buffers": buffers, "separate": separate, "host_ahead": host_ahead}
         found = gathered(units, ahead, seconds_of, **dials)
         spans, computing = ticking(units, ahead, **dials)
-        assert (sorted(found.spans), list(found.computing)) == (sorted(spans.values()), computing)
+        n = len(units)
+        places = {key: min(key[1], 2 * n - 1 - key[1]) for key in spans}
+        calls = [((kind, place, moved(units[place], kind)), spans[kind, use]) for (kind, use), place in places.items()]
+        assert sorted(zip(found.calls, found.spans, strict=True)) == sorted(calls)
+        assert list(found.computing) == computing
         check(found)
 
 
 def test_what_is_held_is_counted_moment_by_moment():
     rng = random.Random(5)
     for _ in range(100):
-        units, reshard = some_units(rng), rng.random() < 0.7
+        units, reshard = some_units(rng, mixed=True), rng.random() < 0.7
         found = gathered(units, rng.choice([0, 1, 2, None]), seconds_of, reshard=reshard)
         n, gathers, scatters = len(units), [], []
         for call, span in zip(found.calls, found.spans, strict=True):
             (gathers if call.collective == "all_gather" else scatters).append((call, span))
         held = []
         for place, (call, (start, _)) in enumerate(gathers):
-            use = call.place if place < n else 2 * n - 1 - call.place
-            held.append((start, found.computing[use if reshard else 2 * n - 1 - use][1], call.nbytes))
-        waits = [(found.computing[2 * n - 1 - call.place][1], end, call.nbytes) for call, (_, end) in scatters]
+            back = 2 * n - 1 - call.place
+            stays = place < n and (units[call.place].kept or not reshard)
+            last = back if place >= n or stays else call.place
+            held.append((start, found.computing[last][1], units[call.place].nbytes))
+        waits = [
+            (found.computing[2 * n - 1 - call.place][1], end, moved(units[call.place], call.collective))
+            for call, (_, end) in scatters
+        ]
         for moments, peak in ((held, found.gathered), (waits, found.gradients)):
             now = {start for start, _, _ in moments}
             assert peak == max(sum(b for start, end, b in moments if start <= at < end) for at in now)
@@ -305,6 +330,7 @@ def test_nothing_to_send_is_all_hidden():
         (lambda: fill([(1, 1)], 0), "bucket_bytes is a whole number of bytes, at least 1, got 0"),
         (lambda: fill([(1, 1)], 1, True), "first_bytes is a whole number of bytes, at least 1, got True"),
         (lambda: overlap(1, [Bucket(2, 1)], seconds_of), "bucket 0 is ready at 2 s, after all computation, 1 s"),
+        (lambda: overlap(1, [Bucket(1.01, 1)], seconds_of), r"bucket 0 is ready at 1\.01 s, after all computation"),
         (lambda: overlap(float("nan"), [], seconds_of), "computed is a number of seconds"),
         (
             lambda: overlap(1, [Bucket(1, 3)], lambda _: -1),
@@ -314,6 +340,18 @@ def test_nothing_to_send_is_all_hidden():
         (lambda: gathered([Unit(1, 1, 1)], -1, seconds_of), "prefetch is a whole number of at least 0, or None"),
         (lambda: gathered([Unit(1, 1, 1)], 1, seconds_of, buffers=-1), "buffers is a whole number of at least 0, or"),
         (lambda: gathered([Unit(1, 1, True)], 1, seconds_of), "unit 0 is a whole number of bytes"),
+        (lambda: gathered([Unit(1, 1, 1, -5)], 1, seconds_of), "gradients of unit 0 is a whole .* at least 0, got -5"),
+        (lambda: gathered([Unit(1, -1, 1)], 1, seconds_of), "backward of unit 0 is a number of seconds, .* got -1"),
+        (lambda: gathered([Unit(1, 1, 1)], (1,), seconds_of), r"prefetch is one number, or \(forward, backward\), got"),
+        (
+            lambda: overlap(1, [Bucket(-1, 1)], seconds_of),
+            "ready of bucket 0 is a number of seconds, 0 or more, got -1",
+        ),
+        (lambda: overlap(1, [Bucket(0, -1)], seconds_of), "bucket 0 is a whole number of bytes, at least 0, got -1"),
+        (lambda: overlap(1, [], seconds_of, launch=-1), "launch is a number of seconds, 0 or more, got -1"),
+        (lambda: overlap("1 s", [], seconds_of), "computed is a number of seconds, 0 or more, got '1 s'"),
+        (lambda: exposed_of_equal(1, 1, -1, 1), "alpha is a number of seconds, 0 or more, got -1"),
+        (lambda: best_number(1, float("inf"), 1), "alpha is a number of seconds, 0 or more, got inf"),
         (lambda: exposed_of_equal(1, 0, 1, 1), "nbuckets is a whole number of at least 1, got 0"),
         (lambda: best_number(1, 0, 1), "more buckets are always better"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
@@ -64,9 +65,21 @@ def test_remat_gathers_and_multiplies_again(compiled):
     assert (once.products, again.products) == (3 * depth - 1, 3 * depth - 1 + depth - 1)
 
 
-def test_with_explicit_axes_jax_refuses_to_guess():
-    found = by_jax.run(
-        TRAINING.but(steps=1), [LAYOUTS[n] for n in ("batch cut", "pairs", "batch and matrices")], NRANKS, True
-    )
+@pytest.fixture(scope="module")
+def explicit():
+    """A row a device."""
+    layouts = [LAYOUTS[name] for name in ("batch cut", "pairs", "batch and matrices")]
+    return by_jax.run(TRAINING.but(steps=1, batch=NRANKS), layouts, NRANKS, True)
+
+
+def test_a_product_that_sums_over_one_row_is_a_multiplication(explicit):
+    """Every matrix's gradient, where a device has one sample: XLA keeps JAX's name of it, dot_general, and writes no dot."""
+    one, depth = explicit["batch cut"], TRAINING.model.depth
+    outer = re.findall(r"f64\[16,16\]\S* multiply\(.*/dot_general\"", one.text)
+    assert (len(outer), one.products) == (depth, 2 * depth - 1)
+
+
+def test_with_explicit_axes_jax_refuses_to_guess(explicit):
+    found = explicit
     assert found["batch cut"].refused == "" and "ambiguous how the output should be sharded" in found["pairs"].refused
     assert "illegally sharded result" in found["batch and matrices"].refused

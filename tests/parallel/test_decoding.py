@@ -6,7 +6,7 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from helpers.facts import MACHINES, MODELS
+from helpers.facts import ACCELERATORS, MACHINES, MODELS
 from helpers.ledger.decoding import decode_bytes, decoding
 from helpers.memory.closed_form import FormError, kv_cache
 from helpers.parallel.counting import counted
@@ -66,6 +66,10 @@ def test_the_price_of_a_token():
     assert one.latency > 0.97 and one.waits > 0 and one.sums.level == "node"
     assert one.cache == kv_cache(big, 1, big.context, 2, 8).nbytes
     assert one.weights == 2 * (big.nparams - big.vocab * big.hidden) // 8
+    bare = 2 * one.sums.priced - decoding(big, batch=2).sums.priced  # what stays when bytes go
+    assert one.latency == pytest.approx(bare / one.sums.priced, abs=1e-4)
+    hbm = ACCELERATORS["H100"].hbm.bandwidth.value
+    assert one.reads == (one.weights + one.cache) / hbm
     many = decoding(big, batch=64)
     assert many.sums.nbytes == 64 * one.sums.nbytes and many.weights == one.weights and many.cache == 64 * one.cache
     assert many.sums.priced < 2 * one.sums.priced, "64 times the bytes for less than twice the time"
@@ -79,11 +83,22 @@ def test_the_price_of_a_token():
         ({"tensor": 3}, "tensor=3 ranks cannot share heads=64, kv_heads=8"),
         ({"machine": "DGX-9"}, "a machine is one of .*got 'DGX-9'"),
         ({"batch": 0}, "batch"),
+        ({"model": "Mixtral-8x7B"}, "decoding is priced for dense models .*, got Mixtral-8x7B"),
     ],
 )
 def test_what_cannot_be_served_is_refused(how, said):
     with pytest.raises((ValueError, FormError), match=said):
-        decoding("Llama-3-70B", **how)
+        decoding(**({"model": "Llama-3-70B"} | how))
+
+
+def test_a_tied_head_is_read_though_it_is_the_embedding():
+    small = MODELS["GPT-2"]
+    assert small.tied and decoding(small, tensor=1).weights == 2 * small.nparams
+
+
+def test_one_gpu_sums_with_nobody():
+    alone = decoding("Llama-2-7B", tensor=1)
+    assert (alone.waits, alone.latency) == (0, 0) and "sums of 8,192 B take 0" in str(alone)
 
 
 def test_a_machine_may_be_given_itself():

@@ -1,13 +1,16 @@
 """Exposed time of real steps over emulated links is what the model says, bucket size by bucket size."""
 
+import contextlib
 import statistics
 
 import pytest
+import torch
 from lanes import some
 
 from helpers.facts import Link
 from helpers.overlap import Overlap, Unit, gathered
 from helpers.parallel.overlapping import BUSY, WAYS, Layer, dials, measured, oversleep, predicted
+from helpers.parallel.overlapping import slept as sleeping
 from helpers.parallel.overlapping.piped import piped
 from helpers.pipeline import SCHEDULES, Times
 from helpers.ranks import RankError, Ranks
@@ -19,6 +22,7 @@ LAYERS = [Layer(2e-3, 30e-3, SIZE)] * 6
 CLOSE, REPS = 0.15, 5
 LIMIT = 60.0  # seconds for a few steps of less than a second
 QUICK = [Layer(0.0, 0.0, 64), Layer(1e-3, 1e-3, 128), Layer(0.0, 1e-3, 32)]
+COMPUTED = ["forward 0", "forward 1", "forward 2", "backward 2", "backward 1", "backward 0"]
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +35,7 @@ def linked():
 def exposed(steps, want: Overlap) -> float:
     """The median over ranks and steps. Where sleeps do not end when they should, neither do waits, and nothing is measured."""
     longer = oversleep(steps, want.computed)
+    assert longer >= 0, "no sleep ends early"
     if longer > BUSY:
         pytest.skip(f"a busy machine: sleeps take {longer:.0%} longer than asked")
     return statistics.median(one.exposed for step in steps for one in step)
@@ -60,6 +65,30 @@ def test_other_ways_are_within_15_percent_of_the_model(linked, way):
     assert exposed(steps, want) == pytest.approx(want.exposed, rel=CLOSE)
 
 
+class Noting:
+    """Lanes that note what is computed."""
+
+    def __init__(self):
+        self.computed = []
+
+    @contextlib.contextmanager
+    def span(self, kind, what):
+        self.computed.append((kind, what))
+        yield
+
+
+def test_layers_sleep_for_as_long_as_they_are_told(monkeypatch):
+    """Nothing else is computing: sleeps that last longer are the machine's doing, and excuse the tests above."""
+    asked, lanes = [], Noting()
+    monkeypatch.setattr(sleeping.time, "sleep", asked.append)
+    monkeypatch.setattr(sleeping.dist, "get_rank", lambda: 2)
+    model = torch.nn.Sequential(*(sleeping.Slept(one, number, lanes) for number, one in enumerate(QUICK)))
+    model(torch.zeros(1)).sum().backward()
+    assert asked == [one.forward for one in QUICK] + [one.backward for one in reversed(QUICK)]
+    assert lanes.computed == [("compute", what) for what in COMPUTED]
+    assert all(layer.weight.grad.eq(3).all() for layer in model)
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_calls_what_the_model_calls_and_ends_with_the_mean(linked, way):
     """`measured` holds every gradient against the mean; here calls and bytes, and lanes on which nothing overlaps itself."""
@@ -69,6 +98,7 @@ def test_every_way_calls_what_the_model_calls_and_ends_with_the_mean(linked, way
         assert sorted((e.what.split()[0], e.nbytes) for e in calls) == sorted(
             (c.collective, c.nbytes) for c in want.calls
         )
+        assert [event.what for event in step.events if event.kind == "compute"] == COMPUTED
         for lane in (calls, [event for event in step.events if event.kind != "communication"]):
             assert all(
                 one.start <= one.end <= after.start
@@ -94,6 +124,12 @@ def test_on_paper_what_leaves_after_backward_hides_nothing():
 def test_on_paper_zero_3_waits_for_every_call_and_prefetching_hides_gathers():
     waits, ahead = (predicted(way, LAYERS, LINK, 4) for way in ("zero-3", "zero-3, prefetched"))
     assert waits.hidden == pytest.approx(0, abs=1e-12) and 0 < ahead.hidden < waits.communication
+    turn = ahead.computing[len(LAYERS) - 1][1]  # the host asks for backward's shards when forward has ended
+    gathers = [span for call, span in zip(ahead.calls, ahead.spans, strict=True) if call.collective == "all_gather"]
+    assert min(start for start, _ in gathers[len(LAYERS) :]) == turn
+    for call, (start, end) in zip(ahead.calls, ahead.spans, strict=True):
+        beside = [span for span in ahead.computing if span[0] < end and start < span[1]]
+        assert call.collective == "all_gather" or not beside, "every reduce_scatter is waited for at once"
     units = [Unit(*layer) for layer in LAYERS]
     assert waits.communication == pytest.approx(gathered(units, None, lambda _: 1).communication * waits.spans[0][1])
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+import time
+
 import pytest
 import torch
+from lanes import some
 
 from helpers.ledger.flops import flops
-from helpers.parallel import Training, Transformer
+from helpers.parallel import Training, Transformer, strategy
 from helpers.parallel.flops import counted_flops, shape_of
 from helpers.parallel.overlapping import WAYS, Step, predicted
 from helpers.parallel.overlapping.lanes import Event
 from helpers.parallel.scaling import CLOCKED, clocked, emulated
 from helpers.parallel.scaling.__main__ import main
-from helpers.parallel.scaling.clocked import TRAINING, runnable, seconds_of_steps, told
+from helpers.parallel.scaling.clocked import SIDE, TRAINING, peak_of_one, runnable, seconds_of_steps, told
 from helpers.parallel.scaling.emulated import BUCKET, KINDS, LINK, alone, layers_of
 from helpers.parallel.strategy import unwatched
 from helpers.parallel.table import STRATEGIES
@@ -27,11 +31,13 @@ def unwatched_losses(name):
     return got.losses, len(times), got.held
 
 
-def test_what_is_timed_trains_as_what_is_watched(ranks):
-    for name in ("data, overlapped", "mesh, DP x TP"):
-        watched = ranks.run(lambda name=name: STRATEGIES[name].train(SMALL).losses)
-        for (losses, blocks, held), want in zip(ranks.run(unwatched_losses, name), watched, strict=True):
-            assert losses == want and blocks == 1 and held == {}
+@pytest.mark.parametrize(
+    "name", some(CLOCKED, ["data, overlapped", "mesh, DP x TP"], "every strategy by the clock as it is watched")
+)
+def test_what_is_timed_trains_as_what_is_watched(ranks, name):
+    watched = ranks.run(lambda: STRATEGIES[name].train(SMALL).losses)
+    for (losses, blocks, held), want in zip(ranks.run(unwatched_losses, name), watched, strict=True):
+        assert losses == want and blocks == 1 and held == {}
 
 
 def test_a_row_is_the_least_step_of_its_longest_rank(ranks):
@@ -46,6 +52,30 @@ def test_a_row_is_the_least_step_of_its_longest_rank(ranks):
     assert row.tokens_per_second == 8 * SMALL.model.seq / 1.5
     real = clocked("data, DDP", ranks.run, 4, 1e9, SMALL, 2)
     assert real.seconds > 0 and real.mfu == real.hfu == pytest.approx(row.mfu * 1.5 / real.seconds)
+
+
+def a_clock(seconds):
+    """time.perf_counter that goes on by so much at each look."""
+    told = itertools.count(0.0, seconds)
+    return lambda: next(told)
+
+
+def test_a_step_is_its_share_of_the_block_and_the_peak_counts_a_product_and_a_sum(monkeypatch):
+    monkeypatch.setattr(torch.distributed, "barrier", lambda: None)
+    monkeypatch.setattr(torch, "set_num_threads", lambda _: None)
+    monkeypatch.setitem(STRATEGIES, "played", Played())
+    monkeypatch.setattr(time, "perf_counter", a_clock(3.0))
+    assert seconds_of_steps("played", SMALL.but(steps=4), 2) == [0.75, 0.75]
+    monkeypatch.setattr(time, "perf_counter", a_clock(0.5))
+    assert peak_of_one(2) == 2 * SIDE**3 / 0.5
+
+
+class Played:
+    """A strategy whose steps do nothing."""
+
+    def train(self, training):
+        with strategy.watched(None, {}):
+            pass
 
 
 def test_mfu_is_counted_flops_over_seconds_to_one_per_cent():

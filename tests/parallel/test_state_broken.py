@@ -14,7 +14,7 @@ import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
 
 from helpers.parallel import MLP, Training, state, train
-from helpers.parallel.state import saving
+from helpers.parallel.state import folders, saving
 from helpers.parallel.state.checked import described
 from helpers.parallel.state.folders import PART, steps
 from helpers.parallel.state.pieces import boxes
@@ -146,6 +146,77 @@ def test_a_rank_that_dies_while_it_saves_leaves_the_last_checkpoint_whole(others
         assert max((got.params[n] - p).abs().max() for n, p in train(TRAINING.but(steps=2)).params.items()) < 1e-10
         assert others.run(state.begun, "fsdp2", TRAINING, root, 2)[0][0] == root / "step-2"
         assert list(steps(root)) == [1, 2] and not (root / f"step-2{PART}").exists()
+
+
+def test_checkpoints_are_by_number_and_only_whole_ones_count(tmp_path):
+    for name in ("step-10", "step-9", "step-11.part", "step-x", "old-step-12"):
+        (tmp_path / name).mkdir()
+    assert list(steps(tmp_path)) == [9, 10] and state.latest(tmp_path).name == "step-10"
+    assert state.latest(tmp_path / "nowhere") is None
+
+
+def test_a_save_begins_in_an_empty_folder(tmp_path):
+    """A file of a rank that is not there any more would stay in the checkpoint for good."""
+    part = tmp_path / f"step-1{PART}"
+    part.mkdir()
+    (part / "__7_0.distcp").write_text("of an eighth rank")
+    folders.begin(part)
+    assert list(part.iterdir()) == []
+
+
+def test_names_are_on_the_disk_before_and_after_a_checkpoint_gets_its_own(tmp_path, monkeypatch):
+    part, seen = tmp_path / f"step-1{PART}", []
+    part.mkdir()
+    monkeypatch.setattr(
+        os, "fsync", lambda file: seen.append((Path(f"/proc/self/fd/{file}").readlink(), part.exists()))
+    )
+    assert folders.commit(part) == tmp_path / "step-1"
+    assert seen == [(part, True), (tmp_path, False)]
+
+
+def unable(training: Training, root: Path, where: str) -> str:
+    """What a save says that one rank cannot do its part of."""
+    one, before = state.job("zero-3", training), (torch.save, saving.commit)
+    group = dist.new_group(backend="gloo")
+    try:
+        if where in ("writing", "behind") and dist.get_rank() == 1:
+            torch.save = full
+        if where == "renaming" and dist.get_rank() == 0:
+            saving.commit = full
+        if where == "behind":
+            state.async_save(one.state(), root, 2, group).wait()
+        else:
+            state.save(one.state(), root, 2)
+    except OSError as error:
+        return str(error)
+    finally:
+        torch.save, saving.commit = before
+    return "saved"
+
+
+def full(*_) -> None:
+    raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("opening", r"(rank 0: )?\[Errno \d+\] .*no-folder"),
+        ("writing", r".*step-2\.part is not whole: rank 1 could not write its part: \[Errno 28\] No space"),
+        ("behind", r".*step-2\.part is not whole: rank 1 could not write its part: \[Errno 28\] No space"),
+        ("renaming", r"(rank 0: )?\[Errno 28\] No space left on device"),
+    ],
+)
+def test_where_one_rank_cannot_all_say_so_and_none_waits(others, saved, tmp_path, where, said):
+    root = tmp_path / "no-folder"
+    if where == "opening":
+        root.write_text("a file")
+    else:
+        shutil.copytree(saved, root / "step-1")
+    for told_here in others.run(unable, TRAINING, root, where):
+        assert re.match(said, told_here)
+    if where != "opening":
+        assert list(steps(root)) == [1]
 
 
 def test_why_each_save_has_a_folder_of_its_own(others, tmp_path):

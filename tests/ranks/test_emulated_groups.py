@@ -60,7 +60,7 @@ def test_a_root_outside_the_group_is_told(nodes):
         import torch.distributed as dist
 
         mine, _ = dist.new_subgroups_by_enumeration([[0, 1], [2, 3]])
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match="the root is one of the group's ranks"):
             dist.broadcast(torch.ones(1), 2 - dist.get_rank() // 2 * 2, group=mine)
         return True
 

@@ -23,10 +23,14 @@ from .planners import LoadPlanner, SavePlanner, State
 def save(state: State, root: str | Path, step: int) -> Path:
     """The checkpoint's folder, root/step-N, when it is whole and every rank may read it. ValueError where it is there already.
 
-    state: by name, this rank's parts. Interrupted at any moment, it leaves all earlier checkpoints as they are.
+    state: by name, this rank's parts. Interrupted at any moment, it leaves all earlier checkpoints as they are. OSError on every rank
+    where one of them could not write.
     """
     part = _opened(root, step)
-    dcp.save(dict(state), storage_writer=dcp.FileSystemWriter(part), planner=SavePlanner())
+    try:
+        dcp.save(dict(state), storage_writer=dcp.FileSystemWriter(part), planner=SavePlanner())
+    except CheckpointException as error:  # no Exception: `except Exception` would let it pass
+        raise OSError(f"{part} is not whole: {_first(error, 'write')}") from error
     return _closed(part)
 
 
@@ -41,9 +45,13 @@ class Saving:
     stager: DefaultStager
 
     def wait(self) -> Path:
-        """Its folder when it is whole. All ranks together; before the next save."""
-        self.written.result()
-        self.stager.close()
+        """Its folder when it is whole. All ranks together; before the next save. Errors as `save`."""
+        try:
+            self.written.result()
+        except CheckpointException as error:
+            raise OSError(f"{self.part} is not whole: {_first(error, 'write')}") from error
+        finally:
+            self.stager.close()
         return _closed(self.part, self.group)
 
 
@@ -80,38 +88,48 @@ def load(state: State, folder: str | Path) -> None:
     ValueError on every rank for a checkpoint that is missing, interrupted, damaged, or of another model or optimizer.
     """
     folder, planner = Path(folder), LoadPlanner()
-    _agree(refusal(state, folder))
+    told = refusal(state, folder)
+    _agree(ValueError(told) if told else None)
     try:
         dcp.load(dict(state), storage_reader=dcp.FileSystemReader(folder), planner=planner)
-    except CheckpointException as error:  # no Exception: `except Exception` would let it pass
-        rank, (why, _) = next(iter(error.failures.items()))
-        raise ValueError(f"{folder} is damaged: rank {rank} could not read its part: {why}") from error
+    except CheckpointException as error:
+        raise ValueError(f"{folder} is damaged: {_first(error, 'read')}") from error
     planner.put()
+
+
+def _first(error: CheckpointException, what: str) -> str:
+    """The first of the ranks that failed, and why."""
+    rank, (why, _) = next(iter(error.failures.items()))
+    return f"rank {rank} could not {what} its part: {why}"
 
 
 def _opened(root: str | Path, step: int) -> Path:
     part, against = None, None
     try:
         part = free(Path(root), step)
-    except ValueError as error:
-        against = str(error)
-    if part is not None and dist.get_rank() == 0:
-        begin(part)
+        if dist.get_rank() == 0:
+            begin(part)
+    except (ValueError, OSError) as error:
+        against = error
     _agree(against)
     return part
 
 
 def _closed(part: Path, group: dist.ProcessGroup | None = None) -> Path:
-    if dist.get_rank() == 0:
-        commit(part)
-    dist.barrier(group)
+    against = None
+    try:
+        if dist.get_rank() == 0:
+            commit(part)
+    except OSError as error:
+        against = error
+    _agree(against, group)  # nobody goes on before it has its name
     return part.with_suffix("")
 
 
-def _agree(against: str | None) -> None:
+def _agree(against: Exception | None, group: dist.ProcessGroup | None = None) -> None:
     """All ranks go on, or all raise: one alone would leave the others waiting for it."""
-    every: list[str | None] = [None] * dist.get_world_size()
-    dist.all_gather_object(every, against)
-    for rank, told in enumerate(every):
-        if told is not None:
-            raise ValueError(told if against == told else f"rank {rank}: {told}")
+    every: list[Exception | None] = [None] * dist.get_world_size()
+    dist.all_gather_object(every, against, group)
+    for rank, one in enumerate(every):
+        if one is not None:
+            raise type(one)(str(one) if str(one) == str(against) else f"rank {rank}: {one}") from against

@@ -116,6 +116,8 @@ def test_a_rank_of_gloo():
 def test_an_all_gathers_size_is_its_output():
     read = parse_kineto(text(gloo("all_gather", 0, 5, 10), gpus=()))
     assert read.collectives[0].nbytes == 80
+    mixed = gloo("all_gather", 0, 5) | {"args": {"Input Dims": [[10], [10]], "Input type": ["float", "double"]}}
+    assert parse_kineto(text(mixed, gpus=())).collectives[0].nbytes is None
     several = json.loads(text(gloo("all_gather", 0, 5, 10), gpus=()))
     several["distributedInfo"]["pg_count"] = 2
     (one,) = parse_kineto(json.dumps(several)).collectives
@@ -172,6 +174,21 @@ def test_calls_without_numbers_go_by_their_order_or_not_at_all():
     assert len(together(map(parse_kineto, (first, text(talk(1, 8), talk(10, 3), rank=1)))).held) == 2
     found = together(map(parse_kineto, (first, text(talk(1, 8), rank=1))))
     assert found.held == () and found.unmatched == (("0", "all_reduce"),)
+
+
+def test_what_is_laid_beside_each_other_and_what_is_not():
+    """A number that comes twice numbers nothing; sizes that differ are no size; a barrier, a message, a rank alone wait for nobody."""
+
+    def held(*events):
+        found = together(parse_kineto(text(*rows, rank=rank)) for rank, rows in enumerate(events))
+        return [(one.op, one.number, one.nbytes) for one in found.held], found.unmatched
+
+    twice = (talk(0, 9, Seq=7), talk(10, 3, Seq=7))
+    assert held(twice, twice) == ([("all_reduce", n, 4 << 20) for n in (0, 1)], ())
+    assert held((talk(0, 9, 10, Seq=1),), (talk(0, 9, 20, Seq=1),)) == ([("all_reduce", 1, None)], ())
+    for word in ("barrier", "send", "recv"):
+        assert held((talk(0, 9, op=word),), (talk(0, 5, op=word),)) == ([], ())
+    assert held((talk(0, 9, Seq=1), talk(10, 3, Seq=2)), (talk(0, 5, Seq=1),)) == ([("all_reduce", 1, 4 << 20)], ())
 
 
 def test_traces_that_do_not_belong_together():
