@@ -30,10 +30,13 @@ HALF = {"plain": 2, "zigzag": 1, "striped": 1}  # twice the share of a block's n
 def threshold(model: Model, flops: float, bandwidth: float, order: str = "zigzag", itemsize: int = 2) -> int:
     """Tokens a rank from which on a step of the forward lasts as long as its message. flops: a second; bandwidth: bytes a second one way.
 
-    Tensor ranks divide both heads alike, so the number stays. Latency is left out. ValueError for another order.
+    Tensor ranks divide both heads alike, so the number stays. Latency is left out.
+    ValueError for another order, or a rate that is not positive.
     """
     if order not in HALF:
         raise ValueError(f"an order of tokens is one of {', '.join(HALF)}, got {order!r}")
+    if not (flops > 0 and bandwidth > 0):
+        raise ValueError(f"flops and bandwidth are above 0, got {flops!r} and {bandwidth!r}")
     heads = model.heads * model.head_dim
     return ceil(model.kv_hidden * itemsize * flops / (HALF[order] * heads * bandwidth))
 
@@ -53,6 +56,8 @@ class Ring:
 
     def __post_init__(self) -> None:
         check(self.order, self.seq, self.nranks)
+        if not (self.tensor > 0 and self.flops > 0):
+            raise ValueError(f"tensor ranks and flops are above 0, got {self.tensor!r} and {self.flops!r}")
         if self.model.kv_heads % self.tensor:
             raise ValueError(f"{self.tensor} tensor ranks do not share kv_heads {self.model.kv_heads} evenly")
 

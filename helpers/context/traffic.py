@@ -46,9 +46,14 @@ class Passes(NamedTuple):
 
 
 def layer_passes(form: str, keys: int, stream: int, nranks: int) -> Passes:
-    """What a rank sends. keys: K, bytes of the keys and values of all tokens; stream: N. ValueError for a form that there is not."""
+    """What a rank sends. keys: K, bytes of the keys and values of all tokens; stream: N.
+
+    ValueError for a form that there is not, or no rank.
+    """
     if form not in FORMS:
         raise ValueError(f"a way to share out attention is one of {', '.join(FORMS)}, got {form!r}")
+    if nranks < 1:
+        raise ValueError(f"a sequence is on one rank or more, got {nranks!r}")
     block, hops = Fraction(keys, nranks), nranks - 1
     if form == "ring":
         return Passes((Sent("send", hops, hops * block),), (Sent("send", 2 * hops, 2 * hops * block),))

@@ -101,6 +101,9 @@ def test_scores_that_count_are_those_of_a_loop(queries, keys):
         (lambda: layer_passes("star", 8, 8, 2), "one of ring, gathered, heads, got 'star'"),
         (lambda: threshold(BIG, 1.0, 1.0, "round"), "got 'round'"),
         (lambda: Ring(BIG, 100, 8, LINKS["nvlink-4"], H100), "take seq 96 or 112"),
+        (lambda: layer_passes("ring", 8, 8, 0), "one rank or more, got 0"),
+        (lambda: threshold(BIG, 1.0, 0.0), "above 0, got 1.0 and 0.0"),
+        (lambda: Ring(BIG, 128, 8, LINKS["nvlink-4"], H100, tensor=0), "above 0, got 0"),
         (lambda: Ring(BIG, 128, 8, LINKS["nvlink-4"], H100, tensor=3), "3 tensor ranks do not share kv_heads 8"),
     ],
 )

@@ -20,14 +20,14 @@ SHAPE = replace(MODELS["Llama-3-8B"], layers=1, hidden=32, heads=4, kv_heads=2, 
 ASKED = [("recompute", 4), ("torchtitan", 4), ("torchtitan", 12), ("liger", 1)]
 
 
-def trained(chunking: str, chunks: int) -> tuple[torch.Tensor, list[torch.Tensor]]:
-    """(loss, every parameter's gradient)."""
+def trained(chunking: str, chunks: int, factor: float = 1.0) -> tuple[torch.Tensor, list[torch.Tensor]]:
+    """(loss, every parameter's gradient). factor: of the loss, as a scaler of 16-bit training has it."""
     torch.manual_seed(0)
     model = build(SHAPE, device="cpu", attention="math")
     tokens = torch.randint(0, SHAPE.vocab, (2, 24))
     model.chunks, model.chunking = chunks, chunking
     loss = model(tokens, tokens.roll(-1, 1))
-    loss.backward()
+    (loss * factor).backward()
     return loss.detach(), [p.grad for p in model.parameters()]
 
 
@@ -37,6 +37,17 @@ def test_pieces_give_the_gradients_of_the_whole(chunking, chunks):
     torch.testing.assert_close(loss, whole)
     for one, other in zip(found, want, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("chunking", ["recompute", "liger"])
+def test_a_factor_on_the_loss_is_one_on_every_gradient(chunking):
+    for one, other in zip(trained(chunking, 1)[1], trained(chunking, 1, 8.0)[1], strict=True):
+        torch.testing.assert_close(8 * one, other, rtol=1e-4, atol=1e-6)
+
+
+def test_torchtitans_pieces_refuse_a_factor_that_comes_too_late():
+    with pytest.raises(ValueError, match="no factor on its loss, got 8"):
+        trained("torchtitan", 4, 8.0)
 
 
 def test_hugging_faces_loss_predicts_the_next_token():

@@ -68,7 +68,11 @@ class _Known(torch.autograd.Function):
         return loss.detach()
 
     @staticmethod
-    def backward(ctx, _one: Tensor):
+    def backward(ctx, one: Tensor):
+        if not one.is_meta and one != 1:
+            raise ValueError(
+                f"chunking 'torchtitan' has the head's gradients already: no factor on its loss, got {one:g}"
+            )
         return ctx.saved_tensors[0], None, None
 
 
@@ -100,8 +104,8 @@ class _Liger(torch.autograd.Function):
         return losses.sum()
 
     @staticmethod
-    def backward(ctx, _one: Tensor):
-        return *ctx.saved_tensors, None
+    def backward(ctx, one: Tensor):
+        return *(grad.mul_(one) for grad in ctx.saved_tensors), None  # where they stand, as Liger does
 
 
 def in_place(logits: Tensor, targets: Tensor, losses: Tensor, tokens: int) -> None:
