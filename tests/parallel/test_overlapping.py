@@ -81,7 +81,9 @@ class Noting:
 def test_layers_sleep_for_as_long_as_they_are_told(monkeypatch):
     """Nothing else is computing: sleeps that last longer are the machine's doing, and excuse the tests above."""
     asked, lanes = [], Noting()
-    monkeypatch.setattr(sleeping, "time", SimpleNamespace(sleep=asked.append))  # other threads of this process may sleep
+    monkeypatch.setattr(
+        sleeping, "time", SimpleNamespace(sleep=asked.append)
+    )  # other threads of this process may sleep
     monkeypatch.setattr(sleeping.dist, "get_rank", lambda: 2)
     model = torch.nn.Sequential(*(sleeping.Slept(one, number, lanes) for number, one in enumerate(QUICK)))
     model(torch.zeros(1)).sum().backward()
