@@ -1,6 +1,6 @@
-"""python -m helpers.parallel.profiled [NAME ...]: records traces of Gloo ranks, and how long a step waits for its loader.
+"""python -m helpers.parallel.profiled [NAME ...]: records traces of Gloo ranks, waits for a loader, and what profiling costs.
 
-Names are those of JOBS, and "loading"; none for all. A machine that has other work disturbs a trace. So each job is tried again and again,
+Names are those of JOBS, "loading" and "cost"; none for all. A machine that has other work disturbs a trace. So each job is tried again and again,
 a try counts only if its layers took what they were told to, and the one whose longest rank was quickest is kept. What an earlier call of
 this command has kept stays if it was quicker. Chapter: reading-a-trace.
 """
@@ -8,12 +8,17 @@ this command has kept stays if it was quicker. Chapter: reading-a-trace.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gzip
 import json
 import statistics
 import sys
+import time
 from itertools import count
 from typing import Any
+
+import torch
+from torch.profiler import ProfilerActivity, profile
 
 from helpers.nccl import parse_kineto
 from helpers.nccl.output import KinetoTrace
@@ -28,6 +33,8 @@ from .tracing import kept, traced
 COMMAND = "python -m helpers.parallel.profiled"
 NSTEPS, TRIES, LIMIT = 2, 12, 60.0
 BUSY = 0.5e-3  # seconds that a sleep may take longer than it was told to, on average
+COST, OPERATORS = "profiler-cost-cpu", 5000
+HOWS: dict[str, dict[str, bool] | None] = {"alone": None, "profiled": {}, "shapes": {"record_shapes": True}}
 LOADING, LOAD, COMPUTES, WORKERS = "loading-cpu", 40e-3, 25e-3, (0, 1, 2)
 
 
@@ -94,13 +101,33 @@ def loading() -> str:
     return f"{LOADING}: " + ", ".join(f"{row['workers']}: {row['step'] * 1e3:.1f} ms" for row in rows)
 
 
+def cost() -> str:
+    """Seconds of one small operator, alone and under the profiler: the least of several loops."""
+    rows = {how: min(looped(options) for _ in range(7)) for how, options in HOWS.items()}
+    record(COST, {how: round(seconds, 9) for how, seconds in rows.items()}, COMMAND, "one process, CPU, x.add_(1)")
+    return f"{COST}: " + ", ".join(f"{how} {seconds * 1e6:.2f} µs" for how, seconds in rows.items())
+
+
+def looped(options: dict[str, bool] | None) -> float:
+    """Seconds an operator, of many in a row; None: without a profiler."""
+    x = torch.ones(64)
+    with contextlib.nullcontext() if options is None else profile(activities=[ProfilerActivity.CPU], **options):
+        start = time.perf_counter()
+        for _ in range(OPERATORS):
+            x.add_(1)
+        return (time.perf_counter() - start) / OPERATORS
+
+
+OTHERS = {"loading": loading, "cost": cost}
+
+
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(COMMAND, description=__doc__.partition("\n")[0])
-    parser.add_argument("names", nargs="*", choices=[*JOBS, "loading", []], metavar="NAME")
+    parser.add_argument("names", nargs="*", choices=[*JOBS, *OTHERS, []], metavar="NAME")
     parser.add_argument("--tries", type=int, default=TRIES)
     asked = parser.parse_args(argv)
-    for name in asked.names or [*JOBS, "loading"]:
-        print(loading() if name == "loading" else recorded(name, asked.tries), flush=True)
+    for name in asked.names or [*JOBS, *OTHERS]:
+        print(OTHERS[name]() if name in OTHERS else recorded(name, asked.tries), flush=True)
     return 0
 
 
