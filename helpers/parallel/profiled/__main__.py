@@ -1,6 +1,6 @@
 """python -m helpers.parallel.profiled [NAME ...]: records traces of Gloo ranks, waits for a loader, and what profiling costs.
 
-Names are those of JOBS, "loading" and "cost"; none for all. A machine that has other work disturbs a trace. So each job is tried again and again,
+Names are those of JOBS, "loading" and "cost"; none for all. A machine that has other work disturbs a trace. So each job is tried often,
 a try counts only if its layers took what they were told to, and the one whose longest rank was quickest is kept. What an earlier call of
 this command has kept stays if it was quicker. Chapter: reading-a-trace.
 """
