@@ -1,6 +1,6 @@
 """Where did a step's milliseconds go? Trains a little under torch's profiler, and each rank shares out its time from its own trace.
 
-torchrun --nproc-per-node 2 scripts/reading-a-trace.py traces 20    # where the traces go, milliseconds until a batch is made
+torchrun --nproc-per-node 4 scripts/reading-a-trace.py traces 20    # where the traces go, milliseconds until a batch is made
 """
 
 import json
