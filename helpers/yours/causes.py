@@ -46,10 +46,10 @@ KINDS = {
     "no dump": Kind("hangs", "TORCH_NCCL_DUMP_ON_TIMEOUT=1 TORCH_FR_DUMP_TEMP_FILE=FOLDER/trace_"),
     "all waiting": Kind("hangs", "nvidia-smi; dmesg | grep -i xid"),
     "late rank": Kind(
-        "benchmarking", "nvidia-smi -q -d CLOCK,PERFORMANCE,TEMPERATURE  # on that rank's node, while it runs"
+        "reading-a-trace", "nvidia-smi -q -d CLOCK,PERFORMANCE,TEMPERATURE  # on that rank's node, while it runs"
     ),
     "data loading": Kind(
-        "execution-model", "DataLoader(dataset, num_workers=8, pin_memory=True, persistent_workers=True)"
+        "reading-a-trace", "DataLoader(dataset, num_workers=8, pin_memory=True, persistent_workers=True)"
     ),
     "small collectives": Kind("data-parallel", "DistributedDataParallel(model, bucket_cap_mb=100)"),
     "exposed communication": Kind(

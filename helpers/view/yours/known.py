@@ -19,6 +19,7 @@ CHAPTERS = {  # by stem, as their pages are titled
     "hangs": "Hangs",
     "inside-nccl": "Inside NCCL",
     "interconnects": "Interconnects",
+    "reading-a-trace": "Where did the step's milliseconds go?",
 }
 NUMBERS = {
     beside: ("SHOWN",),
