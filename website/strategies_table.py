@@ -18,10 +18,10 @@ from sphinx.util.docutils import SphinxDirective
 
 from helpers.ledger.scaling import Scaling
 from website.hierarchy_table import head, note, table, text
-from website.roles import load_run
+from website.roles import load_run, provenance
 
 log = logging.getLogger(__name__)
-RUN = "strategies-time-cpu"
+RUN, COMMAND = "strategies-time-cpu", "python -m helpers.parallel.scaling"
 CLOCKED = (
     "Strategy",
     "Tokens/s, 1 rank",
@@ -30,7 +30,7 @@ CLOCKED = (
     "MFU, 1 rank",
     "MFU, 4 ranks",
     "HFU, 4 ranks",
-    "Strong",
+    "Strong, 4 ranks",
 )
 EMULATED = ("Way", "Strong", "Amdahl's share", "Weak", "Hidden")
 NONE = "–"
@@ -58,10 +58,8 @@ def tables(kind: str, run: dict[str, Any]) -> list[nodes.Node]:
     if kind not in made:
         raise ValueError(f"a table of strategies is {' or '.join(made)}, got {kind!r}")
     heads, rows = made[kind]
-    machine = run["machine"]
-    where = machine if isinstance(machine, str) else ", ".join(str(value) for value in machine.values() if value)
     shown = table(f"bim-strategies bim-{kind}", [[text(words)] for words in heads], rows(run["data"][kind]))
-    return [shown, note(f"Recorded: {run['label']}; {where}; {run['date']}; python -m helpers.parallel.scaling.")]
+    return [shown, note(f"{provenance(run).replace('recorded', 'Recorded', 1)}; by {COMMAND}.")]
 
 
 def clocked_rows(found: list[dict[str, Any]]) -> list[Row]:
