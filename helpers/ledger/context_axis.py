@@ -18,6 +18,8 @@ from helpers.ledger.places import Place, place, strides
 from helpers.ledger.setups import Setup
 from helpers.ledger.traffic import Traffic
 from helpers.memory import Sharding, ShardingError
+from helpers.memory.closed_form import Step
+from helpers.memory.closed_form.terms import Operator, Term, Terms
 
 BACKWARDS = 2.0  # as all products of the clock: flash attention's fifth is not counted
 Lines = tuple[Traffic, ...]
@@ -124,6 +126,29 @@ def longer(
             sum(one.seconds for one in lines) for lines in _layer(setup, sharding, batch, precision, context)
         )
     return Longer(layers * forward, layers * (backward + again * forward))
+
+
+def held(
+    one: Step, setup: Setup, sharding: Sharding, batch: int, precision: str, checkpoint: str, context: Context
+) -> Step:
+    """The closed form's step on this rank, which has its own tokens alone; gathered keys of others stand there until a block's backward.
+
+    What a ring has in its hands besides, two blocks of one layer, is not counted.
+    """
+    if sharding.context == 1 or context.form != "gathered":
+        return one
+    model, width, others = setup.model, _width(precision), setup.seq - setup.seq // sharding.context
+    nbytes = 2 * model.kv_hidden // sharding.tensor * batch * others * width
+    listed = (Operator("attention", "keys and values of other ranks", ("b", "s", "k", "d"), width, 1, nbytes),)
+    kept = "blocks" if checkpoint == "none" else "one block, computed again"
+    return replace(one, moments={name: _with(terms, listed, kept) for name, terms in one.moments.items()})
+
+
+def _with(terms: Terms, keys: tuple[Operator, ...], kept: str) -> Terms:
+    """With as many blocks' keys as the term `kept` has blocks."""
+    blocks = sum(term.times for term in terms if term.name == kept)
+    more = Term("gathered keys", "activation", "2 L b s k d", keys, blocks)
+    return replace(terms, terms=(*terms, more)) if blocks else terms
 
 
 def _ring(setup: Setup, sharding: Sharding, batch: int, precision: str, rate: float, order: str) -> Ring:

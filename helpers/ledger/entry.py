@@ -8,7 +8,7 @@ from functools import cached_property
 
 from helpers.facts import Model
 from helpers.ledger.clock import Clock
-from helpers.ledger.context_axis import RING, Context, context_traffic
+from helpers.ledger.context_axis import RING, Context, context_traffic, held
 from helpers.ledger.efficiency import efficiency_of
 from helpers.ledger.flops import flops
 from helpers.ledger.layers import layer_traffic
@@ -165,11 +165,14 @@ def entry(
     stages = [replace(sharding, stage=i) for i in sorted({0, min(1, sharding.pipeline - 1), sharding.pipeline - 1})]
     moved = [(one, _traffic(known_setup, one, batch, precision, checkpoint, regather, context)) for one in stages]
     types = HELD_AS.get(precision, precision)
-    held = [
-        step(known_setup.model, batch, known_setup.seq, types, optimizer, checkpoint, sharding=one) for one in stages
+    model, how = known_setup.model, (types, optimizer, checkpoint)
+    filled = [step(model, batch, known_setup.seq, *how, sharding=one) for one in stages]
+    filled = [
+        held(each, known_setup, one, batch, precision, checkpoint, context)
+        for each, one in zip(filled, stages, strict=True)
     ]
     busiest = max((traffic for _, traffic in moved), key=lambda traffic: sum(t.priced for t in traffic))
-    fullest = max(held, key=lambda one: one.peak)
+    fullest = max(filled, key=lambda one: one.peak)
     reached = efficiency_of(known_setup.accelerator.name) if efficiency is None else efficiency
     return Entry(
         known_setup,

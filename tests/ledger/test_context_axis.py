@@ -19,6 +19,7 @@ from helpers.parallel.model import Transformer
 from helpers.parallel.reference import Training
 
 SEVENTY = SETUPS["70B"]
+THREE = ("ring", "heads", "gathered")
 LONG = replace(SEVENTY, sequences=4, seq=131072)
 IB = LINKS[SEVENTY.machine.network]
 
@@ -75,6 +76,22 @@ def test_other_axes_move_and_hold_a_context_rank_s_tokens():
         alone = Sharding(data=8, tensor=8, sequence=True, zero=1, micro_batches=nodes // 2)
         assert one.nbytes == step(SEVENTY.model, 1, LONG.seq // nodes, checkpoint="full", sharding=alone).peak
     assert two.clock.mfu == pytest.approx(eight.clock.mfu, rel=0.05), "arithmetic is shared, whoever has which tokens"
+
+
+def test_gathered_keys_of_others_stand_there_until_a_block_s_backward():
+    """Of all 32 layers, or of one that is computed again: what the ring's ranks never hold."""
+    job = replace(SETUPS["7B"], sequences=2)
+    shape = Sharding(data=2, context=4)
+    others = 2 * 4096 * 2 * (4096 - 1024)
+    for checkpoint, layers in (("none", 32), ("selective", 1), ("full", 1)):
+        ring, heads, gathered = (
+            entry(job, shape, checkpoint=checkpoint, context=Context(form)).step for form in THREE
+        )
+        assert ring == heads
+        more = {name: gathered.moments[name].total - ring.moments[name].total for name in ring.moments}
+        assert max(more.values()) == layers * others and more["optimizer"] == 0
+        assert more["first block"] == others, "the first block's backward has its own alone"
+        assert more["forward"] == (32 * others if checkpoint == "none" else 0)
 
 
 # Seconds ----------------------------------------------------------------------------------------------------------------
