@@ -21,6 +21,11 @@ LIGHT = 0.02  # seconds of a test whose file is not named there
 SPREAD = ("tests/site/test_pages.py",)
 OWN_LANE = ("faults", "alone")
 TRAINS, COMPILER = "helpers.parallel", "torch._dynamo"  # the ranks of a lab that names the one import the other
+# Kinds of widgets that `make test` moves by a key, apart; the others are pressed on a page (tests/site/test_pages.py).
+MOVED_BY_A_KEY = (
+    *("player", "primitive", "segments", "occupancy", "warp", "clock"),
+    *("choice", "pipeline", "routing", "published", "mesh"),
+)
 RECORDED = "BYTES_IN_MOTION"  # notebooks under nbval plot the recorded runs
 
 
@@ -63,6 +68,12 @@ def some(values: Iterable, kept: Iterable, why: str) -> list:
     values, kept = list(values), list(kept)
     assert kept and all(value in values for value in kept), kept
     return [value if value in kept else pytest.param(value, marks=pytest.mark.matrix(why)) for value in values]
+
+
+def some_rows(values: Iterable[tuple], kept: Iterable[tuple], why: str) -> list:
+    """`some` where each value is a row: one for every name that parametrize is given."""
+    marked = some(values, kept, why)
+    return [pytest.param(*one.values[0], marks=one.marks) if hasattr(one, "marks") else one for one in marked]
 
 
 def read_shard(text: str) -> tuple[int, int]:

@@ -180,6 +180,11 @@ def test_a_lane_of_which_all_is_in_other_shards_has_not_failed(monkeypatch, else
     assert suite.run_lane(suite.Lane("few", ())).failed is failed
 
 
+def test_some_of_the_rows_too():
+    first, other = lanes.some_rows([(1, "a"), (2, "b")], [(1, "a")], "more rows")
+    assert (first, other.values, [mark.args for mark in other.marks]) == ((1, "a"), (2, "b"), [("more rows",)])
+
+
 def test_some_of_the_values_are_for_make_test_and_none_is_lost():
     first, *rest = lanes.some([1, 2, 3], [1], "more numbers")
     assert first == 1 and [param.values for param in rest] == [(2,), (3,)]

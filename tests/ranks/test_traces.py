@@ -80,7 +80,7 @@ def arrivals(s: Schedule, nbytes: int, link: Link) -> dict[tuple[int, int, int],
     return found
 
 
-@pytest.mark.parametrize("algorithm", STEADY + CROWDED)
+@pytest.mark.parametrize("algorithm", some(STEADY + CROWDED, ["ring", "binomial"], "traces of more algorithms"))
 def test_a_trace_of_plain_ranks_is_sound(four, algorithm):
     run = traced(four, all_reduce(algorithm), 64 * KIB, reps=3)
     sound(run)

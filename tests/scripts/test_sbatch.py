@@ -153,6 +153,7 @@ def test_torchrun_is_told_the_nodes_the_ranks_and_where_they_meet(cluster, tmp_p
     assert node == 1
 
 
+@pytest.mark.matrix("more of a batch job on played nodes")
 def test_what_stands_behind_it_is_run(cluster):
     code, out, err = submit(cluster, "-m", "helpers.ranks", "bench", "-e", "1K", LAUNCH="srun")
     assert code == 0, err[-3000:]

@@ -226,7 +226,7 @@ def test_who_chooses_faster_than_schedules_come_loses_no_choice(open_player):
     assert page.locator(".bim-readout dt").all_inner_texts()[1:3] == ["halving-doubling", "flat"]
 
 
-@pytest.mark.parametrize("nranks", some([2, 8, 16], [2, 8], "a larger picture of every schedule"))
+@pytest.mark.parametrize("nranks", some([2, 8, 16], [8], "every schedule on other numbers of ranks"))
 def test_every_schedule_of_the_catalogue_is_drawn_to_its_end(open_player, nranks):
     page = open_player(player_spec(RING(nranks)))
     press(page, "Last step")
@@ -372,9 +372,10 @@ def test_a_link_brings_the_whole_state_back(open_player):
     assert lead(page) == "Start."  # the first player is not meant
 
 
-@pytest.mark.parametrize(
-    "hash_", ["#player-0--collective-all_reduce--algorithm-psychic--nranks-4--step-1", "#player-0--x", "#a:b(c"]
-)
+BAD_LINKS = ["#player-0--collective-all_reduce--algorithm-psychic--nranks-4--step-1", "#player-0--x", "#a:b(c"]
+
+
+@pytest.mark.parametrize("hash_", some(BAD_LINKS, BAD_LINKS[:1], "more bad links"))
 def test_a_bad_link_leaves_the_page_as_it_was(open_player, hash_):
     page = open_player(player_spec(RING(4)), hash_=hash_)
     assert lead(page) == "Start."
@@ -437,7 +438,7 @@ def test_enlarge(open_player):
     "shown",
     some(
         [("all_reduce ring", 1280), ("all_reduce ring", 375), ("broadcast binomial", 375), ("all_to_all flat", 375)],
-        [("all_reduce ring", 1280), ("all_reduce ring", 375), ("broadcast binomial", 375)],
+        [("all_reduce ring", 375)],
         "axe, in another shape of a widget",
     ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import widget_harness
+from lanes import some
 from playwright.sync_api import Page
 
 from helpers.facts import MODELS
@@ -205,7 +206,7 @@ def test_a_kernel_hears_and_speaks(open_calculator):
     assert "4 sequences" in sentence(page)
 
 
-@pytest.mark.parametrize("width", [375, 1280])
+@pytest.mark.parametrize("width", some([375, 1280], [375], "axe, in another shape of a widget"))
 def test_it_is_accessible_and_never_scrolls_sideways(open_calculator, width):
     serving = calculator_spec("DeepSeek-V3", mode="serve", batch=64, device="L4")
     page = open_calculator(calculator_spec("Llama-2-70B", zero=3, data=1024, checkpoint="full"), serving, width=width)
