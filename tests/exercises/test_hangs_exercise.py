@@ -175,7 +175,11 @@ WRONG = [
 
 
 ACCEPTED = [(check, answer) for check, found in RIGHT.items() for answer in found]
-LEFT_OUT = [(uneven_batches, as_many_rounds_as_the_longest), (uneven_batches, gathers_all)]
+LEFT_OUT = [
+    (refuses_other_names, asks_for_names),
+    (uneven_batches, as_many_rounds_as_the_longest),
+    (uneven_batches, gathers_all),
+]
 EACH = some(ACCEPTED, [pair for pair in ACCEPTED if pair not in LEFT_OUT], "further right answers of one exercise")
 
 

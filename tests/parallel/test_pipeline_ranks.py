@@ -73,6 +73,7 @@ def test_two_ranks_and_a_group(four):
     sound(four.run(in_pairs, training, how), training, how, nranks=2)
 
 
+@pytest.mark.matrix("pipelines side by side, each in a group of its own")
 def test_pipelines_side_by_side_are_one_training(four):
     """2 x 2 ranks: half the batch in each pipeline, unequally many tokens, and one all_reduce of every gradient."""
     how = Pipeline("zb-h1", nmicrobatches=4)

@@ -160,6 +160,7 @@ def test_what_stands_behind_it_is_run(cluster):
     assert [line.split()[0] for line in out.splitlines() if line[0] != "#"] == ["1024"]
 
 
+@pytest.mark.matrix("more of a batch job on played nodes")
 def test_a_failure_is_the_jobs_exit_code(cluster):
     code, _, err = submit(cluster, "-m", "helpers.ranks", "-r", "7", LAUNCH="srun")
     assert code == 2 and "the root is a rank in 0..1, got 7" in err

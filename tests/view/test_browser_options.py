@@ -87,6 +87,7 @@ def test_nodes_are_boxes_with_a_nic_for_every_rank(open_player):
     expect(page.locator(".bim-sentence em")).to_have_text("Done: the promise is kept.")
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_nodes_are_offered_where_ranks_divide(open_player):
     page = open_player(spec("all_reduce ring", 12))
     assert offers(page, "Nodes") == ["one node", "nodes of 2", "nodes of 3", "nodes of 4", "nodes of 6"]
@@ -161,6 +162,7 @@ def test_links_grow_with_what_they_carried(open_player):
     assert page.locator(".bim-topology .bim-tag").count() == len(widths)
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_idle_ranks_are_named_and_dimmed(open_player):
     page = open_player(spec("broadcast binomial", 4, step=1))
     assert page.locator(".bim-time .bim-badge.bim-dim").count() == 2
@@ -242,6 +244,7 @@ def test_the_comparison_is_chosen_linked_and_copied(open_player):
     assert page.locator(".bim-memory").count() == 1
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_dragging_either_time_view_moves_the_one_clock(open_player):
     page = open_player(spec("all_reduce ring", 4, versus="binomial"))
     for nth in (0, 1):
@@ -259,6 +262,7 @@ def test_dragging_either_time_view_moves_the_one_clock(open_player):
         assert position(page) == int(position(page))
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_a_schedule_of_ones_own_beside_the_catalogues(open_player):
     own = CATALOGUE["all_reduce", "ring"](4)
     page = open_player(player_spec(type(own)("all_reduce", "mine", 4, 4, own.steps[:-1]), versus="ring"))
@@ -353,6 +357,7 @@ def test_sizes_from_a_byte_to_sixteen_gibibytes(open_player, nbytes):
     assert figure(page, "Time so far") == seconds_text(seconds)
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 @pytest.mark.parametrize("motion", ["reduce", "no-preference"])
 def test_reduced_motion_jumps_on_one_clock_too(open_player, motion):
     page = open_player(spec("all_reduce ring", 4, versus="binomial"), motion=motion)

@@ -118,6 +118,7 @@ def test_what_a_model_cannot_do_falls_back_is_said_and_comes_again(open_calculat
     assert sentence(page) == first
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_a_context_beyond_the_models_is_said(open_calculator):
     page = open_calculator(PLAIN)
     assert "beyond" not in sentence(page)
@@ -147,6 +148,7 @@ def test_a_moment_and_a_term_open(open_calculator):
     assert f"{doubled:,}" in page.get_by_role("region", name="Operators of blocks").inner_text()
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_the_letters_have_their_values(open_calculator):
     page = open_calculator(PLAIN)
     page.get_by_text("What the letters stand for").click()
@@ -163,6 +165,7 @@ def test_the_letters_have_their_values(open_calculator):
     assert "experts that a token visits" in region.inner_text()
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_the_nearest_run_is_one_press_away(open_calculator):
     page = open_calculator(calculator_spec("Llama-2-7B", seq=2048, zero=3, batch=2))
     assert "No predicted run is recorded" in page.locator(".bim-calc-beside").inner_text()

@@ -160,6 +160,7 @@ def test_it_never_starts_by_itself_and_plays_from_the_start(open_memory):
     assert page.get_by_role("button", name="Play", exact=True).count() == 1
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_reduced_motion_jumps(open_memory):
     page = open_memory(motion="reduce")
     press(page, "Play")
@@ -180,6 +181,7 @@ def test_a_click_freezes_a_time_whose_list_sums_to_the_curve(open_memory):
         assert said(page) == sentence(page)
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_blocks_one_by_one_and_only_those_of_a_name(open_memory):
     page = open_memory([step_trace(12, 30)])
     whole = total(page)
@@ -209,6 +211,7 @@ def test_a_part_and_the_axis_in_seconds(open_memory):
     assert state(page, "m.ui.at") == STEP.peak.index
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_a_trace_without_times_has_only_events(open_memory):
     page = open_memory([step_trace(2, 2, tick=0, source="predicted (meta)")])
     assert page.get_by_role("combobox", name="Axis").count() == 0
@@ -233,6 +236,7 @@ def test_several_ranks_on_one_clock(open_memory):
     ]
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_over_the_limit_is_said(open_memory):
     limit = STEP.peak.nbytes - 2**20
     page = open_memory(limit=limit)
@@ -249,6 +253,7 @@ def test_over_the_limit_is_said(open_memory):
     assert marked > 20 and reds(page) == 0
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_the_layers_are_told_under_the_pointer(open_memory):
     page = open_memory()
     assert page.locator(".bim-mt-panel .bim-mt-note").first.inner_text() == "Of no module: 0.50 MiB, input."
@@ -293,6 +298,7 @@ def shown(page: Page) -> list[int]:
     return state(page, "[m.ui.axis.from, m.ui.axis.to]")
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_nearer_farther_and_along(open_memory):
     page = open_memory()
     whole, peak = [0, len(STEP)], STEP.peak.index
