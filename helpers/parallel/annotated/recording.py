@@ -62,8 +62,8 @@ def plain(line: str) -> str:
     return _SPACE.sub("", _METADATA.sub("", line))
 
 
-def shown() -> recorded.Run:
-    """What the lab shows: this machine's run where JAX is installed, else the recorded one, and on pages always."""
+def shown(name: str = NAME) -> recorded.Run:
+    """What the lab shows: this machine's run where JAX is installed, else the recorded one of this name, and on pages always."""
     if recorded.shown() or not by_jax.installed():
-        return recorded.load(NAME)
-    return recorded.measured_or_recorded(NAME, taken, label(), COMMAND)
+        return recorded.load(name)
+    return recorded.measured_or_recorded(name, taken, label(), COMMAND)
