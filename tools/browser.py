@@ -88,7 +88,7 @@ def install(kind: Kind = CHROMIUM) -> None:
     progress.run("apt-get update", [apt, "update"])
     *lean, usual = kind.packages
     for package in lean:
-        with contextlib.suppress(progress.CommandFailed):  # older Debians do not have it
+        with contextlib.suppress(progress.CommandFailed):  # an older Debian does not have it
             return _apt_install(apt, package)
     return _apt_install(apt, usual)
 

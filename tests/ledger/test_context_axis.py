@@ -84,9 +84,7 @@ def test_gathered_keys_of_others_stand_there_until_a_block_s_backward():
     shape = Sharding(data=2, context=4)
     others = 2 * 4096 * 2 * (4096 - 1024)
     for checkpoint, layers in (("none", 32), ("selective", 1), ("full", 1)):
-        ring, heads, gathered = (
-            entry(job, shape, checkpoint=checkpoint, context=Context(form)).step for form in THREE
-        )
+        ring, heads, gathered = (entry(job, shape, checkpoint=checkpoint, context=Context(form)).step for form in THREE)
         assert ring == heads
         more = {name: gathered.moments[name].total - ring.moments[name].total for name in ring.moments}
         assert max(more.values()) == layers * others and more["optimizer"] == 0
