@@ -41,7 +41,7 @@ def every_line(names: list[str], training: Training) -> dict[str, list]:
     return {name: lines(STRATEGIES[name], training) for name in names}
 
 
-@pytest.mark.parametrize("kind", some(TRAININGS, ["mlp", "uneven"], "strategies on other models and in other types"))
+@pytest.mark.parametrize("kind", some(TRAININGS, ["uneven"], "strategies on other models and in other types"))
 def test_every_strategy_is_single_process_training_with_the_predicted_traffic_and_memory(ranks, kind):
     """Losses and parameters after the steps; on every rank, to the call and to the byte."""
     names = [name for name in ALL if name != MIXED]
@@ -195,6 +195,7 @@ def resharded(training: Training) -> list[tuple]:
     return found
 
 
+@pytest.mark.matrix("more of FSDP2's dials")
 def test_a_number_to_reshard_to_makes_the_second_gather_smaller_and_the_peak_higher(ranks):
     training = Training(MLP(8, 32), optimizer="adamw", steps=2)
     n, want = training.model.nparams * 8 * training.steps, train(training)
