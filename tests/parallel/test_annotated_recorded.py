@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from helpers.parallel.annotated import LAYOUTS, NoJaxError, by_hand, by_jax, recording, total
+from helpers.parallel.annotated import LAYOUTS, NoJaxError, blocks, by_hand, by_jax, recording, total
 from helpers.parallel.annotated.__main__ import main
 from helpers.ranks import recorded
 
@@ -50,6 +50,15 @@ def test_where_nobody_gathers_in_words_the_compiler_moves_the_smaller_thing():
     assert sum(left["sent"].values()) < total(hands("batch and matrices"))
 
 
+def test_told_of_matrices_alone_the_compiler_sums_a_residual_pair_as_seldom_as_hands():
+    """Two all_reduces of its activations, where DTensor needs both ends to be said."""
+    three, four = (RUN.data["blocks"][str(n)] for n in recording.PAIRS)
+    assert four["calls"].keys() == {"all_reduce"} and four["calls"]["all_reduce"] - three["calls"]["all_reduce"] == 2
+    once = Fraction(2 * (recording.NRANKS - 1), recording.NRANKS) * blocks.nbytes()
+    assert four["sent"]["all_reduce"] - three["sent"]["all_reduce"] == 2 * once
+    assert max(three["far"], four["far"]) < 1e-10
+
+
 def test_a_line_for_each_call_and_in_it_its_operation():
     for one in FOUND.values():
         assert len(one["lines"]) == len(one["collectives"]) == sum(one["calls"].values())
@@ -69,8 +78,9 @@ def test_without_jax_the_recorded_run_is_shown_and_none_is_made(monkeypatch, cap
     monkeypatch.setattr(recorded, "record", lambda *_: pytest.fail("it was recorded"))
     shown = recording.shown()
     assert shown.source == "replay" and shown.data == RUN.data
-    with pytest.raises(NoJaxError):
-        recording.taken()
+    for fails in (recording.taken, lambda: by_jax.blocks((1,), 2)):
+        with pytest.raises(NoJaxError):
+            fails()
     assert main() == 1 and "requirements-jax.txt" in capsys.readouterr().err
 
 
@@ -95,6 +105,8 @@ def test_jax_says_today_what_was_recorded():
     """All but rounding, and but for the names that XLA gives to what it fuses."""
     fresh = recording.taken()
     assert fresh["jax"] == RUN.data["jax"] and fresh["explicit"] == RUN.data["explicit"]
+    for n, one in fresh["blocks"].items():
+        assert {**one, "far": 0} == {**RUN.data["blocks"][n], "far": 0} and one["far"] < 1e-10
     for name, one in fresh["layouts"].items():
         for what in ("calls", "sent", "collectives", "products"):
             assert one[what] == FOUND[name][what], (name, what)

@@ -6,7 +6,7 @@ from torchrun import torchrun
 
 
 def test_what_is_said_decides_what_is_summed():
-    done = torchrun("annotations.py", 4)
+    done = torchrun("annotations.py", 2)
     assert done.returncode == 0, done.stderr[-2000:]
     lines = dict(re.findall(r"^ *([a-z ,]+): (.*); \S+ off$", done.stdout, re.M))
     assert list(lines) == ["matrices alone", "outputs of pairs, too", "both ends of pairs"]

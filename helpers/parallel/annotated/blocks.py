@@ -51,10 +51,10 @@ def pairs(npairs: int, said: str = "matrices") -> tuple[Moved, float]:
     def lies(one: Tensor, placement: Any) -> Any:
         return torch.nn.Parameter(distribute_tensor(one, mesh, [placement], src_data_rank=None))
 
-    drawn = _drawn(npairs, device)
-    x, y = (lies(one, Replicate()).detach() for one in drawn[:2])
-    ups = [lies(one, Shard(0)) for one in drawn[2::2]]
-    downs = [lies(one, Shard(1)) for one in drawn[3::2]]
+    every = drawn(npairs, device)
+    x, y = (lies(one, Replicate()).detach() for one in every[:2])
+    ups = [lies(one, Shard(0)) for one in every[2::2]]
+    downs = [lies(one, Shard(1)) for one in every[3::2]]
     gains = [lies(torch.ones(WIDTH, dtype=torch.float64, device=device), Replicate()) for _ in range(npairs + 1)]
 
     def says(one: Any, where: str) -> Any:
@@ -71,13 +71,13 @@ def pairs(npairs: int, said: str = "matrices") -> tuple[Moved, float]:
 
 def alone(npairs: int) -> float:
     """The loss that one process has."""
-    x, y, *matrices = _drawn(npairs, "cpu")
+    x, y, *matrices = drawn(npairs, "cpu")
     for up, down in zip(matrices[::2], matrices[1::2], strict=True):
         x = x + F.linear(F.gelu(F.linear(F.rms_norm(x, (WIDTH,)), up)), down)
     return (F.rms_norm(x, (WIDTH,)) - y).square().mean().item()
 
 
-def _drawn(npairs: int, device: str) -> list[Tensor]:
+def drawn(npairs: int, device: str) -> list[Tensor]:
     """x, y, and of each pair `up` [2 WIDTH, WIDTH] and `down`; the same on every rank."""
     seeded = torch.Generator("cpu").manual_seed(0)
     shapes = [(BATCH, WIDTH)] * 2 + [(2 * WIDTH, WIDTH), (WIDTH, 2 * WIDTH)] * npairs

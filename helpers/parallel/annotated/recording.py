@@ -6,14 +6,17 @@ import re
 from importlib.metadata import version
 from typing import Any
 
+from helpers.hlo import Compiled
 from helpers.parallel.reference import Trained, Training, difference, train
 from helpers.ranks import recorded
 
 from . import by_jax
+from .blocks import alone as block_loss
 from .layouts import LAYOUTS
 
 NAME, COMMAND = "jax-cpu", "python -m helpers.parallel.annotated"
 TRAINING, NRANKS = Training(steps=2), 4  # as the lab's ranks train, with two samples a device
+PAIRS = (3, 4)  # of residual blocks: what the fourth adds is a pair's
 REFUSED = ("pairs", "batch and matrices")  # on explicit axes
 _METADATA = re.compile(r", metadata=\{.*?\}(?=,|$)")
 _SPACE = re.compile(r"^\s*(?:ROOT )?%?")
@@ -29,15 +32,17 @@ def taken() -> dict[str, Any]:
 
     jax: its version; devices: how many. layouts: by name, `calls` and `sent` of an operation (bytes that a device must send in a
     step), `collectives` in words, their `lines` of HLO without metadata, matrix `products`, `far`: the largest difference after all
-    steps. explicit: what JAX says instead of compiling where axes are explicit.
+    steps. explicit: what JAX says instead of compiling where axes are explicit. blocks: by number of pairs, residual blocks of which
+    only the matrices are annotated, `calls`, `sent` and `far` of their loss.
     """
-    alone = train(TRAINING)
+    alone, blocks = train(TRAINING), by_jax.blocks(PAIRS, NRANKS)
     session = by_jax.run(TRAINING, list(LAYOUTS.values()), NRANKS)
     explicit = by_jax.run(TRAINING.but(steps=1), [LAYOUTS[name] for name in REFUSED], NRANKS, explicit=True)
     return {
         "jax": session.version,
         "devices": NRANKS,
         "layouts": {one.layout.name: told(one, alone) for one in session.answers},
+        "blocks": {str(n): of_blocks(n, *blocks[n]) for n in PAIRS},
         "explicit": {one.layout.name: one.refused for one in explicit.answers},
     }
 
@@ -55,6 +60,12 @@ def told(answer: by_jax.Answer, alone: Trained) -> dict[str, Any]:
         "products": answer.products,
         "far": difference(answer.trained, alone),
     }
+
+
+def of_blocks(npairs: int, found: Compiled, loss: float) -> dict[str, Any]:
+    """Of so many residual blocks, as JSON holds it."""
+    sent = {op: int(found.sent(0, op)) for op in found.by_op()}
+    return {"calls": found.by_op(), "sent": sent, "far": abs(loss - block_loss(npairs))}
 
 
 def plain(line: str) -> str:
