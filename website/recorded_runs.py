@@ -119,16 +119,16 @@ def shown_by(record: Record, root: Path, pages: frozenset[str]) -> list[str]:
     if record.kind == "faults":
         return []
     asked = asking(record)
-    own = {name for name, words, made_up in texts(root) if name in pages and asks(asked, words, made_up, record.name)}
+    own = {name for name, words, made_up in texts(root) if name in pages and asks(asked, words, made_up, record.asked)}
     chapters = {
-        f"book/{stem}" for words, stems in modules(root) if asks(asked, words, (), record.name) for stem in stems
+        f"book/{stem}" for words, stems in modules(root) if asks(asked, words, (), record.asked) for stem in stems
     }
     return sorted(own | (chapters & pages), key=lambda name: (PurePosixPath(name).name, name))
 
 
 def asking(record: Record) -> re.Pattern:
     """How a source asks for it: by a directive, an option, a role, or its name in quotes; a trace of memory by a call."""
-    name = re.escape(record.name)
+    name = re.escape(record.asked)
     call = r"(?:memory\(|recorded=)\\?" if record.kind == "memory" else ""
     quoted = rf"{call}[\"']{name}(?:\.json)?\\?[\"']"
     return re.compile(rf"^```{{memory}}.*(?<= ){name}(?= |$)|^:recorded: {name}$|{{recorded}}`{name}:|{quoted}", re.M)

@@ -110,9 +110,13 @@ def versions() -> dict[str, str]:
     return found
 
 
+def today() -> str:
+    """The date of a run, "2026-11-24"."""
+    return datetime.datetime.now(datetime.UTC).date().isoformat()
+
+
 def _described(name: str, data: Any, command: str, label: str | None) -> Run:
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    return Run(name, _plain(data), label or plan().label, machine(), versions(), today, command)
+    return Run(name, _plain(data), label or plan().label, machine(), versions(), today(), command)
 
 
 def _plain(data: Any) -> Any:

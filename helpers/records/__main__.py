@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from helpers.records.record import FOLDER
-from helpers.records.whole import RecordError, whole
+from helpers.records.whole import ENDS, RecordError, whole
 
 
 def files(asked: list[str]) -> Iterator[Path]:
@@ -21,9 +21,7 @@ def files(asked: list[str]) -> Iterator[Path]:
             raise RecordError(f"{word}: no such file")
         if not path.is_relative_to(FOLDER):
             raise RecordError(f"{word}: recorded runs lie in recorded/; those of readers in recorded/from/NAME/")
-        found = (
-            [one for one in sorted(path.rglob("*")) if one.suffix in (".json", ".jsonl")] if path.is_dir() else [path]
-        )
+        found = [one for one in sorted(path.rglob("*")) if one.name.endswith(ENDS)] if path.is_dir() else [path]
         yield from found
 
 

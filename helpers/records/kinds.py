@@ -32,17 +32,14 @@ _RANKS = re.compile(r"(\d+) ranks\b")
 _MUTANT = re.compile(r"\d-\d{3}")
 _MACHINE = {"cpu": text, "cores": whole_number, "memory_gib": whole_number, "gpus": texts, "system": text}
 _VERSIONS = {"python": text, "torch": text, "cuda": text, "nccl": text}
-_RUN = fields(
-    {
-        "name": text,
-        "label": text,
-        "machine": fields(_MACHINE),
-        "versions": fields(_VERSIONS, frozenset({"cuda", "nccl"})),
-        "date": day,
-        "command": text,
-        "data": something,
-    }
-)
+ABOUT = {  # of every measured run
+    "label": text,
+    "machine": fields(_MACHINE),
+    "versions": fields(_VERSIONS, frozenset({"cuda", "nccl"})),
+    "date": day,
+    "command": text,
+}
+_RUN = fields({"name": text, **ABOUT, "data": something})
 _MESSAGE = "step", "src", "dst"
 _SORTS = ((bool, "a flag"), (str, "a text"), (list, "a list"))
 

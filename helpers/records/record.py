@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from helpers.records.whole import KINDS, kind_of, whole
+from helpers.records.whole import ENDS, KINDS, kind_of, whole
 
 FOLDER = Path(__file__).resolve().parents[2] / "recorded"
 MUTANTS = "python -m tools.mutants"
@@ -33,12 +33,17 @@ class Record:
     @property
     def name(self) -> str:
         """As pages call it: without folder and ending."""
-        return Path(self.path).stem
+        return Path(self.path).name.partition(".")[0]
+
+    @property
+    def asked(self) -> str:
+        """As pages ask for it: of a trace without its rank."""
+        return self.name.rpartition("-")[0] if self.kind == "trace" else self.name
 
 
 def records(folder: Path = FOLDER) -> list[Record]:
     """Every file that holds a run, recursively, by kind and then by path. RecordError on one that is not whole."""
-    paths = [path for path in sorted(folder.rglob("*")) if path.suffix in (".json", ".jsonl")]
+    paths = [path for path in sorted(folder.rglob("*")) if path.name.endswith(ENDS)]
     found = [record_of(path, folder) for path in paths]
     return sorted(found, key=lambda one: (list(KINDS).index(one.kind), one.path))
 
@@ -62,6 +67,11 @@ def _machine(machine: Mapping[str, Any]) -> str:
     if gpus:
         return ", ".join(f"{gpus.count(name)} x {name}" for name in dict.fromkeys(gpus))
     return f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB"
+
+
+def _traced(data: Mapping[str, Any], _: Path) -> dict[str, Any]:
+    told = _run(data["recorded"], _)
+    return told | {"what": f"{data['recorded']['what']}; rank {data['distributedInfo']['rank']}"}
 
 
 def _published(data: Mapping[str, Any], _: Path) -> dict[str, Any]:
@@ -92,5 +102,6 @@ _READ: Mapping[str, Callable[[Any, Path], dict[str, Any]]] = {
     "reader": _run,
     "predicted": _predicted,
     "published": _published,
+    "trace": _traced,
     "faults": _planted,
 }

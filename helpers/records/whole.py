@@ -5,13 +5,16 @@ A file that is damaged is a RecordError with its name and the place in it, `data
 
 from __future__ import annotations
 
+import gzip
 import json
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from helpers.records.fields import Bad, text_without_paths
 from helpers.records.kinds import faults, memory, predicted, published, run
+from helpers.records.traces import trace
 
 KINDS: dict[str, Callable[[Any, str], None]] = {  # in the order of the page
     "run": run,
@@ -19,9 +22,11 @@ KINDS: dict[str, Callable[[Any, str], None]] = {  # in the order of the page
     "reader": run,
     "predicted": predicted,
     "published": published,
+    "trace": trace,
     "faults": faults,
 }
-FOLDERS = {"public": "published", "memory": "memory", "mutants": "faults", "from": "reader"}
+FOLDERS = {"public": "published", "memory": "memory", "mutants": "faults", "from": "reader", "traces": "trace"}
+ENDS = ".json", ".jsonl", ".json.gz"
 
 
 class RecordError(ValueError):
@@ -43,10 +48,12 @@ def whole(path: Path, folder: Path) -> Any:
     kind = kind_of(place)
     check = memory if kind == "reader" and place.parent.name == "memory" else KINDS[kind]
     try:
-        text = path.read_text(encoding="utf-8")
+        text = _text(path)
         text_without_paths(text)
         data = [_parsed(line) for line in text.splitlines()] if path.suffix == ".jsonl" else _parsed(text)
-        check(data, path.stem)
+        check(data, path.name.partition(".")[0])
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise RecordError(f"{place.as_posix()}: packed by gzip and damaged") from None
     except UnicodeDecodeError as error:
         raise RecordError(f"{place.as_posix()}: no text in UTF-8 from byte {error.start} on") from None
     except json.JSONDecodeError as error:
@@ -55,6 +62,11 @@ def whole(path: Path, folder: Path) -> Any:
     except (Bad, RecursionError) as error:
         raise RecordError(f"{place.as_posix()}: {error}") from None
     return data
+
+
+def _text(path: Path) -> str:
+    packed = path.read_bytes()
+    return (gzip.decompress(packed) if path.suffix == ".gz" else packed).decode("utf-8")
 
 
 def _parsed(text: str) -> Any:

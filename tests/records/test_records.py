@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import runpy
@@ -17,9 +18,9 @@ import pytest
 from helpers.nccl.published import TIMINGS, published
 from helpers.ranks.recorded import machine, versions
 from helpers.records import FOLDER, RecordError, record_of, records, whole
-from helpers.records.whole import KINDS
+from helpers.records.whole import ENDS, KINDS
 
-FILES = sorted(path for path in FOLDER.rglob("*") if path.suffix in (".json", ".jsonl"))
+FILES = sorted(path for path in FOLDER.rglob("*") if path.name.endswith(ENDS))
 
 
 @cache
@@ -82,7 +83,7 @@ def test_the_list_has_every_file_once_by_kind():
     for record in found:
         assert record.what and (record.machine or record.kind == "faults")
         assert (record.url is not None) == (record.kind == "published")
-        if record.kind in ("run", "memory", "reader"):
+        if record.kind in ("run", "memory", "reader", "trace"):
             assert record.command and record.versions and record.date
 
 
@@ -207,6 +208,36 @@ def test_every_kind_is_refused_with_the_place(tmp_path, name, put, value, words)
     assert said.startswith(f"{name}: ") and words in said
 
 
+@pytest.mark.parametrize(
+    ("put", "value", "words"),
+    [
+        (at("distributedInfo", "rank"), 1, "distributedInfo.rank: expected the rank of its name, 'sound-0', got 1"),
+        (at("recorded", "date"), "today", "recorded.date: expected a date"),
+        (at("recorded", "what"), "", "recorded.what: expected a text"),
+        (at("host_name"), "vm", "names a host or a folder"),
+        (at("traceEvents", 3, "dur"), -1, "no trace: event 3: dur is -1"),
+        (
+            at("traceEvents"),
+            [{"ph": "X", "name": "a", "ts": 1, "dur": 1, "pid": 1, "tid": 1}],
+            "no step of the profiler",
+        ),
+    ],
+)
+def test_a_trace_is_refused_with_the_place(tmp_path, put, value, words):
+    name = "traces/sound-0.json.gz"
+    told = json.loads(gzip.decompress((FOLDER / name).read_bytes()))
+    put(told, value)
+    path = tmp_path / name
+    path.parent.mkdir()
+    path.write_bytes(gzip.compress(json.dumps(told).encode()))
+    with pytest.raises(RecordError) as said:
+        whole(path, tmp_path)
+    assert str(said.value).startswith(f"{name}: ") and words in str(said.value)
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(RecordError, match="packed by gzip and damaged"):
+        whole(path, tmp_path)
+
+
 def test_a_readers_memory_is_held_to_what_memory_is(tmp_path):
     name, told = "from/8xh100/memory/zero-1.json", copied(MEMORY)
     assert whole(written(tmp_path, name, told), tmp_path) == told
@@ -219,7 +250,7 @@ TEXTS = [
     ("run.json", '{"name": "a", "name": "b"}', "run.json: name: comes twice"),
     ("run.json", '{"name": NaN}', "run.json: NaN: is no number of JSON"),
     ("run.json", "[" * 100_000, "run.json: "),
-    ("elsewhere/run.json", "{}", "a folder of recorded/ is one of public, memory, mutants, from"),
+    ("elsewhere/run.json", "{}", "a folder of recorded/ is one of public, memory, mutants, from, traces"),
     ("mutants/drawn.jsonl", '{"id": "2-001"}\n{"id": "2-001"}', "mutants/drawn.jsonl: line 2.id: 2-001 is drawn twice"),
     ("mutants/after.jsonl", '{"id": "2-001"}', "line 1.verdict: expected a text, got None"),
     ("mutants/after.jsonl", "[]", "line 1: expected an object with an id like '2-001', got []"),

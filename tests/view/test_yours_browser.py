@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import pickle
+from base64 import b64encode
 
 import contract_page
 import pytest
 from playwright.sync_api import Page, expect
 
+from helpers.parallel.profiled import trace_path
 from helpers.view.widgets import line
 from helpers.view.yours.examples import examples
 from helpers.view.yours.widget import verdict_on
@@ -48,6 +50,11 @@ DROPPED = """(text) => {
     document.querySelector(".bim-yours").dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
 }"""
 
+PACKED = """([base64, name]) => {
+    const data = new DataTransfer();
+    data.items.add(new File([Uint8Array.from(atob(base64), (letter) => letter.codePointAt(0))], name));
+    document.querySelector(".bim-yours").dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+}"""
 HUGE = """(size) => {
     const data = new DataTransfer();
     data.items.add(new File([new Uint8Array(size)], "snapshot.pickle"));
@@ -93,6 +100,7 @@ def test_everything_on_one_page(open_alone, folder):
     every_example(page)
     pasted_texts(page)
     chosen_files(page)
+    packed_traces(page)
     too_much(page)
     the_machine(page)
     times = page.evaluate(
@@ -142,6 +150,20 @@ def chosen_files(page: Page) -> None:
         [{"name": "x.pickle", "mimeType": "", "buffer": pickle.dumps(json.dumps)}]
     )
     expect(sentence(page)).to_have_text(tell(is_my_number_good(pickle.dumps(json.dumps))))
+
+
+def packed_traces(page: Page) -> None:
+    """One rank's trace as torch packs it, dropped; then all four, chosen: the page unpacks them and finds the late one."""
+    paths = [trace_path("late-rank", rank) for rank in range(4)]
+    page.evaluate(PACKED, [b64encode(paths[0].read_bytes()).decode(), paths[0].name])
+    found = is_my_number_good(paths[0].read_bytes())
+    expect(sentence(page)).to_have_text(found.sentence)
+    expect(page.locator(".bim-what")).to_have_text(found.what)
+    assert "of rank 0 of 4" in found.what and found.accused == ("exposed communication",)
+    page.locator("input[type=file]").set_input_files(paths)
+    found = is_my_number_good([path.read_bytes() for path in paths])
+    expect(sentence(page)).to_have_text(found.sentence)
+    expect(page.locator(".bim-causes li").first).to_contain_text("Rank 2 came last in 4 of 4 collectives")
 
 
 def too_much(page: Page) -> None:

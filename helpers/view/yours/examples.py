@@ -9,6 +9,8 @@ import json
 import pickle
 from base64 import b64encode
 from functools import cache
+from gzip import decompress
+from pathlib import Path
 from typing import Any
 
 from helpers.facts import MACHINES, public
@@ -41,9 +43,17 @@ node1:72:81 [1] NCCL INFO Channel 01 : 1[1] -> 0[0] via SHM/direct/direct
 HOLES = "; ".join([*(f"t{k} = 24 MiB" for k in range(16)), f"del {', '.join(f't{k}' for k in range(1, 16, 2))}"])
 
 
+TRACES = [
+    Path(__file__).resolve().parents[3] / "recorded" / "traces" / f"late-rank-{rank}.json.gz" for rank in range(4)
+]
+
+
 @cache
 def examples() -> tuple[dict[str, Any], ...]:
-    """name, label (its button), about, machine (a key of MACHINES or None), and one of text, pickle (base64) and dumps (JSON by rank)."""
+    """name, label (its button), about, machine (a key of MACHINES or None), and one of text, pickle, dumps and packed.
+
+    pickle: base64. dumps: JSON by rank. packed: traces by rank, gzip in base64.
+    """
     return (
         _example(
             "ring",
@@ -67,6 +77,10 @@ def examples() -> tuple[dict[str, Any], ...]:
             "dumps": _dumps(),
         },
         {
+            **_example("trace", "traces of four ranks", None, _label()),
+            "packed": [b64encode(path.read_bytes()).decode() for path in TRACES],
+        },
+        {
             **_example("snapshot", "a memory snapshot", None, "made by this course's model of the allocator"),
             "pickle": _snapshot(),
         },
@@ -75,6 +89,12 @@ def examples() -> tuple[dict[str, Any], ...]:
 
 def _example(name: str, label: str, text: str | None, about: str, machine: str | None = None) -> dict[str, Any]:
     return {"name": name, "label": label, "about": about, "machine": machine, "text": text}
+
+
+def _label() -> str:
+    """As the trace itself says it."""
+    told = json.loads(decompress(TRACES[0].read_bytes()))["recorded"]
+    return f"a recorded run of this course, {told['label']}: {told['what']}"
 
 
 def _ring() -> str:

@@ -10,9 +10,16 @@ const OF_RANKS = ["pg_config", '"traceEvents"'];
 // "gAWV..." -> bytes
 const unpacked = (base64) => Uint8Array.from(atob(base64), (letter) => letter.codePointAt(0));
 
-export function given({ text, pickle, dumps }) {
+// Traces come packed, which takes a moment: a promise.
+export function given({ text, pickle, dumps, packed }) {
+  if (packed) return tracesOf(packed);
   if (dumps) return new Map(dumps.map((one, rank) => [rank, one]));
   return pickle ? unpacked(pickle) : text;
+}
+
+async function tracesOf(packed) {
+  const traces = await Promise.all(packed.map((one) => unfolded(unpacked(one))));
+  return new Map(traces.map((one, rank) => [rank, one]));
 }
 
 // A trace may come packed by gzip; what unfolds into more than is read is cut off there, and refused.

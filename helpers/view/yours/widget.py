@@ -17,8 +17,8 @@ from helpers.yours import Verdict, is_my_number_good
 
 HEAD = ("Try with", "What the verdict says")
 SENTENCE = (
-    "With JavaScript this takes a table of nccl-tests, nvidia-smi topo -m, a log of NCCL, flight-recorder dumps or a memory snapshot"
-    " of your own, and gives its verdict in your browser; the table below has what it says of its examples."
+    "With JavaScript this takes a table of nccl-tests, nvidia-smi topo -m, a log of NCCL, flight-recorder dumps, traces of torch's profiler"
+    " or a memory snapshot of your own, and gives its verdict in your browser; the table below has what it says of its examples."
 )
 
 
@@ -43,6 +43,8 @@ def yours_spec(example: str = "ring", machine: str | None = None) -> YoursSpec:
 
 def verdict_on(example: dict[str, Any]) -> Verdict:
     """What Python says of an example."""
+    if "packed" in example:
+        return is_my_number_good([b64decode(one) for one in example["packed"]])
     if "dumps" in example:
         return is_my_number_good(example["dumps"])
     given = b64decode(example["pickle"]) if "pickle" in example else example["text"]

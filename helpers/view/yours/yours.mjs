@@ -38,11 +38,14 @@ function begin(widget) {
 }
 
 // An example by its name, on its own machine or on a told one.
-function tryOut(widget, name, machine = null) {
-  begin(widget);
+async function tryOut(widget, name, machine = null) {
+  const turn = begin(widget);
   const example = widget.examples.find((one) => one.name === name);
+  const found = given(example);
+  const own = found instanceof Promise ? await found : found;
+  if (turn !== widget.turn) return;
+  widget.given = own;
   widget.s = { example: name, machine: machine ?? example.machine ?? "" };
-  widget.given = given(example);
   widget.parts.room.style.minHeight = "";
   widget.files = [];
   widget.parts.box.value = example.text ?? "";

@@ -169,6 +169,13 @@ def test_who_waited_for_whom():
     assert found.last() == {1: 1, 0: 1} and found.unmatched == ()
 
 
+def test_two_calls_that_wait_at_once_wait_once():
+    """Rank 0 waits in the first from 0 to 8 and in the second from 4 to 9: that is 9 in all, not 13."""
+    ranks = [text(talk(0, 10, Seq=1), talk(4, 7, Seq=2), rank=0), text(talk(8, 2, Seq=1), talk(9, 2, Seq=2), rank=1)]
+    found = together(map(parse_kineto, ranks))
+    assert found.waited(0) == found.caused(1) == 9_000 and found.held[1].waits(0) == (4_000, 9_000)
+
+
 def test_calls_without_numbers_go_by_their_order_or_not_at_all():
     first = text(talk(0, 9), talk(10, 3), rank=0)
     assert len(together(map(parse_kineto, (first, text(talk(1, 8), talk(10, 3), rank=1)))).held) == 2

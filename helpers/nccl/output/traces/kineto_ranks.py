@@ -13,18 +13,20 @@ from typing import NamedTuple
 
 from helpers.nccl.output.traces.kineto_checks import KinetoError
 from helpers.nccl.output.traces.kineto_collectives import Collective
+from helpers.nccl.output.traces.kineto_intervals import Interval, total, union
 from helpers.nccl.output.traces.kineto_trace import KinetoTrace
 
 ALONE = ("send", "recv", "send_recv", "barrier")  # a message has two ends; a barrier moves nothing
 
 
 class Held(NamedTuple):
-    """One collective on several ranks. spans: nanoseconds by rank. cost: the shortest of them. last: the rank whose that is."""
+    """One collective on several ranks. starts, spans: nanoseconds by rank, starts by its own clock. cost: the least span. last: whose."""
 
     group: str | None
     number: int
     op: str
     nbytes: int | None
+    starts: Mapping[int, int]
     spans: Mapping[int, int]
     cost: int
     last: int
@@ -33,6 +35,10 @@ class Held(NamedTuple):
     def waited(self) -> dict[int, int]:
         """Nanoseconds that each rank waited for the last one."""
         return {rank: span - self.cost for rank, span in self.spans.items()}
+
+    def waits(self, rank: int) -> Interval:
+        """When one of `spans` waited: from its own coming to that of the last."""
+        return self.starts[rank], self.starts[rank] + self.waited[rank]
 
 
 @dataclass(frozen=True)
@@ -44,16 +50,21 @@ class KinetoRanks:
     unmatched: tuple[tuple[str | None, str], ...]
 
     def waited(self, rank: int) -> int:
-        """Nanoseconds that this rank's collectives lasted longer than those of the last to come; waits may lie beside computation."""
-        return sum(held.waited.get(rank, 0) for held in self.held)
+        """Nanoseconds in which at least one collective of this rank waited for another; perhaps beside computation."""
+        return _waited(self.held, rank)
 
     def caused(self, rank: int) -> int:
-        """Nanoseconds that all others waited because this rank was last."""
-        return sum(sum(held.waited.values()) for held in self.held if held.last == rank)
+        """Nanoseconds that the others waited because this rank was last, all of them together."""
+        because = [held for held in self.held if held.last == rank]
+        return sum(_waited(because, other) for other in self.traces)
 
     def last(self) -> dict[int, int]:
         """{rank: in how many collectives it came last}, the most frequent first."""
         return dict(Counter(held.last for held in self.held).most_common())
+
+
+def _waited(held: Iterable[Held], rank: int) -> int:
+    return total(union(one.waits(rank) for one in held if rank in one.spans))
 
 
 def together(traces: Iterable[KinetoTrace]) -> KinetoRanks:
@@ -112,7 +123,8 @@ def _ordered(by_rank: Mapping[int, Sequence[Collective]]) -> dict[int, dict[int,
 
 
 def _of(group: str | None, op: str, number: int, same: Mapping[int, Collective]) -> Held:
+    starts = {rank: one.start for rank, one in same.items()}
     spans = {rank: one.end - one.start for rank, one in same.items()}
     last = min(spans, key=lambda rank: (spans[rank], rank))
     sizes = {one.nbytes for one in same.values()}
-    return Held(group, number, op, sizes.pop() if len(sizes) == 1 else None, spans, spans[last], last)
+    return Held(group, number, op, sizes.pop() if len(sizes) == 1 else None, starts, spans, spans[last], last)

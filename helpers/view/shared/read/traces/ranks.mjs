@@ -3,7 +3,7 @@
 import { compareTexts } from "../python/texts.mjs";
 import { whole } from "../python/whole.mjs";
 import { Refused } from "../refused.mjs";
-import { compare } from "./intervals.mjs";
+import { compare, total, union } from "./intervals.mjs";
 
 const ALONE = ["send", "recv", "send_recv", "barrier"];
 
@@ -75,30 +75,36 @@ function ordered(ranks) {
 }
 
 function heldOf(group, op, number, same) {
+  const starts = new Map([...same].map(([rank, { start }]) => [rank, BigInt(start)]));
   const spans = new Map([...same].map(([rank, { start, end }]) => [rank, BigInt(end) - BigInt(start)]));
   const [last, cost] = [...spans].reduce((one, other) => (before(other, one) ? other : one));
   const sizes = new Set([...same.values()].map(({ nbytes }) => nbytes));
-  return { group, number, op, nbytes: sizes.size === 1 ? [...sizes][0] : null, spans, cost, last };
+  return { group, number, op, nbytes: sizes.size === 1 ? [...sizes][0] : null, starts, spans, cost, last };
 }
 
 const before = ([rank, span], [other, its]) => span < its || (span === its && rank < other);
 
-const sum = (all) => all.reduce((made, one) => made + one, 0n);
+// From its own coming to that of the last.
+const waits = ({ starts, spans, cost }, rank) => [starts.get(rank), starts.get(rank) + spans.get(rank) - cost];
 
-/** Nanoseconds that this rank's collectives lasted longer than those of the last to come. */
-export const waited = ({ held }, rank) => sum(held.map(({ spans, cost }) => (spans.get(rank) ?? cost) - cost));
+/** Nanoseconds in which a collective of this rank waited for another; of two at once, each is counted once. */
+export const waited = ({ held }, rank) =>
+  total(union(held.filter(({ spans }) => spans.has(rank)).map((one) => waits(one, rank))));
 
-/** Nanoseconds that all others waited because this rank was last. */
-export const caused = ({ held }, rank) =>
-  sum(held.filter(({ last }) => last === rank).map(({ spans, cost }) => sum([...spans.values()].map((s) => s - cost))));
+/** Nanoseconds that the others waited because this rank was last, all of them together. */
+export function caused({ traces, held }, rank) {
+  const because = { held: held.filter(({ last }) => last === rank) };
+  return [...traces.keys()].reduce((made, other) => made + waited(because, other), 0n);
+}
 
 /** In how many collectives it came last. */
 export const timesLast = ({ held }, rank) => held.filter(({ last }) => last === rank).length;
 
 /** held as Python has it: numbers by rank. */
 export const heldPlainly = ({ held }) =>
-  held.map(({ spans, cost, ...one }) => ({
+  held.map(({ starts, spans, cost, ...one }) => ({
     ...one,
+    starts: Object.fromEntries([...starts].map(([rank, start]) => [rank, whole(start)])),
     spans: Object.fromEntries([...spans].map(([rank, span]) => [rank, whole(span)])),
     cost: whole(cost),
   }));
