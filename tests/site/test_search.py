@@ -25,7 +25,7 @@ def test_a_result_says_where_and_shows_the_words(from_folder, site, address, ope
     read_through(page)
     first = page.locator("#search-results li").first
     assert (
-        first.locator("a").get_attribute("href") == "book/allocator.html#how-do-you-run-out-of-memory-with-memory-free"
+        first.locator("a").get_attribute("href") == "book/allocator.html#why-is-cuda-out-of-memory-with-memory-free"
     )
     assert {"out", "memory"} <= {word.lower() for word in first.locator("mark").all_inner_texts()}
     assert "Also looked for: out of memory" in page.locator("#search-progress").inner_text()
