@@ -21,6 +21,12 @@ LIGHT = 0.02  # seconds of a test whose file is not named there
 SPREAD = ("tests/site/test_pages.py",)
 OWN_LANE = ("faults", "alone")
 TRAINS, COMPILER = "helpers.parallel", "torch._dynamo"  # the ranks of a lab that names the one import the other
+# Kinds of widgets that `make test` moves by a key, apart; the others are pressed on a page (tests/site/test_pages.py).
+MOVED_BY_A_KEY = (
+    *("player", "primitive", "segments", "occupancy", "warp", "clock"),
+    *("choice", "pipeline", "routing", "published", "mesh"),
+)
+KERNEL = ("ipykernel.kernelapp", "ipykernel.ipkernel", "plotly.graph_objects", "anywidget")
 RECORDED = "BYTES_IN_MOTION"  # notebooks under nbval plot the recorded runs
 
 
@@ -63,6 +69,12 @@ def some(values: Iterable, kept: Iterable, why: str) -> list:
     values, kept = list(values), list(kept)
     assert kept and all(value in values for value in kept), kept
     return [value if value in kept else pytest.param(value, marks=pytest.mark.matrix(why)) for value in values]
+
+
+def some_rows(values: Iterable[tuple], kept: Iterable[tuple], why: str) -> list:
+    """`some` where each value is a row: one for every name that parametrize is given."""
+    marked = some(values, kept, why)
+    return [pytest.param(*one.values[0], marks=one.marks) if hasattr(one, "marks") else one for one in marked]
 
 
 def read_shard(text: str) -> tuple[int, int]:
@@ -118,8 +130,8 @@ def pytest_xdist_make_scheduler(config, log):
 
 @cache
 def loaded(lab: Path) -> tuple[str, ...]:
-    """What a lab's kernel finds imported besides torch, by the process that it is forked from: once for all labs."""
-    return (COMPILER,) if TRAINS in lab.read_text() else ()
+    """What a lab's kernel finds imported besides torch, by the process that it is forked from: once for all labs. None of it is ours."""
+    return (*KERNEL, COMPILER) if TRAINS in lab.read_text() else KERNEL
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,4 +1,7 @@
-"""The floors of the library: what a package may stand on, read from sys.modules after importing each module alone."""
+"""The floors of the library: what a package may stand on, read from sys.modules after importing its modules.
+
+One after the other in a process for each package, what a module brings being what it adds; `make test-all` imports each alone, too.
+"""
 
 import json
 import subprocess
@@ -40,12 +43,12 @@ REFUSED = {
 TORCH = ["numpy", "torch", "torch.distributed._functional_collectives", "cloudpickle", "psutil", "pynvml"]
 WARM = {1: [], 2: ["numpy"], 3: TORCH, 4: TORCH, 5: ["numpy", "plotly.graph_objects", "anywidget"]}
 
-# One process for all that start with the same imports, a fork of it for each group with imports of its own, and in a fork of
-# that each module is imported, so none sees what another brought along.
+# One process for all that start with the same imports, and a fork of it for each group with imports of its own. Modules that are
+# imported apart are so in a fork of that, and none sees what another brought along.
 PROBE = """
 import gc, importlib, json, os, subprocess, sys
 gc.disable()  # a collection in a fork writes to every page that it shares
-warm, groups = json.loads(sys.argv[1])
+warm, groups, apart = json.loads(sys.argv[1])
 sys.path[:0] = sys.argv[2:]
 for name in warm:
     importlib.import_module(name)
@@ -57,23 +60,33 @@ def look(name):
     importlib.import_module(name)
     tasks = f"/proc/self/task/{os.getpid()}/children"
     children = open(tasks).read().split() if os.path.exists(tasks) else []
-    return {"modules": sorted(sys.modules.keys() - known), "children": len(children), "threads": threading.active_count() - 1}
+    brought = sorted(sys.modules.keys() - known)
+    known.update(brought)
+    return {"modules": brought, "children": len(children), "threads": threading.active_count() - 1}
+
+def answer(name, out):
+    try:
+        json.dump(look(name), out)
+    except BaseException as error:
+        json.dump({"error": repr(error)}, out)
+    out.flush()
 
 def tell(name):
     read, write = os.pipe()
     if os.fork() == 0:
         os.close(read)
         with os.fdopen(write, "w") as out:
-            try:
-                json.dump(look(name), out)
-            except BaseException as error:
-                json.dump({"error": repr(error)}, out)
-            out.flush()
+            answer(name, out)
             os._exit(0)
     os.close(write)
-    with os.fdopen(read) as answer:
-        print(f"[{json.dumps(name)}, {answer.read()}]", flush=True)
+    with os.fdopen(read) as told:
+        print(f"[{json.dumps(name)}, {told.read()}]", flush=True)
     os.wait()
+
+def tell_here(name):
+    print(f"[{json.dumps(name)}, ", end="")
+    answer(name, sys.stdout)
+    print("]", flush=True)
 
 for first, names in groups:
     if os.fork() == 0:
@@ -81,7 +94,7 @@ for first, names in groups:
             for name in first:
                 importlib.import_module(name)
             for name in names:
-                tell(name)
+                (tell if apart else tell_here)(name)
         finally:
             os._exit(0)
     os.wait()
@@ -104,12 +117,14 @@ def floor(module: str) -> int:
     return FLOOR[parts[1]] if len(parts) > 1 else 0
 
 
-def look(groups: list[tuple[list[str], list[str]]], warm: list[str], *paths: str) -> dict[str, dict]:
-    """What importing each module alone leaves in its process: {"modules", "children", "threads"} or {"error"}.
+def look(
+    groups: list[tuple[list[str], list[str]]], warm: list[str], *paths: str, apart: bool = True
+) -> dict[str, dict]:
+    """What importing each module leaves in its process: {"modules", "children", "threads"} or {"error"}.
 
-    groups: (what all its modules may find imported, besides `warm`; its modules).
+    groups: (what all its modules may find imported, besides `warm`; its modules). apart: each in a process of its own.
     """
-    command = [sys.executable, "-c", PROBE, json.dumps([warm, groups]), str(HELPERS.parent), *paths]
+    command = [sys.executable, "-c", PROBE, json.dumps([warm, groups, apart]), str(HELPERS.parent), *paths]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)  # a minute on two cores
     known, *told = map(json.loads, done.stdout.splitlines())
     for _, found in told:
@@ -125,23 +140,38 @@ def above(module: str, seen: dict) -> list[str]:
     return [name for name in REFUSED[level] if name in tops] + ours
 
 
+def look_at(names: list[str], *, apart: bool) -> dict[str, dict]:
+    """`look`, every module in the fork of its package or of that."""
+    groups: dict[tuple[str, ...], list] = {}
+    for package in sorted({".".join(name.split(".")[:2]) for name in names}):  # its modules cannot be without it
+        inside = sorted(name for name in names if name.startswith(f"{package}.") and package != "helpers")
+        groups.setdefault(tuple(WARM[max(floor(package), 1)]), []).extend([([], [package]), ([package], inside)])
+    found = [look(those, list(warm), apart=apart) for warm, those in groups.items()]
+    return {name: told for some in found for name, told in some.items()}
+
+
 @pytest.fixture(scope="module")
 def seen(request) -> dict[str, dict]:
     """What `look` finds for every module; for those of the selected tests when only tests of single modules are selected."""
     users = [item for item in request.session.items if "seen" in getattr(item, "fixturenames", ())]
     named = [item.callspec.params["module"] for item in users if hasattr(item, "callspec")]
-    names, groups = set(named) if len(named) == len(users) else modules(), {}
-    for package in sorted({".".join(name.split(".")[:2]) for name in names}):  # its modules cannot be without it
-        inside = sorted(name for name in names if name.startswith(f"{package}.") and package != "helpers")
-        groups.setdefault(tuple(WARM[max(floor(package), 1)]), []).extend([([], [package]), ([package], inside)])
-    return {name: found for warm, those in groups.items() for name, found in look(those, list(warm)).items()}
+    return look_at(sorted(set(named)) if len(named) == len(users) else modules(), apart=False)
+
+
+def stands(module: str, found: dict) -> bool:
+    """On its floor, and its import has started nothing."""
+    return "error" not in found and above(module, found) == [] and (found["children"], found["threads"]) == (0, 0)
 
 
 @pytest.mark.parametrize("module", modules())
 def test_a_module_stands_on_its_floor_and_its_import_starts_nothing(module, seen):
-    assert "error" not in seen[module], seen[module]
-    assert above(module, seen[module]) == []
-    assert (seen[module]["children"], seen[module]["threads"]) == (0, 0)
+    assert stands(module, seen[module]), seen[module] | {"above": above(module, seen[module])}
+
+
+@pytest.mark.matrix("every module imported alone")
+def test_a_module_that_is_imported_first_stands_there_too():
+    found = look_at(modules(), apart=True)
+    assert {module: told for module, told in found.items() if not stands(module, told)} == {}
 
 
 def test_nccl_may_import_collectives_and_never_the_other_way(seen):

@@ -172,6 +172,7 @@ def test_what_it_writes_can_be_sent_as_it_is(on_two, tmp_path):
     assert {(record.kind, record.machine) for record in found} == {("reader", f"2 x {PLAYED}")}
 
 
+@pytest.mark.matrix("gpu-check on one and on eight played GPUs")
 @pytest.mark.parametrize("machine", some([(1, 2), (8, 8)], [(1, 2)], "gpu-check on eight played GPUs"), ids=str)
 def test_one_gpu_and_eight(played, machine):
     gpus, ranks = machine

@@ -59,11 +59,13 @@ def test_what_a_lab_imports_is_there(notebook):
     assert wanted and [found for found in wanted if not there(*found)] == []
 
 
+@pytest.mark.matrix("commands in a Python of their own")
 def test_the_primitives_are_a_command():
     done = warm.run("-m", "helpers.ranks", "--timeout", "30", nranks=2, GLOO_SOCKET_IFNAME="lo")
     assert done.returncode == 0 and "all_reduce" in done.stdout, done.stderr
 
 
+@pytest.mark.matrix("commands in a Python of their own")
 def test_a_watched_script_is_a_command(tmp_path):
     script = tmp_path / "quiet.py"
     script.write_text(WATCHED)

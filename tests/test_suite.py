@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -178,6 +179,20 @@ def test_a_lane_of_which_all_is_in_other_shards_has_not_failed(monkeypatch, else
 
     monkeypatch.setattr(suite.subprocess, "run", run)
     assert suite.run_lane(suite.Lane("few", ())).failed is failed
+
+
+@pytest.mark.skipif(not hasattr(os, "SCHED_BATCH"), reason="this system has no such policy")
+def test_what_workers_share_takes_long_turns_and_tests_of_time_do_not():
+    begins = {lane.name: lane.begins for lane in suite.lanes("test", "1/1")}
+    assert begins == {"together": suite.in_long_turns, "faults": None, "alone": None}
+    asked = [sys.executable, "-c", "import os; print(os.sched_getscheduler(0))"]
+    said = subprocess.run(asked, capture_output=True, preexec_fn=suite.in_long_turns, check=True).stdout
+    assert int(said) == os.SCHED_BATCH
+
+
+def test_some_of_the_rows_too():
+    first, other = lanes.some_rows([(1, "a"), (2, "b")], [(1, "a")], "more rows")
+    assert (first, other.values, [mark.args for mark in other.marks]) == ((1, "a"), (2, "b"), [("more rows",)])
 
 
 def test_some_of_the_values_are_for_make_test_and_none_is_lost():

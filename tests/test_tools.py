@@ -261,21 +261,38 @@ def test_a_long_command_shows_a_beat_and_a_failing_one_its_last_lines(monkeypatc
     assert failed.value.tail[-1] == "the reason"
 
 
-@pytest.mark.parametrize("kind", [browser.CHROMIUM, browser.FIREFOX], ids=lambda kind: kind.package)
+@pytest.mark.parametrize("kind", [browser.CHROMIUM, browser.FIREFOX], ids=lambda kind: kind.title)
 def test_a_missing_browser_is_one_line_with_the_remedy(kind, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     kind = kind._replace(mac="")
     monkeypatch.delenv(kind.variable, raising=False)
-    with pytest.raises(browser.NoBrowser, match=f"apt-get install {kind.package}"):
+    with pytest.raises(browser.NoBrowser, match=f"apt-get install {kind.packages[-1]}"):
         browser.find(kind)
-    with pytest.raises(browser.NoBrowser, match=f"apt-get install {kind.package}"):
+    with pytest.raises(browser.NoBrowser, match=f"apt-get install {kind.packages[-1]}"):
         browser.install(kind)
-    (tmp_path / kind.package).write_text("#!/bin/sh\n")
-    (tmp_path / kind.package).chmod(0o755)
-    assert browser.find(kind) == str(tmp_path / kind.package)
+    for package in reversed(kind.packages):  # the first is preferred
+        (tmp_path / package).write_text("#!/bin/sh\n")
+        (tmp_path / package).chmod(0o755)
+        assert browser.find(kind) == str(tmp_path / package)
     monkeypatch.setenv(kind.variable, "no-such-browser")
     with pytest.raises(browser.NoBrowser, match="no-such-browser was found"):
         browser.find(kind)
+
+
+def test_a_package_that_there_is_not_is_no_reason_to_give_up(monkeypatch):
+    asked = []
+
+    def run(title, command):
+        asked.append(title)
+        if title == "chromium-headless-shell":
+            raise progress.CommandFailed(command, 100, [])
+
+    monkeypatch.setattr(browser.progress, "run", run)
+    monkeypatch.setattr(browser.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(browser.shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(browser.Path, "exists", lambda path: True)
+    browser.install()
+    assert asked == ["apt-get update", "chromium-headless-shell", "chromium"]
 
 
 def test_a_snap_will_do_as_chromium_and_not_as_firefox(tmp_path, monkeypatch):

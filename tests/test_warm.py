@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import warm
 import warm_kernels
+from lanes import some
 from nbval.kernel import RunningKernel
 
 
@@ -39,7 +40,9 @@ def test_every_rank_is_told_its_place_and_a_program_that_is_none_is_not(program)
     assert warm.run(program(shown)).stdout == "None None None None\n", "nor does one program see what another has done"
 
 
-@pytest.mark.parametrize("fault", ["os._exit(3)", "1 / 0", "os.kill(os.getpid(), 9)"])
+@pytest.mark.parametrize(
+    "fault", some(["os._exit(3)", "1 / 0", "os.kill(os.getpid(), 9)"], ["os._exit(3)"], "other deaths of a warm rank")
+)
 def test_the_first_rank_that_fails_ends_the_others(program, fault):
     source = f"import os, time\nif os.environ['RANK'] == '1': {fault}\ntime.sleep(600)\nprint('never')"
     done = warm.run(program(source), nranks=3)
@@ -105,7 +108,7 @@ def ended(watched: list[int], seconds: float) -> list[int]:
 
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="no process can be watched here")
-@pytest.mark.parametrize("asked", [True, False])
+@pytest.mark.parametrize("asked", some([True, False], [True], "a spare that nobody asked"))
 def test_a_kernel_has_one_fork_server_ready_and_it_ends_with_the_kernel(tmp_path, asked):
     """In the kernel's group, so that it is interrupted and killed as any other; the second is a new python as a reader's."""
     with warm_kernels.forked():

@@ -6,6 +6,7 @@ nothing. They need Chromium; what Firefox would test is skipped and counted wher
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
@@ -18,7 +19,9 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
 class Kind(NamedTuple):
-    """A browser. variable: of the environment, which names another one; names: on PATH; mac: there; package: Debian's.
+    """A browser. variable: of the environment, which names another one; names: on PATH; mac: there.
+
+    packages: Debian's, in the order in which they are tried. Chromium without windows opens a page for three quarters of the time.
 
     as_snap: whether Ubuntu's snap of it will do. Firefox's cannot read the profile that a test writes for it into the folder for
     temporary files, as a snap has one of its own.
@@ -28,21 +31,21 @@ class Kind(NamedTuple):
     variable: str
     names: tuple[str, ...]
     mac: str
-    package: str
+    packages: tuple[str, ...]
     or_else: str
     as_snap: bool
 
     @property
     def remedy(self) -> str:
-        return f"On Debian: apt-get install {self.package}; elsewhere install {self.or_else}, or name it with {self.variable}=/path."
+        return f"On Debian: apt-get install {self.packages[-1]}; elsewhere install {self.or_else}, or name it with {self.variable}=/path."
 
 
 CHROMIUM = Kind(
     "Chromium",
     "CHROMIUM",
-    ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"),
+    ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"),
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-    "chromium",
+    ("chromium-headless-shell", "chromium"),
     "Chromium or Chrome",
     as_snap=True,
 )
@@ -51,7 +54,7 @@ FIREFOX = Kind(
     "FIREFOX",
     ("firefox-esr", "firefox"),
     "/Applications/Firefox.app/Contents/MacOS/firefox",
-    "firefox-esr",
+    ("firefox-esr",),
     "Firefox, not as a snap",
     as_snap=False,
 )
@@ -83,7 +86,15 @@ def install(kind: Kind = CHROMIUM) -> None:
     if not apt or os.geteuid() != 0 or not Path("/etc/debian_version").exists():
         raise NoBrowser(f"The browser tests need {kind.title}, and none was found. {kind.remedy}")
     progress.run("apt-get update", [apt, "update"])
-    progress.run(kind.package, ["env", "DEBIAN_FRONTEND=noninteractive", apt, "install", "--yes", kind.package])
+    *lean, usual = kind.packages
+    for package in lean:
+        with contextlib.suppress(progress.CommandFailed):  # an older Debian does not have it
+            return _apt_install(apt, package)
+    return _apt_install(apt, usual)
+
+
+def _apt_install(apt: str, package: str) -> None:
+    progress.run(package, ["env", "DEBIAN_FRONTEND=noninteractive", apt, "install", "--yes", package])
 
 
 def brought(kind: Kind) -> bool:

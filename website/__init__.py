@@ -18,6 +18,7 @@ PARTS = (
     "hierarchy_table",
     "machines_table",
     "recorded_runs",
+    "strategies_table",
     "charts",
     "set_numbers",
     "search",

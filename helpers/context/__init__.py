@@ -9,7 +9,7 @@ Ranks run the same placement (`helpers.parallel.context`), and it is what is dra
 
 from .chunks import ORDERS, chunk_pairs, chunks, positions, source
 from .hiding import Ring, threshold
-from .traffic import FORMS, Passes, Sent, layer_passes, layer_times
+from .traffic import FORMS, Passes, Sent, layer_passes
 from .work import seen, slowest, work, work_share
 
 __all__ = [
@@ -21,7 +21,6 @@ __all__ = [
     "chunk_pairs",
     "chunks",
     "layer_passes",
-    "layer_times",
     "positions",
     "seen",
     "slowest",

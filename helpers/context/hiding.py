@@ -43,7 +43,10 @@ def threshold(model: Model, flops: float, bandwidth: float, order: str = "zigzag
 
 @dataclass(frozen=True)
 class Ring:
-    """One layer's ring on one of `tensor` ranks that share its heads. seq: of the whole sequence; flops: a second of a GPU."""
+    """One layer's ring on one of `tensor` ranks that share its heads. seq: of the whole sequence; flops: a second of a GPU.
+
+    batch: sequences that go round together. backwards: operations of backward by those of forward.
+    """
 
     model: Model
     seq: int
@@ -53,28 +56,32 @@ class Ring:
     order: str = "zigzag"
     tensor: int = 1
     itemsize: int = 2
+    batch: int = 1
+    backwards: float = BACKWARD
 
     def __post_init__(self) -> None:
         check(self.order, self.seq, self.nranks)
         if not (self.tensor > 0 and self.flops > 0):
             raise ValueError(f"tensor ranks and flops are above 0, got {self.tensor!r} and {self.flops!r}")
+        if not (self.batch > 0 and self.backwards > 0):
+            raise ValueError(f"batch and backwards are above 0, got {self.batch!r} and {self.backwards!r}")
         if self.model.kv_heads % self.tensor:
             raise ValueError(f"{self.tensor} tensor ranks do not share kv_heads {self.model.kv_heads} evenly")
 
     @property
     def block(self) -> int:
         """Bytes of one message: keys and values of a rank's tokens."""
-        return 2 * self.model.kv_hidden // self.tensor * self.seq // self.nranks * self.itemsize
+        return 2 * self.model.kv_hidden // self.tensor * self.seq // self.nranks * self.itemsize * self.batch
 
     @property
     def sends(self) -> float:
-        """Seconds of one message."""
-        return self.link.seconds(self.block)
+        """Seconds of one message, a call of its own."""
+        return self.link.call + self.link.seconds(self.block)
 
     def computes(self, backward: bool = False) -> list[float]:
         """Seconds of the slowest rank's scores that count, step by step, at `flops`."""
         heads = self.model.heads * self.model.head_dim // self.tensor
-        each = PER_SCORE * heads / self.flops * (BACKWARD if backward else 1)
+        each = PER_SCORE * heads * self.batch / self.flops * (self.backwards if backward else 1)
         return [max(at) * each for at in zip(*work(self.order, self.seq, self.nranks), strict=True)]
 
     def under_way(self, backward: bool = False) -> list[int]:

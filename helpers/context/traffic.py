@@ -1,4 +1,4 @@
-"""What one layer's attention moves when its tokens lie on P ranks, three ways, and what that takes. Chapter: context.
+"""What one layer's attention moves when its tokens lie on P ranks, three ways. Chapter: context.
 
 With K bytes of keys and values of all tokens, and N bytes of the stream (as many as of queries, and of attention's result):
 
@@ -19,9 +19,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from typing import NamedTuple
-
-from helpers.ledger import Traffic
-from helpers.ledger.places import Place
 
 FORMS = ("ring", "gathered", "heads")
 
@@ -62,24 +59,3 @@ def layer_passes(form: str, keys: int, stream: int, nranks: int) -> Passes:
         return Passes((Sent("all_gather", 1, keys * leave),), (Sent("reduce_scatter", 1, keys * leave),))
     both = Sent("all_to_all", 4, (2 * stream + keys) * leave / nranks)
     return Passes((both,), (both,))
-
-
-def layer_times(form: str, keys: int, stream: int, place: Place) -> tuple[tuple[Traffic, ...], tuple[Traffic, ...]]:
-    """(forward, backward) as lines of the ledger, each with its price and NCCL's prediction. As `layer_passes`."""
-    layer_passes(form, keys, stream, place.nranks)
-    n, hops = place.nranks, place.nranks - 1
-    if form == "ring":
-        there = _line("keys and values", "send_recv", keys // n, hops, place)
-        return (there,), (there, _line("their gradients", "send_recv", keys // n, hops, place))
-    if form == "gathered":
-        gradients = _line("their gradients", "reduce_scatter", keys, 1, place)
-        return (_line("keys and values", "all_gather", keys, 1, place),), (gradients,)
-    both = (
-        _line("queries and results", "all_to_all", stream // n, 2, place),
-        _line("keys, values", "all_to_all", keys // 2 // n, 2, place),
-    )
-    return both, both
-
-
-def _line(what: str, op: str, nbytes: int, times: int, place: Place) -> Traffic:
-    return Traffic(what, "context", op, nbytes, times, place)

@@ -1,4 +1,7 @@
-"""The exercises of the chapter `context`: parts of a softmax, a placement, and a ring; the last two run on real ranks."""
+"""The exercises of the chapter `context`: parts of a softmax, a placement, a ring, and which way to move it.
+
+The placement and the ring run on real ranks.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,12 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from helpers.context import Ring, layer_passes
+from helpers.facts import ACCELERATORS, LINKS, MODELS, Link
 from helpers.parallel.context.blocks import attend, merged
 from helpers.parallel.counting import counted
 from helpers.ranks import RankError, Ranks
+from helpers.units import seconds_text
 
 from .answer import Answer, NotYetError, judge
 
@@ -170,6 +176,92 @@ def _passed(answer: Callable, n: int) -> tuple[float, str, list[str], float, flo
     return (got.cpu() - want).abs().max().item(), "", list(moved.by_op()), float(moved.sent()), float(least)
 
 
+# ring or all-to-all -------------------------------------------------------------------------------------------------
+RATE = ACCELERATORS["H100"].peak("bf16").number
+WAYS = ("ring", "all_to_all")
+
+
+class Job(NamedTuple):
+    """A layer's attention in bf16, forward: `seq` tokens on `nranks` context ranks in zigzag order, each of `tensor` tensor ranks."""
+
+    name: str
+    seq: int
+    nranks: int
+    link: str
+    tensor: int = 1
+
+    def __str__(self) -> str:
+        cut = f", {self.tensor} tensor ranks" if self.tensor > 1 else ""
+        return f"{self.name}, {self.seq:,} tokens on {self.nranks} ranks over {self.link}{cut}"
+
+    @property
+    def bandwidth(self) -> float:
+        """Bytes a second, one way."""
+        return LINKS[self.link].bandwidth.value
+
+    @property
+    def kv_heads(self) -> int:
+        """Heads of keys that the context ranks would have to share."""
+        return MODELS[self.name].kv_heads // self.tensor
+
+    @property
+    def ring(self) -> Ring:
+        """Without latencies."""
+        bare = Link(0.0, LINKS[self.link].bandwidth)
+        return Ring(MODELS[self.name], self.seq, self.nranks, bare, RATE, tensor=self.tensor)
+
+    @property
+    def stream(self) -> int:
+        """Bytes of a rank's own queries."""
+        model = MODELS[self.name]
+        return model.heads * model.head_dim // self.tensor * self.seq // self.nranks * 2
+
+    def shows(self) -> dict[str, float]:
+        """Seconds by which each way makes the layer's forward longer; a way that cannot be is left out."""
+        keys = self.ring.block * self.nranks
+        moved = layer_passes("heads", keys, self.stream * self.nranks, self.nranks).forward[0].nbytes
+        found = {"ring": self.ring.exposed()}
+        return found if self.kv_heads % self.nranks else found | {"all_to_all": float(moved) / self.bandwidth}
+
+
+JOBS = (
+    Job("Llama-2-7B", 16384, 8, "nvlink-4"),
+    Job("Llama-2-7B", 65536, 8, "nvlink-4"),
+    Job("Llama-3-8B", 2048, 8, "nvlink-4"),
+    Job("Llama-3-8B", 6144, 8, "nvlink-4"),
+    Job("Llama-2-7B", 32768, 2, "infiniband-ndr"),
+    Job("Llama-3-8B", 32768, 16, "infiniband-ndr"),
+    Job("Llama-3-70B", 16384, 8, "infiniband-ndr", 8),
+)
+
+
+def ring_or_all_to_all(answer: Callable[[int, int, int, int, float, float], str]) -> Answer:
+    """answer(nranks, kv_heads, block, stream, computes, bandwidth) returns "ring" or "all_to_all": what lengthens the forward less.
+
+    kv_heads: that the ranks would share; block: bytes of the keys and values of a rank's own tokens; stream: of its queries, as many as
+    of its results; computes: seconds of arithmetic with one block; bandwidth: bytes a second, one way. Latency is left out.
+    """
+    praise = (
+        "The ring where it hides or heads do not go round, the all_to_all where little hides and few bytes are left."
+    )
+    return judge(JOBS, lambda job: _chosen(answer, job), praise)
+
+
+def _chosen(answer: Callable, job: Job) -> None:
+    shows, ring = job.shows(), job.ring
+    got = answer(job.nranks, job.kv_heads, ring.block, job.stream, ring.computes()[1], job.bandwidth)
+    if got not in WAYS:
+        raise NotYetError(f"{job}: return one of {' and '.join(map(repr, WAYS))}, got {got!r}")
+    if got not in shows:
+        raise NotYetError(f"{job}: {job.kv_heads} heads of keys are not shared by {job.nranks} ranks.")
+    if got != (best := min(shows, key=shows.__getitem__)):
+        told = ", ".join(f"{way} {seconds_text(seconds)}" for way, seconds in shows.items())
+        raise NotYetError(
+            f"{job}: {best} shows less; forward gets longer by {told}. Hint: of a ring's block only what arithmetic does not"
+            " hide is seen, at every hop; and what does an all_to_all move besides keys?"
+        )
+
+
 def _on(ranks: Ranks, fn: Callable, *args: object) -> list:
     """fn on every rank. What fails there is refused with its report."""
     try:
@@ -178,4 +270,4 @@ def _on(ranks: Ranks, fn: Callable, *args: object) -> list:
         raise NotYetError(str(error)) from None
 
 
-__all__ = ["a_ring", "attend", "even_chunks", "merged", "two_parts"]
+__all__ = ["a_ring", "attend", "even_chunks", "merged", "ring_or_all_to_all", "two_parts"]

@@ -1,10 +1,14 @@
-"""What the data axis costs beside computation: `helpers.overlap` on the ledger's sizes and links. Chapters: sharded, meshes."""
+"""What the data axis costs beside computation: `helpers.overlap` on the ledger's sizes and links. Chapters: sharded, meshes.
+
+Of replicas that are shared out in teams, what shows is what the step is longer by than with one team alone.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
+from helpers.ledger.clock import Key
 from helpers.ledger.places import Place, place, strides
 from helpers.ledger.setups import Setup
 from helpers.ledger.states import WIRE
@@ -13,9 +17,9 @@ from helpers.memory import Sharding
 from helpers.memory.closed_form import padded
 from helpers.memory.closed_form.weights import EXPERT, RankWeights
 from helpers.memory.payloads import FIRST, REST
-from helpers.overlap import FSDP2, Overlap, Unit, fill, gathered, overlap
+from helpers.overlap import FSDP2, Overlap, Replicas, Unit, fill, gathered, overlap
 
-Costs = dict[str, tuple[float, float]]  # by level: seconds that messages last, and those of them that show
+Costs = dict[Key, tuple[float, float]]  # seconds that messages last, and those of them that show
 
 
 def of_data_axis(
@@ -25,20 +29,35 @@ def of_data_axis(
 
     ahead: ZeRO-1's and -2's weights are gathered beside the next step's forward.
     """
-    if sharding.data == 1:
+    if sharding.data_ranks == 1:
         return {}
     if sharding.zero == 3:
-        one = fully_sharded(setup, sharding, precision, forward, backward)
-        m = sharding.micro_batches
-        return {_data(setup, sharding).level: (m * one.communication, m * one.exposed)}
+        return _fully_sharded(setup, sharding, precision, forward, backward)
     found: Costs = {}
     for level, one, times in _reduced(setup, sharding, precision, backward):
-        whole, shown = found.get(level, (0.0, 0.0))
-        found[level] = whole + times * one.communication, shown + times * one.exposed
+        whole, shown = found.get(("data", level), (0.0, 0.0))
+        found["data", level] = whole + times * one.communication, shown + times * one.exposed
     return _with_gather(setup, sharding, precision, found, sharding.micro_batches * forward if ahead else 0.0)
 
 
-def fully_sharded(setup: Setup, sharding: Sharding, precision: str, forward: float, backward: float) -> Overlap:
+def _fully_sharded(setup: Setup, sharding: Sharding, precision: str, forward: float, backward: float) -> Costs:
+    m, one = sharding.micro_batches, fully_sharded(setup, sharding, precision, forward, backward)
+    found: Costs = {("data", _shards(setup, sharding).level): (m * one.communication, m * one.exposed)}
+    if sharding.replicas > 1:
+        all_of_it = fully_sharded(setup, sharding, precision, forward, backward, _replicas(setup, sharding))
+        more = all_of_it.communication - one.communication, max(0.0, all_of_it.exposed - one.exposed)
+        found["replica", _others(setup, sharding).level] = m * more[0], m * more[1]
+    return found
+
+
+def fully_sharded(
+    setup: Setup,
+    sharding: Sharding,
+    precision: str,
+    forward: float,
+    backward: float,
+    replicas: Replicas | None = None,
+) -> Overlap:
     """A micro-batch of FSDP2: a unit a block, each as long as the others, and the rest, which is kept and computes nothing."""
     wide, reduced = WIRE[precision]
     weights = RankWeights(setup.model, sharding)
@@ -47,26 +66,33 @@ def fully_sharded(setup: Setup, sharding: Sharding, precision: str, forward: flo
         Unit(
             forward / blocks,
             backward / blocks,
-            padded(unit, sharding.data) * wide,
-            padded(unit, sharding.data) * reduced,
+            padded(unit, sharding.shards) * wide,
+            padded(unit, sharding.shards) * reduced,
         )
         for unit in weights.units[:blocks]
     ]
     rest = [
-        Unit(0.0, 0.0, padded(unit, sharding.data) * wide, padded(unit, sharding.data) * reduced, kept=True)
+        Unit(0.0, 0.0, padded(unit, sharding.shards) * wide, padded(unit, sharding.shards) * reduced, kept=True)
         for unit in weights.units[blocks:]
     ]
-    return gathered([*rest, *units], FSDP2, seconds_of("all_gather", _data(setup, sharding)))
+    price = seconds_of("all_gather", _shards(setup, sharding))
+    return gathered([*rest, *units], FSDP2, price, replicas=replicas)
+
+
+def _replicas(setup: Setup, sharding: Sharding) -> Replicas:
+    """They share a link with the shards where both cross the network, or both stay in a node."""
+    shards, others = _shards(setup, sharding), _others(setup, sharding)
+    return Replicas(sharding.shards, seconds_of("all_reduce", others), apart=shards.level != others.level)
 
 
 def _reduced(setup: Setup, sharding: Sharding, precision: str, backward: float) -> Iterator[tuple[str, Overlap, int]]:
     """(level, overlap, times) of the gradients: beside each backward with ZeRO-2, else beside the last one alone."""
     if sharding.zero:
-        where, layers = _data(setup, sharding), _by_unit(setup, sharding, precision, backward)
+        where, layers = _shards(setup, sharding), _by_unit(setup, sharding, precision, backward)
         times = sharding.micro_batches if sharding.zero == 2 else 1
         yield where.level, overlap(backward, fill(layers, 1), seconds_of("reduce_scatter", where)), times
         return
-    for axis, experts in (("data", False), ("replicas of experts", True)):
+    for axis, experts in (("replicas", False), ("replicas of experts", True)):
         nranks, stride = strides(sharding)[axis]
         layers = _by_tensor(setup, sharding, precision, backward, experts)
         if nranks > 1 and any(nbytes for _, nbytes in layers):
@@ -79,7 +105,7 @@ def _by_unit(setup: Setup, sharding: Sharding, precision: str, backward: float) 
     weights = RankWeights(setup.model, sharding)
     blocks = len(weights.layers)
     return [
-        (backward / blocks if place < blocks else 0.0, padded(unit, sharding.data) * WIRE[precision][1])
+        (backward / blocks if place < blocks else 0.0, padded(unit, sharding.shards) * WIRE[precision][1])
         for place, unit in sorted(enumerate(weights.units), key=lambda one: (one[0] >= blocks, -one[0]))
     ]
 
@@ -104,16 +130,20 @@ def _with_gather(setup: Setup, sharding: Sharding, precision: str, found: Costs,
     """The weights after the update, unit by unit. beside: seconds of computation that hide them."""
     if not sharding.zero:
         return found
-    where = _data(setup, sharding)
+    where = _shards(setup, sharding)
     price = seconds_of("all_gather", where)
     units = RankWeights(setup.model, sharding).units
-    after = sum(price(padded(unit, sharding.data) * WIRE[precision][0]) for unit in units)
-    whole, shown = found[where.level]
-    return found | {where.level: (whole + after, shown + max(0.0, after - beside))}
+    after = sum(price(padded(unit, sharding.shards) * WIRE[precision][0]) for unit in units)
+    whole, shown = found["data", where.level]
+    return found | {("data", where.level): (whole + after, shown + max(0.0, after - beside))}
 
 
-def _data(setup: Setup, sharding: Sharding) -> Place:
-    return place(setup.machine, *strides(sharding)["data"])
+def _shards(setup: Setup, sharding: Sharding) -> Place:
+    return place(setup.machine, *strides(sharding)["shards"])
+
+
+def _others(setup: Setup, sharding: Sharding) -> Place:
+    return place(setup.machine, *strides(sharding)["replicas"])
 
 
 def seconds_of(collective: str, where: Place) -> Callable[[int], float]:

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from helpers.facts import Model
 from helpers.ledger.clock import Clock
+from helpers.ledger.context_axis import RING, Context, context_traffic, held
 from helpers.ledger.efficiency import efficiency_of
 from helpers.ledger.flops import flops
 from helpers.ledger.layers import layer_traffic
@@ -46,6 +47,7 @@ class Entry:
     efficiency: float
     optimizer: str = "adamw"
     hides: tuple[str, ...] = ()
+    context: Context = RING
 
     @property
     def sent(self) -> float:
@@ -93,7 +95,8 @@ class Entry:
     def clock(self) -> Clock:
         """The step in seconds, part by part; tokens a second, MFU and HFU, with every query and every key counted."""
         counted = flops(self.setup.model, self.setup.tokens, self.setup.seq, self.checkpoint)
-        return clock(self.setup, self.stages, self.precision, counted, self.efficiency, self.optimizer, self.hides)
+        how = self.efficiency, self.optimizer, self.hides, self.context
+        return clock(self.setup, self.stages, self.precision, counted, *how)
 
     @property
     def binds(self) -> str:
@@ -141,13 +144,15 @@ def entry(
     efficiency: float | None = None,
     hides: Sequence[str] = (),
     regather: bool = False,
+    context: Context = RING,
 ) -> Entry:
     """A line. setup: one of SETUPS, or a Setup; model: another one on the same machines; `stage` of the sharding is not looked at.
 
     precision, checkpoint, optimizer: as helpers.memory.closed_form.step has them. efficiency: of the peak for products, by default
     what published runs on such GPUs reach. hides: of helpers.ledger.timing.HIDES. regather: sequence parallelism as Megatron-LM has it
-    (`layer_traffic`). ValueError for a setup that is not known, ranks that are not the machine's, sequences that do not divide;
-    ShardingError for a model that cannot be shared out so.
+    (`layer_traffic`). context: how context ranks share out attention.
+    ValueError for a setup that is not known, ranks that are not the machine's, sequences that do not divide; ShardingError for a model
+    that cannot be shared out so.
     """
     known_setup = _setup(setup, model)
     if efficiency is not None and not efficiency > 0:
@@ -156,25 +161,40 @@ def entry(
         raise ValueError(f"a way to share out is a Sharding, as Sharding(data=8), got {sharding!r}")
     batch = _batch(known_setup, sharding)
     sharding.check(known_setup.model, known_setup.seq)
+    context.check(known_setup, sharding)
     stages = [replace(sharding, stage=i) for i in sorted({0, min(1, sharding.pipeline - 1), sharding.pipeline - 1})]
-    moved = [(one, _traffic(known_setup, one, batch, precision, checkpoint, regather)) for one in stages]
+    moved = [(one, _traffic(known_setup, one, batch, precision, checkpoint, regather, context)) for one in stages]
     types = HELD_AS.get(precision, precision)
-    held = [
-        step(known_setup.model, batch, known_setup.seq, types, optimizer, checkpoint, sharding=one) for one in stages
+    model, how = known_setup.model, (types, optimizer, checkpoint)
+    filled = [step(model, batch, known_setup.seq, *how, sharding=one) for one in stages]
+    filled = [
+        held(each, known_setup, one, batch, precision, checkpoint, context)
+        for each, one in zip(filled, stages, strict=True)
     ]
     busiest = max((traffic for _, traffic in moved), key=lambda traffic: sum(t.priced for t in traffic))
-    fullest = max(held, key=lambda one: one.peak)
+    fullest = max(filled, key=lambda one: one.peak)
     reached = efficiency_of(known_setup.accelerator.name) if efficiency is None else efficiency
     return Entry(
-        known_setup, sharding, precision, checkpoint, busiest, fullest, tuple(moved), reached, optimizer, tuple(hides)
+        known_setup,
+        sharding,
+        precision,
+        checkpoint,
+        busiest,
+        fullest,
+        tuple(moved),
+        reached,
+        optimizer,
+        tuple(hides),
+        context,
     )
 
 
 def _traffic(
-    setup: Setup, sharding: Sharding, batch: int, precision: str, checkpoint: str, regather: bool
+    setup: Setup, sharding: Sharding, batch: int, precision: str, checkpoint: str, regather: bool, context: Context
 ) -> tuple[Traffic, ...]:
     states = state_traffic(setup, sharding, precision)
-    return (*states, *layer_traffic(setup, sharding, batch, precision, checkpoint, regather))
+    keys = context_traffic(setup, sharding, batch, precision, checkpoint, context)
+    return (*states, *layer_traffic(setup, sharding, batch, precision, checkpoint, regather), *keys)
 
 
 def _setup(setup: Setup | str, model: Model | str | None) -> Setup:
@@ -189,7 +209,7 @@ def _batch(setup: Setup, sharding: Sharding) -> int:
     machine = setup.machine
     if sharding.nranks != machine.nranks:
         raise ValueError(
-            f"data * tensor * pipeline are the {machine.nranks} GPUs of {machine.title}, got {sharding.nranks}"
+            f"data * context * tensor * pipeline are the {machine.nranks} GPUs of {machine.title}, got {sharding.nranks}"
         )
     parts = sharding.data * sharding.micro_batches
     if setup.sequences % parts:

@@ -29,9 +29,10 @@ def layer_traffic(
     if regather and not sharding.sequence:
         raise ValueError("regather gathers what sequence parallelism has shared out: it needs sequence=True")
     width = 4 if precision in ("fp32", "autocast") else 2
-    activations = batch * setup.seq * setup.model.hidden * width
+    seq = setup.seq // sharding.context
+    activations = batch * seq * setup.model.hidden * width
     again = checkpoint == "full"
-    yield from _tensor(setup, sharding, activations, again, 4 * batch * setup.seq)
+    yield from _tensor(setup, sharding, activations, again, 4 * batch * seq)
     if regather:
         yield _once_more(setup, sharding, activations)
     yield from _experts(setup, sharding, activations, again)
@@ -39,16 +40,21 @@ def layer_traffic(
 
 
 def _tensor(setup: Setup, sharding: Sharding, activations: int, again: bool, column: int) -> Iterator[Traffic]:
-    """activations: bytes of [batch, seq, hidden]; column: of one fp32 number a token."""
+    """activations: bytes of [batch, seq, hidden] of this context rank's tokens; column: of one fp32 number a token."""
     if sharding.tensor == 1:
         return
     where = place(setup.machine, *strides(sharding)["tensor"])
     pairs = PER_BLOCK * len(sharding.layers(setup.model)) * sharding.micro_batches
     ends = (sharding.first + sharding.last) * sharding.micro_batches  # the embedding's sum, the head's gradient
     for op in ("all_gather", "reduce_scatter") if sharding.sequence else ("all_reduce",):
-        yield Traffic("activations", "tensor", op, activations, pairs * (2 + again) + ends, where)
+        end = (
+            sharding.last if op == "all_gather" else sharding.first
+        )  # of forward: the head's input, the embedding's sum
+        ahead = pairs + end * sharding.micro_batches
+        yield Traffic("activations", "tensor", op, activations, pairs * (2 + again) + ends, where, ahead)
     if sharding.last:
-        yield Traffic("the loss", "tensor", "all_reduce", column, LOSS * sharding.micro_batches, where)
+        times = LOSS * sharding.micro_batches
+        yield Traffic("the loss", "tensor", "all_reduce", column, times, where, times)
 
 
 def _once_more(setup: Setup, sharding: Sharding, activations: int) -> Traffic:
@@ -63,9 +69,10 @@ def _experts(setup: Setup, sharding: Sharding, activations: int, again: bool) ->
     if sharding.expert == 1:
         return
     sparse = sum(layer >= setup.model.dense for layer in sharding.layers(setup.model))
-    times = 2 * (2 + again) * sparse * sharding.micro_batches
+    ahead = 2 * sparse * sharding.micro_batches
     where = place(setup.machine, *strides(sharding)["expert"])
-    yield Traffic("tokens to experts and back", "expert", "all_to_all", activations * setup.model.active, times, where)
+    nbytes = activations * setup.model.active
+    yield Traffic("tokens to experts and back", "expert", "all_to_all", nbytes, ahead * (2 + again), where, ahead)
 
 
 def _stages(setup: Setup, sharding: Sharding, activations: int) -> Iterator[Traffic]:

@@ -1,7 +1,7 @@
 """Where the ranks of one group stand, and the networks that price what they say to each other. Chapters: tensor-parallel, meshes.
 
-Axes are laid out as Megatron-LM lays them: tensor ranks are neighbours, then data (and experts among them), and stages of a pipeline are
-farthest apart.
+Axes are laid out as Megatron-LM lays them: tensor ranks are neighbours, then context, then data (and experts among them), and stages of
+a pipeline are farthest apart. Ranks that share one replica out are neighbours among those with the same parameters.
 """
 
 from __future__ import annotations
@@ -62,11 +62,13 @@ def place(machine: Machine, nranks: int, stride: int) -> Place:
 
 
 def strides(sharding: Sharding) -> dict[str, tuple[int, int]]:
-    """(ranks, how far apart) of a group on every axis; experts are spread over neighbours on the data axis."""
-    tensor, data = sharding.tensor, sharding.data
+    """(ranks, how far apart) of every kind of group; experts are spread over neighbours on the data axis."""
+    tensor, data = sharding.tensor, sharding.data_ranks
     return {
         "tensor": (tensor, 1),
-        "data": (data, tensor),
+        "context": (sharding.context, tensor),
+        "shards": (sharding.shards, tensor),
+        "replicas": (sharding.replicas, tensor * sharding.shards),
         "expert": (sharding.expert, tensor),
         "replicas of experts": (data // sharding.expert, tensor * sharding.expert),
         "pipeline": (sharding.pipeline, tensor * data),

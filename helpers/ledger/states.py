@@ -1,4 +1,9 @@
-"""What the data axis moves: gradients in buckets, or shards of states unit by unit. Chapters: data-parallel, sharded, expert."""
+"""What the data axis moves: gradients in buckets, or shards of states unit by unit. Chapters: data-parallel, sharded, expert.
+
+Context ranks have the same parameters, so they count as data ranks here. In teams (HSDP) shards are gathered and reduced inside a team,
+and then a shard's gradients are added up among the replicas: with FSDP2 after every backward, unless it is told to wait
+(set_requires_all_reduce).
+"""
 
 from __future__ import annotations
 
@@ -31,14 +36,14 @@ def state_traffic(setup: Setup, sharding: Sharding, precision: str) -> Iterator[
     """
     if precision not in WIRE:
         raise ValueError(f"precision is one of {', '.join(WIRE)}, got {precision!r}")
-    if sharding.data == 1:
+    if sharding.data_ranks == 1:
         return
     gathered, reduced = WIRE[precision]
     weights = RankWeights(setup.model, sharding)
     if sharding.zero:
         yield from _sharded(setup, sharding, weights.units, len(weights.layers), gathered, reduced)
         return
-    for axis, name, wanted in (("data", "gradients", False), ("replicas of experts", "gradients of experts", True)):
+    for axis, name, wanted in (("replicas", "gradients", False), ("replicas of experts", "gradients of experts", True)):
         sizes = [numel * reduced for numel, split in weights.tensors() if (split == EXPERT) == wanted]
         yield from _reduced(setup, sharding, axis, name, bucket_sizes(reversed(sizes)))
 
@@ -57,12 +62,16 @@ def _sharded(
     setup: Setup, sharding: Sharding, units: tuple[int, ...], blocks: int, gathered: int, reduced: int
 ) -> Iterator[Traffic]:
     """Unit by unit, a block each and the rest, filled up so that all ranks share them. ZeRO-3 gathers the rest once: FSDP2 keeps it."""
-    where, steps = place(setup.machine, sharding.data, sharding.tensor), sharding.micro_batches
+    (shards, stride), steps = strides(sharding)["shards"], sharding.micro_batches
+    where, others = place(setup.machine, shards, stride), place(setup.machine, *strides(sharding)["replicas"])
     reductions = steps if sharding.zero > 1 else 1
     for units_here, kind, gathers in (
         (units[:blocks], "", 2 * steps if sharding.zero == 3 else 1),
         (units[blocks:], " of the rest", steps if sharding.zero == 3 else 1),
     ):
-        for numel, many in Counter(padded(unit, sharding.data) for unit in units_here).items():
+        for numel, many in Counter(padded(unit, shards) for unit in units_here).items():
             yield Traffic(f"weights{kind}", "data", "all_gather", numel * gathered, many * gathers, where)
             yield Traffic(f"gradients{kind}", "data", "reduce_scatter", numel * reduced, many * reductions, where)
+            if sharding.replicas > 1:
+                part = numel // shards * reduced
+                yield Traffic(f"shards of gradients{kind}", "replica", "all_reduce", part, many * reductions, others)

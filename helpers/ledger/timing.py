@@ -1,10 +1,11 @@
-"""A step timed: arithmetic, messages that nothing hides, waiting, the update. Chapters: sharded, meshes.
+"""A step timed: arithmetic, messages that nothing hides, waiting, the update. Chapters: sharded, context, meshes.
 
 Arithmetic is counted FLOPs at a share of the datasheet's peak (`efficiency`). Collectives of the tensor and expert axes stand between
-two products and count in full. Those of the data axis run beside computation as `helpers.overlap` has it: gradients in DDP's buckets
-while backward goes on, shards unit by unit as FSDP2 asks for them. ZeRO-1 and -2 gather weights after the update, where nothing hides
-them. `HIDES` are two more ways to hide, at their best, as Megatron-LM has switches for them. Stages wait as 1F1B has it, messages
-included. The update reads and writes memory at the datasheet's rate.
+two products and count in full, in forward or in backward as each call has it; what shows on the context axis says `context_axis`. Those
+of the data axis run beside computation as `helpers.overlap` has it: gradients in DDP's buckets while backward goes on, shards unit by
+unit as FSDP2 asks for them. ZeRO-1 and -2 gather weights after the update, where nothing hides them. `HIDES` are two more ways to hide,
+at their best, as Megatron-LM has switches for them. Stages wait as 1F1B has it, messages included. The update reads and writes memory
+at the datasheet's rate.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from helpers.ledger.clock import Clock
+from helpers.ledger.context_axis import RING, Context, longer
 from helpers.ledger.data_axis import of_data_axis
-from helpers.ledger.flops import Flops
+from helpers.ledger.flops import AGAIN, Flops
 from helpers.ledger.setups import Setup
 from helpers.ledger.traffic import Traffic
 from helpers.memory import Sharding
@@ -30,13 +32,14 @@ HIDES = ("tensor", "weights")
 
 
 class Work(NamedTuple):
-    """One micro-batch on one rank of a stage, in seconds: products and blocking collectives, in forward and in backward."""
+    """One micro-batch on one rank of a stage, in seconds: products and what shows of calls between them, in forward and in backward."""
 
     forward: float
     backward: float
     calls_forward: float
     calls_backward: float
-    shown: float = 1.0  # of the blocking collectives' time, the share that these calls are
+    shown: float = 1.0  # of the blocking collectives' time, the share that shows
+    context: float = 0.0  # of the calls' seconds, those of the context axis
 
     @property
     def there(self) -> float:
@@ -59,15 +62,17 @@ def clock(
     efficiency: float,
     optimizer: str = "adamw",
     hides: Sequence[str] = (),
+    context: Context = RING,
 ) -> Clock:
     """stages: the first, one in the middle and the last, each with its traffic; one where there is no pipeline.
 
     counted: FLOPs of a whole step of all GPUs. efficiency: of the peak for products, as `helpers.ledger.efficiency` has it.
-    hides: of HIDES. ValueError for another.
+    hides: of HIDES, ValueError for another. context: how a ring, or what does its work, lies.
     """
     if unknown := [name for name in hides if name not in HIDES]:
         raise ValueError(f"what may be hidden besides is {' or '.join(HIDES)}, got {unknown[0]!r}")
-    works = [work(setup, sharding, traffic, counted, efficiency, "tensor" in hides) for sharding, traffic in stages]
+    hidden = "tensor" in hides
+    works = [work(setup, one, traffic, counted, efficiency, hidden, precision, context) for one, traffic in stages]
     busy = max(range(len(stages)), key=lambda i: works[i].whole)
     sharding, traffic = stages[busy]
     m, mine = sharding.micro_batches, works[busy]
@@ -77,9 +82,12 @@ def clock(
     for one in traffic:
         if one.axis in BLOCKING:
             exposed[one.axis, one.level] += one.seconds * mine.shown
+        if one.axis in (*BLOCKING, "context"):
             communication[one.axis, one.level] += one.seconds
-    for level, (whole, shown) in data.items():
-        exposed["data", level], communication["data", level] = shown, whole
+        if one.axis == "context":
+            exposed[one.axis, one.level] = m * mine.context
+    for key, (whole, shown) in data.items():
+        communication[key], exposed[key] = whole, shown
     return Clock(
         setup.tokens,
         setup.machine.nranks,
@@ -100,17 +108,25 @@ def work(
     counted: Flops,
     efficiency: float,
     hides: bool = False,
+    precision: str = "bf16",
+    context: Context = RING,
 ) -> Work:
-    """Of one micro-batch on a rank of `sharding.stage`."""
-    each = 1 / (sharding.data * sharding.micro_batches * sharding.tensor)
+    """Of one micro-batch on a rank of `sharding.stage`. hides: collectives of the tensor axis go on beside products."""
+    each = 1 / (sharding.data_ranks * sharding.micro_batches * sharding.tensor)
     here = len(sharding.layers(setup.model)) / setup.model.layers
     rate = setup.peak * efficiency
-    ahead = here * (counted.blocks + counted.scores) + sharding.last * counted.head
-    forward, backward = each * ahead / rate, each * (2 * ahead + here * counted.again) / rate
-    calls = sum(t.seconds for t in traffic if t.axis in BLOCKING) / sharding.micro_batches
-    shown = max(0.0, 1 - (forward + backward) / calls) if hides and calls else 1.0
-    share = 1 / 3 if counted.whole else 1 / 2  # forward's: of three passes, or of two
-    return Work(forward, backward, calls * shown * share, calls * shown * (1 - share), shown)
+    uneven = context.uneven(setup.seq, sharding.context) - 1
+    more = uneven * counted.scores
+    ahead = here * (counted.blocks + counted.scores + more) + sharding.last * counted.head
+    again = here * (counted.again + AGAIN[counted.checkpoint][1] * more)
+    forward, backward = each * ahead / rate, each * (2 * ahead + again) / rate
+    m, blocking = sharding.micro_batches, [t for t in traffic if t.axis in BLOCKING]
+    calls = sum(t.seconds for t in blocking) / m
+    first = sum(t.seconds * t.forward / t.times for t in blocking if t.forward) / m
+    shows = max(0.0, 1 - (forward + backward) / calls) if hides and calls else 1.0
+    batch = setup.sequences // (sharding.data * m)
+    there, back = longer(setup, sharding, batch, precision, counted.checkpoint, rate, context)
+    return Work(forward, backward, first * shows + there, (calls - first) * shows + back, shows, there + back)
 
 
 def _waits(stages: Sequence[tuple[Sharding, tuple[Traffic, ...]]], works: Sequence[Work], more: float) -> float:
@@ -138,6 +154,6 @@ def _makespan(
 
 def _update(setup: Setup, sharding: Sharding, optimizer: str) -> float:
     """The optimizer's trip over the memory of its parameters: all that are here, or this rank's shard."""
-    numel = sum(RankWeights(setup.model, sharding).units) / (sharding.data if sharding.zero else 1)
+    numel = sum(RankWeights(setup.model, sharding).units) / sharding.shards
     trips = 3 + 2 * len(OPTIMIZERS[optimizer])  # weight and gradient in, weight out; each moment in and out; all fp32
     return numel * 4 * trips / setup.accelerator.hbm.bandwidth.value

@@ -11,7 +11,7 @@ from helpers.ledger.places import Place
 from helpers.nccl import predict
 from helpers.units import nbytes_text, seconds_text
 
-AXES = ("data", "expert", "tensor", "pipeline")
+AXES = ("data", "expert", "tensor", "pipeline", "replica", "context")
 CHOOSES = ("all_reduce", "all_gather", "reduce_scatter")  # what NCCL's model has an opinion on
 
 
@@ -19,7 +19,8 @@ CHOOSES = ("all_reduce", "all_gather", "reduce_scatter")  # what NCCL's model ha
 class Traffic:
     """`times` calls a step of one collective on one group of ranks. nbytes: nccl-tests' size, the larger of a rank's input and output.
 
-    axis: one of AXES, on which the group lies. send_recv: nbytes to one neighbour.
+    axis: one of AXES, on which the group lies; "data" has the ranks that share one replica out, "replica" those with the same part of
+    several. send_recv: nbytes to one neighbour. forward: how many of `times` are in forward, for what stands between products.
     """
 
     what: str
@@ -28,6 +29,7 @@ class Traffic:
     nbytes: int
     times: int
     place: Place
+    forward: int = 0
 
     @property
     def nranks(self) -> int:

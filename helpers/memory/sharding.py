@@ -13,11 +13,12 @@ class ShardingError(ValueError):
 
 @dataclass(frozen=True)
 class Sharding:
-    """One rank of data * tensor * pipeline ranks.
+    """One rank of data * context * tensor * pipeline ranks.
 
     data: ranks with other batches. zero: 0 (DDP where data > 1), 1, 2 or 3. tensor: ranks that share every layer (heads, MLP columns,
     vocabulary); sequence: they share the tokens of norms, dropout and residuals, too. pipeline: stages; stage: which of them this is;
-    micro_batches: per step. expert: among how many of the data ranks the experts are spread.
+    micro_batches: per step. expert: among how many of the data ranks the experts are spread. context: ranks that share the tokens of
+    every sequence; for states they are data ranks. team: among how many of these ZeRO-3 shares one replica out (HSDP), all unless told.
     ShardingError for counts that are not positive, or that contradict each other.
     """
 
@@ -29,10 +30,14 @@ class Sharding:
     stage: int = 0
     micro_batches: int = 1
     expert: int = 1
+    context: int = 1
+    team: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("data", "tensor", "pipeline", "micro_batches", "expert"):
+        for name in ("data", "tensor", "pipeline", "micro_batches", "expert", "context", "team"):
             value = getattr(self, name)
+            if name == "team" and value is None:
+                continue
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise ShardingError(f"{name} is a whole number of at least 1, got {value!r}")
         if isinstance(self.zero, bool) or self.zero not in (0, 1, 2, 3):
@@ -48,21 +53,43 @@ class Sharding:
                 raise ShardingError(said)
 
     def _contradictions(self) -> dict[str, bool]:
-        data, zero, expert = self.data, self.zero, self.expert
+        data, zero, expert, context, team = self.data, self.zero, self.expert, self.context, self.team
         return {
-            f"zero={zero} splits among data ranks, so data must be at least 2": zero > 0 and data == 1,
+            f"zero={zero} splits among data ranks, so data must be at least 2": zero > 0 and self.data_ranks == 1,
             "sequence=True shares tokens among tensor ranks, so tensor must be at least 2": self.sequence
             and self.tensor == 1,
             f"expert={expert} spreads experts over data ranks, so it must divide data={data}": data % expert > 0,
             f"expert={expert} with zero={zero} is not written: experts and the rest would be split differently": (
                 expert > 1 and zero > 0
             ),
+            f"expert={expert} with context={context} is not written": expert > 1 and context > 1,
+            f"team={team} shares a replica out as ZeRO-3 does, and zero={zero}": team is not None and zero != 3,
+            f"team={team} ranks share a replica out, so it is at least 2 and divides the {self.data_ranks} data ranks": (
+                team is not None and (team == 1 or self.data_ranks % team > 0)
+            ),
         }
 
     @property
     def nranks(self) -> int:
         """All ranks of the job."""
-        return self.data * self.tensor * self.pipeline
+        return self.data_ranks * self.tensor * self.pipeline
+
+    @property
+    def data_ranks(self) -> int:
+        """Ranks with the same parameters: what one of them finds for a gradient is a term of a sum over all."""
+        return self.data * self.context
+
+    @property
+    def shards(self) -> int:
+        """Of these, among how many a replica's states are shared out; 1 without ZeRO."""
+        if not self.zero:
+            return 1
+        return self.data_ranks if self.team is None else self.team
+
+    @property
+    def replicas(self) -> int:
+        """How many replicas there are, whole or shared out."""
+        return self.data_ranks // self.shards
 
     @property
     def first(self) -> bool:
@@ -87,7 +114,8 @@ class Sharding:
     def check(self, model: Model, seq: int) -> None:
         """ShardingError naming what of this model the ranks cannot share evenly."""
         pairs = [("tensor", name, getattr(model, name)) for name in ("heads", "kv_heads", "ffn")]
-        pairs += [("tensor", "seq", seq)] if self.sequence else []
+        pairs += [("context", "seq", seq)]
+        pairs += [("tensor", "seq", seq // self.context)] if self.sequence else []
         pairs += [("pipeline", "layers", model.layers)]
         for way, name, value in pairs:
             if value % getattr(self, way):
@@ -102,7 +130,8 @@ class Sharding:
     def __str__(self) -> str:
         """What differs from a single rank: "8 data, ZeRO-3" or "stage 0 of 4, tensor 8"."""
         words = [f"{self.data} data"] if self.data > 1 else []
-        words += [f"ZeRO-{self.zero}"] if self.zero else []
+        words += [f"ZeRO-{self.zero}" + (f" in teams of {self.team}" if self.team else "")] if self.zero else []
+        words += [f"context {self.context}"] if self.context > 1 else []
         words += [f"tensor {self.tensor}" + (" with sequence" if self.sequence else "")] if self.tensor > 1 else []
         words += [f"stage {self.stage} of {self.pipeline}"] if self.pipeline > 1 else []
         words += [f"{self.micro_batches} micro-batches"] if self.micro_batches > 1 else []

@@ -8,7 +8,7 @@
 
 from .buckets import Bucket, best, by_size, fill, overlap
 from .closed_form import best_number, exposed_of_equal
-from .gathers import FSDP2, Unit, gathered
+from .gathers import FSDP2, Replicas, Unit, gathered
 from .outcome import Call, Overlap
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Bucket",
     "Call",
     "Overlap",
+    "Replicas",
     "Unit",
     "best",
     "best_number",

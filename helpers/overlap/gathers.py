@@ -15,6 +15,9 @@ separate     set_separate_reduce_scatter_group: by default both collectives go t
              so that a gather stands behind the reduce_scatter that was called before it.
 reshard      reshard_after_forward: without, parameters stay, and backward gathers nothing.
 
+Replicas     a mesh of two dimensions (HSDP): every reduce_scatter is followed by an all_reduce of the shard, in a communicator and on a
+             stream of its own, which no computation of this backward waits for (foreach_reduce in _fsdp_collectives.py).
+
 host_ahead   a host that computes by itself, as on a CPU, calls backward's first gather when forward has ended: one more is exposed.
 
 A GPU's host that falls behind calls later too, and then less is hidden. The root's parameters, which stay, are a unit with `kept`.
@@ -51,6 +54,17 @@ class Unit(NamedTuple):
         return self.nbytes if self.reduced is None else self.reduced
 
 
+class Replicas(NamedTuple):
+    """Several replicas, each shared out among `nshards` ranks. seconds_of: of an all_reduce of so many bytes of a shard.
+
+    apart: it has a link of its own, as where replicas are in other nodes; else it shares that of the gathers.
+    """
+
+    nshards: int
+    seconds_of: SecondsOf
+    apart: bool = True
+
+
 def gathered(
     units: Sequence[Unit],
     prefetch: Ahead | tuple[Ahead, Ahead],
@@ -60,6 +74,7 @@ def gathered(
     buffers: Ahead = 1,
     separate: bool = False,
     host_ahead: bool = True,
+    replicas: Replicas | None = None,
 ) -> Overlap:
     """A step of `units`, in the order of forward: two lanes that compute and communicate.
 
@@ -67,16 +82,22 @@ def gathered(
     one computation has ended, without host_ahead not before its last. seconds_of: of an all_gather or a reduce_scatter of so many
     bytes (nccl-tests' size, the unit's). buffers: None for no limit. separate: reduce_scatters in a queue of their own; the link
     still serves one call at a time, the first that is ready, gathers before others, since two calls at once would share it.
+    replicas: None where there is one alone.
     ValueError for what is no time, size or number.
     """
     forward, backward = _both(prefetch)
+    nshards = replicas.nshards if replicas else 1
     _check(units, (("prefetch", forward, 0), ("prefetch", backward, 0), ("buffers", buffers, 0)))
+    if isinstance(nshards, bool) or not isinstance(nshards, int) or nshards < 1:
+        raise ValueError(f"a replica is shared out among 1 rank or more, got {nshards!r}")
     turn = len(units) - (2 if host_ahead else 1)  # the computation that backward's gathers come after
     ops = _ops(units, (forward, backward), seconds_of, reshard, buffers, turn)
-    queues = [[op for op in ops if op.key[0] == COMPUTE]]
-    for kinds in [("all_gather",), ("reduce_scatter",)] if separate else [("all_gather", "reduce_scatter")]:
-        queues.append([op for op in ops if op.key[0] in kinds])
-    return _told(units, ops, run(queues), reshard)
+    if replicas:
+        ops += [_added_up(units, use, replicas) for use in range(len(units), 2 * len(units))]
+    kinds = [("all_gather",), ("reduce_scatter",)] if separate else [("all_gather", "reduce_scatter")]
+    queues = [[op for op in ops if op.key[0] in those] for those in [(COMPUTE,), *kinds, ("all_reduce",)]]
+    links = [*(1 for _ in kinds), 2 if replicas and replicas.apart else 1]
+    return _told(units, ops, run(queues, links), reshard, nshards)
 
 
 def _both(prefetch: Ahead | tuple[Ahead, Ahead]) -> tuple[Ahead, Ahead]:
@@ -145,7 +166,17 @@ def _computation(units: Sequence[Unit], use: int, reshard: bool, buffers: Ahead)
     return Op((COMPUTE, use), unit.forward if use < n else unit.backward, tuple(after))
 
 
-def _told(units: Sequence[Unit], ops: list[Op], spans: dict[Key, Span], reshard: bool) -> Overlap:
+def _added_up(units: Sequence[Unit], use: int, replicas: Replicas) -> Op:
+    """The all_reduce of a shard of a unit's gradients."""
+    nbytes = _shard(units[_unit(use, len(units))], replicas.nshards)
+    return Op(("all_reduce", use), priced(replicas.seconds_of, nbytes), (("reduce_scatter", use),))
+
+
+def _shard(unit: Unit, nshards: int) -> int:
+    return -(-unit.gradients // nshards)
+
+
+def _told(units: Sequence[Unit], ops: list[Op], spans: dict[Key, Span], reshard: bool, nshards: int) -> Overlap:
     n = len(units)
     links = sorted((op for op in ops if op.key[0] != COMPUTE), key=lambda op: spans[op.key])
     held: list[tuple[float, float, int]] = []
@@ -155,20 +186,22 @@ def _told(units: Sequence[Unit], ops: list[Op], spans: dict[Key, Span], reshard:
         if kind == "all_gather":
             until = use if reshard and not unit.kept else 2 * n - 1 - use
             held.append((start, spans[COMPUTE, until][1], unit.nbytes))
-        else:
+        elif kind == "reduce_scatter":
             waiting.append((spans[COMPUTE, use][1], spans[kind, use][1], unit.gradients))
     return Overlap(
         computed=sum(op.seconds for op in ops if op.key[0] == COMPUTE),
         computing=tuple(spans[COMPUTE, use] for use in range(2 * n)),
-        calls=tuple(_call(op.key[0], _unit(op.key[1], n), units) for op in links),
+        calls=tuple(_call(op.key[0], _unit(op.key[1], n), units, nshards) for op in links),
         spans=tuple(spans[op.key] for op in links),
         gathered=most(held),
         gradients=most(waiting),
     )
 
 
-def _call(kind: str, place: int, units: Sequence[Unit]) -> Call:
-    return Call(kind, place, units[place].nbytes if kind == "all_gather" else units[place].gradients)
+def _call(kind: str, place: int, units: Sequence[Unit], nshards: int) -> Call:
+    unit = units[place]
+    sizes = {"all_gather": unit.nbytes, "reduce_scatter": unit.gradients, "all_reduce": _shard(unit, nshards)}
+    return Call(kind, place, sizes[kind])
 
 
 def most(held: Sequence[tuple[float, float, int]]) -> int:

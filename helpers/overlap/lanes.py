@@ -19,19 +19,21 @@ class Op(NamedTuple):
     after: tuple[Key, ...]
 
 
-def run(queues: Sequence[Sequence[Op]]) -> dict[Key, Span]:
-    """When each begins and ends. queues[0] computes; all others are queues to one link. Each keeps its order.
+def run(queues: Sequence[Sequence[Op]], links: Sequence[int] = ()) -> dict[Key, Span]:
+    """When each begins and ends. queues[0] computes; all others are queues to one link, or to those that `links` numbers from 1 on,
+    queue by queue. Each keeps its order.
 
     What can begin first begins first; at one moment a computation, then an earlier queue. So nothing is decided that something
     later could come before. ValueError where all wait for each other.
     """
     spans: dict[Key, Span] = {}
     at: list[int] = [0] * len(queues)
-    free: list[float] = [0, 0]
+    server = [0, *(links or [1] * (len(queues) - 1))]
+    free: list[float] = [0] * (max(server, default=0) + 1)
     while left := [number for number, queue in enumerate(queues) if at[number] < len(queue)]:
         heads = [(number, queues[number][at[number]]) for number in left]
         known = [
-            (max(free[number > 0], *(spans[key][1] for key in op.after), 0), number, op)
+            (max(free[server[number]], *(spans[key][1] for key in op.after), 0), number, op)
             for number, op in heads
             if all(key in spans for key in op.after)
         ]
@@ -39,6 +41,6 @@ def run(queues: Sequence[Sequence[Op]]) -> dict[Key, Span]:
             raise ValueError(f"{' and '.join(' '.join(map(str, op.key)) for _, op in heads)} wait for each other")
         start, number, op = min(known, key=lambda one: one[:2])
         spans[op.key] = start, start + op.seconds
-        free[number > 0] = start + op.seconds
+        free[server[number]] = start + op.seconds
         at[number] += 1
     return spans

@@ -27,7 +27,7 @@ class Overlap:
     """A step on one rank: a lane that computes and a link. All times in seconds after the step's first computation could begin.
 
     computed: seconds of all computation, as if nothing were waited for. computing: when it ran, (start, end) each.
-    calls, spans: what kept the link, and from when to when, place by place; no two at once.
+    calls, spans: what kept the link, and from when to when, place by place; no two at once on one link.
     gathered: most bytes of gathered parameters held at once, from the start of their gather to the end of their computation;
     gradients: most bytes of gradients that waited for their reduce_scatter or were in it. Both 0 where nothing is sharded.
     """

@@ -17,7 +17,6 @@ from helpers.context import (
     chunk_pairs,
     chunks,
     layer_passes,
-    layer_times,
     positions,
     seen,
     slowest,
@@ -27,6 +26,7 @@ from helpers.context import (
     work_share,
 )
 from helpers.facts import ACCELERATORS, LINKS, MACHINES, MODELS
+from helpers.ledger.context_axis import layer_times
 from helpers.ledger.places import Place
 
 SIZES = [(16, 1), (16, 2), (16, 4), (48, 3), (64, 8), (40, 5)]

@@ -7,7 +7,7 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from helpers.exercises.context import a_ring, even_chunks, two_parts
+from helpers.exercises.context import JOBS, a_ring, even_chunks, ring_or_all_to_all, two_parts
 from helpers.parallel import context
 from helpers.parallel.context.blocks import attend, merged
 from helpers.ranks import Ranks
@@ -182,11 +182,55 @@ def test_what_is_no_ring_is_refused(ranks, answer, said):
     assert not found.passed and said in str(found), found
 
 
+# ring or all-to-all -------------------------------------------------------------------------------------------------
+def what_shows(nranks, kv_heads, block, stream, computes, bandwidth):
+    if kv_heads % nranks:
+        return "ring"
+    ring = (nranks - 1) * max(0, block / bandwidth - computes)
+    swapped = (2 * stream + block) * (nranks - 1) / nranks / bandwidth
+    return "ring" if ring <= swapped else "all_to_all"
+
+
+def fewest_bytes(nranks, kv_heads, block, stream, computes, bandwidth):
+    return what_shows(nranks, kv_heads, block, stream, 0.0, bandwidth)
+
+
+def whoever_has_no_heads(nranks, kv_heads, block, stream, computes, bandwidth):
+    return what_shows(nranks, nranks, block, stream, computes, bandwidth)
+
+
+def keys_alone_move(nranks, kv_heads, block, stream, computes, bandwidth):
+    return what_shows(nranks, kv_heads, block, 0, computes, bandwidth)
+
+
+def test_what_shows_less_passes_and_both_ways_win():
+    assert ring_or_all_to_all(what_shows).passed
+    best = [min(job.shows(), key=job.shows().__getitem__) for job in JOBS]
+    assert best == ["all_to_all", "ring", "all_to_all", "ring", "ring", "ring", "ring"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (fewest_bytes, "Llama-2-7B, 65,536 tokens on 8 ranks over nvlink-4: ring shows less"),
+        (whoever_has_no_heads, "8 heads of keys are not shared by 16 ranks"),
+        (keys_alone_move, "Llama-3-8B, 6,144 tokens on 8 ranks over nvlink-4: ring shows less"),
+        (lambda *_: "ring", "Llama-2-7B, 16,384 tokens on 8 ranks over nvlink-4: all_to_all shows less"),
+        (lambda *_: "all_to_all", "65,536 tokens on 8 ranks over nvlink-4: ring shows less"),
+        (lambda *_: "heads", "return one of 'ring' and 'all_to_all', got 'heads'"),
+        (lambda *_: 1 / 0, "ZeroDivisionError"),
+    ],
+)
+def test_a_way_that_shows_more_or_cannot_be_is_refused(answer, said):
+    found = ring_or_all_to_all(answer)
+    assert not found.passed and said in str(found), found
+
+
 def test_the_solutions_on_the_page_solve(ranks):
     code = re.findall(r":::\{dropdown\}[^\n]*\n```python\n(.*?)```", PAGE.read_text(), re.S)
     place = {"torch": torch, "dist": dist, "context": context}
     for one in code:
         exec(one, place)
-    assert len(code) == 3
-    assert two_parts(place["my_two_parts"]).passed
+    assert len(code) == 4
+    assert two_parts(place["my_two_parts"]).passed and ring_or_all_to_all(place["my_way"]).passed
     assert even_chunks(place["my_chunks"], ranks).passed and a_ring(place["my_ring"], ranks).passed

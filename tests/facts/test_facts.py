@@ -249,6 +249,7 @@ def test_a_network_of_unknown_facts_or_without_a_note_is_refused():
 WORTH = {
     "GB": 2**30,
     "MiB": 2**20,
+    "MB": 10**6,
     "KiB": 2**10,
     "minutes": 60,
     "GT/s": 1e9,

@@ -47,6 +47,7 @@ def test_two_pools_at_once_and_the_failure_of_one_leaves_the_other_alone(kernel)
     assert kernel.pids() == pids
 
 
+@pytest.mark.matrix("rarer things that ranks do")
 def test_a_pool_outlives_the_thread_that_made_it(kernel):
     text = prints(
         kernel,
@@ -105,6 +106,7 @@ def test_a_closed_pool_says_so(kernel):
     assert cell.error == "RuntimeError: these ranks are closed: make new ones with Ranks()"
 
 
+@pytest.mark.matrix("rarer things that ranks do")
 @pytest.mark.parametrize("victims", [1, 2, 3, 4])
 def test_ranks_shot_at_once_are_all_named(kernel, victims):
     text = prints(
@@ -121,6 +123,7 @@ def test_ranks_shot_at_once_are_all_named(kernel, victims):
     assert text.split() == ["died", *(str(rank < victims) for rank in range(4))]
 
 
+@pytest.mark.matrix("rarer things that ranks do")
 def test_a_fork_of_the_kernel_ends_nothing_and_keeps_nothing_alive(kernel):
     """The child holds copies of all pipes: the ranks must end all the same, and at once."""
     made = prints(kernel, "two = Ranks(2, backend='gloo'); print(*two.run(os.getpid))")
@@ -134,6 +137,7 @@ def test_a_fork_of_the_kernel_ends_nothing_and_keeps_nothing_alive(kernel):
     assert all_gone([int(pid) for pid in made.split()], GONE)
 
 
+@pytest.mark.matrix("rarer things that ranks do")
 def test_a_rank_may_fork_and_its_child_does_not_answer_for_it(kernel):
     text = prints(
         kernel,
@@ -179,6 +183,7 @@ def test_a_fork_that_does_not_end_in_the_call_ends_with_it_and_answers_nothing(k
     assert text.endswith(f"{[256] * 4}\n") and text.count("RuntimeError: emit() works in the rank itself") == 4
 
 
+@pytest.mark.matrix("rarer things that ranks do")
 def test_a_data_loader_may_have_workers(kernel):
     """As under torchrun: by Python's own way of starting a process, with a class of the cell."""
     text = prints(
@@ -214,11 +219,13 @@ def test_a_fork_server_that_is_shot_takes_its_ranks_with_it_and_the_next_call_st
     assert kernel.run(HEALTHY).error.startswith("RankError: ranks 0-3 ")
 
 
+@pytest.mark.matrix("rarer things that ranks do")
 def test_what_a_thread_prints_later_comes_with_a_later_call(kernel):
     prints(kernel, "r.run(lambda: threading.Timer(0.2, print, ['late']).start())\ntime.sleep(0.5)")
     assert prints(kernel, "r.run(lambda: None)").count("late") in (0, 4), "with the next call or not at all, never torn"
 
 
+@pytest.mark.matrix("rarer things that ranks do")
 def test_a_rank_that_closes_its_output_goes_on(kernel):
     assert prints(kernel, "print(r.run(lambda: (os.close(1), os.close(2)) and 1))") == "[1, 1, 1, 1]\n"
     kernel.run("r.run(os._exit, 7)")  # what it closed stays closed as long as it lives
@@ -245,6 +252,7 @@ def test_a_folder_that_is_gone_is_no_hindrance(kernel, server):
     kernel.run("r.close(); " + FOUR.format(timeout=2.0))
 
 
+@pytest.mark.matrix("rarer things that ranks do")
 def test_a_rank_that_changes_its_folder_changes_only_its_own(kernel):
     text = prints(kernel, "here_before = os.getcwd(); r.run(os.chdir, '/'); print(os.getcwd() == here_before)")
     assert text == "True\n"

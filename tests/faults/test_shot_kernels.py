@@ -126,6 +126,7 @@ def test_nothing_outlives_a_restart(mortal, state):
     the_next_kernel_works(mortal)
 
 
+@pytest.mark.matrix("kernels shot in more states")
 def test_nothing_outlives_a_restart_while_the_ranks_start(mortal):
     below = starting(mortal, 0.5)
     mortal.restart(now=True)

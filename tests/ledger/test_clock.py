@@ -14,6 +14,7 @@ from helpers.memory import Sharding
 from helpers.pipeline import SCHEDULES, bubble_share
 
 SEVEN, SEVENTY = SETUPS["7B"], SETUPS["70B"]
+CALLS = ("all_gather", "reduce_scatter", "all_reduce")  # the last is of the loss alone
 WAYS = {
     "data": Sharding(data=8),
     "ZeRO-1": Sharding(data=8, zero=1),
@@ -109,16 +110,22 @@ def test_sums_longer_than_all_products_show_what_is_longer():
     assert one.clock.exposed["tensor", "node"] == pytest.approx(one.predicted - one.clock.compute)
 
 
-def test_forward_waits_for_as_many_sums_whatever_is_computed_again():
-    """Scores alone have no collective; a whole block has its own a second time, which is no forward's."""
-    shape, found = Sharding(tensor=8, sequence=True), {}
-    for checkpoint in ("none", "selective", "full"):
+@pytest.mark.parametrize("regather", [False, True])
+def test_forward_waits_for_as_many_sums_whatever_is_computed_again(regather):
+    """Scores alone have no collective; a whole block has its own a second time, and an input gathered once more is backward's, too.
+
+    Of a block's pairs two gathers and two scatters each way; the embedding's scatter, the head's gather and the loss are forward's.
+    """
+    shape, n = Sharding(tensor=8, sequence=True), 32
+    for checkpoint, again in (("none", 0), ("selective", 0), ("full", 1)):
         counted = flops(SEVEN.model, SEVEN.tokens, SEVEN.seq, checkpoint)
-        found[checkpoint] = work(SEVEN, shape, [*layer_traffic(SEVEN, shape, 8, "bf16", checkpoint)], counted, 0.5)
-    assert found["none"].calls_forward == found["none"].calls_backward == found["selective"].calls_forward
-    assert found["selective"].calls_backward == found["none"].calls_backward
-    assert found["full"].calls_forward == pytest.approx(found["none"].calls_forward, rel=0.01)
-    assert found["full"].calls_backward == pytest.approx(2 * found["full"].calls_forward)
+        moved = [*layer_traffic(SEVEN, shape, 8, "bf16", checkpoint, regather)]
+        gather, scatter, loss = (next(t.seconds / t.times for t in moved if t.collective == op) for op in CALLS)
+        found = work(SEVEN, shape, moved, counted, 0.5)
+        assert found.calls_forward == pytest.approx((2 * n + 1) * (gather + scatter) + 3 * loss)
+        back = (2 * n * (1 + again) + 1) * (gather + scatter) + 2 * n * regather * gather
+        assert found.calls_backward == pytest.approx(back)
+        assert found.calls_forward + found.calls_backward == pytest.approx(sum(t.seconds for t in moved))
 
 
 def test_stages_wait_as_their_schedule_does():

@@ -154,7 +154,9 @@ def test_experts_that_nobody_else_holds_are_not_reduced():
 def test_axes_lie_as_megatron_lays_them():
     assert strides(Sharding(tensor=2, data=8, expert=4, pipeline=2)) == {
         "tensor": (2, 1),
-        "data": (8, 2),
+        "context": (1, 2),
+        "shards": (1, 2),
+        "replicas": (8, 2),
         "expert": (4, 2),
         "replicas of experts": (2, 8),
         "pipeline": (2, 16),
@@ -190,10 +192,10 @@ def test_groups_cross_what_lies_between_their_ranks():
     shape = Sharding(tensor=8, data=4, pipeline=2)
     where = {axis: place(SEVENTY.machine, *found) for axis, found in strides(shape).items()}
     assert (where["tensor"].level, where["tensor"].together) == ("node", 8)
-    assert (where["data"].level, where["data"].together) == ("network", 1)
+    assert (where["replicas"].level, where["replicas"].together) == ("network", 1)
     assert where["pipeline"].level == "network"
     shape = Sharding(tensor=2, data=32)
-    found = place(SEVENTY.machine, *strides(shape)["data"])
+    found = place(SEVENTY.machine, *strides(shape)["replicas"])
     assert (found.level, found.together, found.platform.nodes, found.platform.ports) == ("network", 4, 8, 4)
 
 

@@ -101,7 +101,7 @@ HOW = {
 }
 
 
-@pytest.mark.parametrize("seed", some(range(12), range(2), "ten more setups of each"))
+@pytest.mark.parametrize("seed", some(range(12), [0], "eleven more setups of each"))
 @pytest.mark.parametrize("name", HOW)
 def test_the_bytes_of_a_real_step(name, seed):
     rng = random.Random(f"{name} {seed}")

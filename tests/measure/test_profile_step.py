@@ -184,6 +184,7 @@ def test_bad_settings_are_refused_before_anything_runs(settings, says):
         Recipe(**settings)
 
 
+@pytest.mark.matrix("commands in a Python of their own")
 def test_the_module_runs_as_a_program():
     command = [sys.executable, "-W", "error", "-m", "helpers.measure", *ASKED, "--like-cuda"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=Path(__file__).parents[2])

@@ -4,6 +4,7 @@ import pytest
 
 from helpers.facts import MODELS
 from helpers.memory import Sharding, ShardingError
+from helpers.memory.closed_form import step
 
 
 @pytest.mark.parametrize(
@@ -18,6 +19,12 @@ from helpers.memory import Sharding, ShardingError
         ({"sequence": True}, "sequence=True shares tokens among tensor ranks"),
         ({"expert": 8, "data": 4}, "expert=8 spreads experts over data ranks, so it must divide data=4"),
         ({"expert": 2, "data": 2, "zero": 1}, "expert=2 with zero=1 is not written"),
+        ({"expert": 2, "data": 2, "context": 2}, "expert=2 with context=2 is not written"),
+        ({"context": True}, "context is a whole number of at least 1, got True"),
+        ({"data": 8, "zero": 1, "team": 4}, "team=4 shares a replica out as ZeRO-3 does, and zero=1"),
+        ({"data": 8, "zero": 3, "team": 3}, "team=3 ranks share a replica out, so it is at least 2 and divides the 8"),
+        ({"data": 8, "zero": 3, "team": 1}, "at least 2"),
+        ({"data": 8, "zero": 3, "team": 0}, "team is a whole number of at least 1, got 0"),
     ],
 )
 def test_what_contradicts_itself_is_refused(arguments, said):
@@ -29,6 +36,33 @@ def test_what_contradicts_itself_is_refused(arguments, said):
 def test_a_sharding_says_what_it_is():
     assert str(Sharding()) == "a single rank" and Sharding(data=2, tensor=4, pipeline=3).nranks == 24
     assert str(Sharding(data=8, zero=3, tensor=2, sequence=True)) == "8 data, ZeRO-3, tensor 2 with sequence"
+
+
+def test_states_are_shared_out_among_context_ranks_too_and_inside_teams():
+    for sharding, shards, replicas in (
+        (Sharding(data=4, context=2), 1, 8),
+        (Sharding(data=4, context=2, zero=1), 8, 1),
+        (Sharding(context=8, zero=3), 8, 1),
+        (Sharding(data=4, context=2, zero=3, team=4, tensor=2), 4, 2),
+    ):
+        assert (sharding.shards, sharding.replicas, sharding.data_ranks) == (shards, replicas, 8)
+        assert sharding.nranks == 8 * sharding.tensor
+    assert str(Sharding(data=4, context=2, zero=3, team=4)) == "4 data, ZeRO-3 in teams of 4, context 2"
+
+
+def test_a_context_rank_holds_its_own_tokens_and_a_team_one_replica():
+    """As one rank with so many tokens whose states are shared out by as many."""
+    for split, alone in (
+        ({"data": 2, "context": 4, "zero": 1}, {"data": 8, "zero": 1}),
+        ({"data": 2, "context": 4}, {"data": 8}),
+        ({"context": 4, "tensor": 4, "sequence": True}, {"data": 4, "tensor": 4, "sequence": True}),
+    ):
+        for checkpoint in ("none", "full"):
+            got = step("Llama-2-7B", 1, 4096, checkpoint=checkpoint, sharding=Sharding(**split))
+            want = step("Llama-2-7B", 1, 1024, checkpoint=checkpoint, sharding=Sharding(**alone))
+            assert got.moments == want.moments
+    team = step("Llama-2-7B", 1, 512, sharding=Sharding(data=16, zero=3, team=4))
+    assert team.moments == step("Llama-2-7B", 1, 512, sharding=Sharding(data=4, zero=3)).moments
 
 
 def test_stages_share_the_layers_and_hold_micro_batches_in_flight():
@@ -46,6 +80,9 @@ def test_stages_share_the_layers_and_hold_micro_batches_in_flight():
         ("GPT-2", {"pipeline": 6}, True),
         ("GPT-2", {"pipeline": 8}, False),
         ("GPT-2", {"tensor": 4, "sequence": True}, False),
+        ("GPT-2", {"context": 7}, True),
+        ("GPT-2", {"context": 2}, False),
+        ("GPT-2", {"context": 7, "tensor": 2, "sequence": True}, False),
         ("Mixtral-8x7B", {"data": 8, "expert": 4}, True),
         ("Mixtral-8x7B", {"data": 6, "expert": 3}, False),
     ],

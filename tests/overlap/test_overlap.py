@@ -14,6 +14,7 @@ from helpers.overlap import (
     FSDP2,
     Bucket,
     Overlap,
+    Replicas,
     Unit,
     best,
     best_number,
@@ -173,7 +174,7 @@ def test_a_bucket_is_ready_with_its_last_layer_and_time_without_gradients_counts
 
 
 # Sharded ----------------------------------------------------------------------------------------------------------------
-def ticking(units, ahead, reshard, buffers, separate, host_ahead):
+def ticking(units, ahead, reshard, buffers, separate, host_ahead, replicas=None):
     """FSDP's rules said another way, by counts, and a clock that ticks: spans of calls and of computations."""
     n = len(units)
     numbers = list(range(2 * n))
@@ -185,17 +186,22 @@ def ticking(units, ahead, reshard, buffers, separate, host_ahead):
     queue = [(op, seconds_of(moved(of(op[1]), op[0]))) for *_, op in sorted(called)]
     queues = [[q for q in queue if q[0][0] == "all_gather"], [q for q in queue if q[0][0] == "reduce_scatter"]]
     computing: list[tuple[int, int]] = []
+    so_far = {}
+    adding = [(("all_reduce", r), 3 * seconds_of(share(of(r), replicas.nshards))) for r in numbers[n:] if replicas]
 
     def ended(now):
         return sum(end <= now for _, end in computing)
 
     def ready(head, now):
         (kind, number), _ = head
+        if kind == "all_reduce":
+            return so_far.get(("reduce_scatter", number), (0, now + 1))[1] <= now
         if kind == "reduce_scatter":
             return ended(now) > number
         return ended(now) >= max(number - limits[number >= n], (n - host_ahead) * (number >= n))
 
     def compute(now, spans):
+        so_far.update(spans)
         use = len(computing)
         if use == 2 * n or ended(now) < use:
             return
@@ -205,7 +211,16 @@ def ticking(units, ahead, reshard, buffers, separate, host_ahead):
             seconds = of(use).forward if use < n else of(use).backward
             computing.append((now, now + seconds))
 
-    return ticked(queues if separate else [queue], ready, compute), computing
+    links = queues if separate else [queue]
+    if not (replicas and replicas.apart):
+        return ticked([*links, adding], ready, compute), computing
+    spans = ticked(links, ready, compute)
+    so_far.update(spans)
+    return spans | ticked([adding], ready), computing
+
+
+def share(unit, nshards):
+    return -(-moved(unit, "reduce_scatter") // nshards)
 
 
 def moved(unit, kind):
@@ -227,15 +242,36 @@ def test_gathered_is_what_a_ticking_clock_shows():
         ahead = rng.choice([(0, 0), (1, 1), FSDP2, (3, 2), (None, None), (None, 1)])
         reshard, buffers, separate = rng.random() < 0.7, rng.choice([0, 1, 2, None]), rng.random() < 0.5
         host_ahead = rng.random() < 0.7
+        several = Replicas(rng.randint(1, 4), lambda nbytes: 3 * seconds_of(nbytes), rng.random() < 0.5)
+        replicas = several if rng.random() < 0.5 else None
         dials = {"reshard": reshard, "buffers": buffers, "separate": separate, "host_ahead": host_ahead}
+        dials |= {"replicas": replicas}
         found = gathered(units, ahead, seconds_of, **dials)
         spans, computing = ticking(units, ahead, **dials)
         n = len(units)
         places = {key: min(key[1], 2 * n - 1 - key[1]) for key in spans}
-        calls = [((kind, place, moved(units[place], kind)), spans[kind, use]) for (kind, use), place in places.items()]
+        sizes = {key: moved(units[place], key[0]) for key, place in places.items()}
+        sizes |= {key: share(units[places[key]], replicas.nshards) for key in spans if key[0] == "all_reduce"}
+        calls = [((kind, place, sizes[kind, use]), spans[kind, use]) for (kind, use), place in places.items()]
         assert sorted(zip(found.calls, found.spans, strict=True)) == sorted(calls)
         assert list(found.computing) == computing
-        check(found)
+        if not (replicas and replicas.apart):
+            check(found)
+
+
+def test_replicas_on_a_link_of_their_own_add_what_is_left_when_the_last_shard_is_there():
+    """HSDP: gathers and computations stay where they are, and one all_reduce at least is behind everything."""
+    units = [Unit(4, 8, 70)] * 5
+    for slow in (1, 2, 20):
+        alone, both = (
+            gathered(units, FSDP2, seconds_of, replicas=one)
+            for one in (None, Replicas(7, lambda n, slow=slow: slow * n))
+        )
+        assert both.computing == alone.computing and both.gathered == alone.gathered
+        assert (both.communication - alone.communication, both.gradients) == (5 * 10 * slow, alone.gradients)
+        ends = [end for call, (_, end) in zip(alone.calls, alone.spans, strict=True) if call.collective != "all_gather"]
+        assert both.seconds == max(end + (5 - i) * 10 * slow for i, end in enumerate(sorted(ends)))
+        assert both.exposed - alone.exposed >= 10 * slow
 
 
 def test_what_is_held_is_counted_moment_by_moment():
@@ -338,6 +374,10 @@ def test_nothing_to_send_is_all_hidden():
         ),
         (lambda: gathered([], 1, seconds_of), "expected units"),
         (lambda: gathered([Unit(1, 1, 1)], -1, seconds_of), "prefetch is a whole number of at least 0, or None"),
+        (
+            lambda: gathered([Unit(1, 1, 1)], 1, seconds_of, replicas=Replicas(0, seconds_of)),
+            "a replica is shared out among 1 rank or more, got 0",
+        ),
         (lambda: gathered([Unit(1, 1, 1)], 1, seconds_of, buffers=-1), "buffers is a whole number of at least 0, or"),
         (lambda: gathered([Unit(1, 1, True)], 1, seconds_of), "unit 0 is a whole number of bytes"),
         (lambda: gathered([Unit(1, 1, 1, -5)], 1, seconds_of), "gradients of unit 0 is a whole .* at least 0, got -5"),

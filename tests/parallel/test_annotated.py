@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from helpers.parallel import MLP, Training, Transformer, difference, train
-from helpers.parallel.annotated import LAYOUTS, Layout, NoJaxError, by_dtensor, by_hand, by_jax, total
+from helpers.parallel.annotated import LAYOUTS, Layout, NoJaxError, blocks, by_dtensor, by_hand, by_jax, total
 
 TRAINING = Training(steps=2)  # the deep MLP, 4 matrices of 16 x 16, a batch of 8, float64, plain gradient descent
 NRANKS = 4
@@ -86,6 +86,47 @@ def test_torch_counts_as_many_calls(ranks):
         assert {name: ours for name, (ours, _) in found.items()} == {
             name: theirs for name, (_, theirs) in found.items()
         }
+
+
+def in_blocks() -> dict:
+    """Inside a rank: of two, three and four pairs what moves, and the loss."""
+    return {(said, n): blocks.pairs(n, said) for said in blocks.SAYS for n in (2, 3, 4)}
+
+
+@pytest.fixture(scope="module")
+def residual(ranks):
+    return ranks.run(in_blocks)
+
+
+@pytest.mark.parametrize(
+    ("said", "of_a_pair"),
+    [
+        ("matrices", {"all_reduce": 7, "all_gather": 2}),
+        ("outputs", {"all_reduce": 1, "all_gather": 2, "reduce_scatter": 1}),
+        ("both", {"all_reduce": 2}),
+    ],
+)
+def test_in_a_residual_block_a_pair_costs_what_nobody_says(residual, said, of_a_pair):
+    """As many calls and bytes for the third pair as for the fourth, on every rank, and the loss of one process."""
+    for found in residual:
+        two, three, four = (found[said, n][0] for n in (2, 3, 4))
+        for op in ("all_reduce", "all_gather", "reduce_scatter"):
+            assert three.ncalls(op) - two.ncalls(op) == four.ncalls(op) - three.ncalls(op) == of_a_pair.get(op, 0), op
+        assert three.sent() - two.sent() == four.sent() - three.sent()
+        assert all(found[said, n][1] == pytest.approx(blocks.alone(n), rel=1e-10) for n in (2, 3, 4))
+
+
+def test_with_both_ends_said_a_pair_sums_its_activations_twice(residual):
+    """As Megatron's pairs do; with nothing said it is more than five times that."""
+    half = Fraction(NRANKS - 1, NRANKS) * blocks.nbytes()
+    for found in residual:
+        moved = {said: found[said, 4][0].sent() - found[said, 3][0].sent() for said in blocks.SAYS}
+        assert moved["both"] == 4 * half and moved["matrices"] > 5 * moved["both"] and moved["outputs"] > moved["both"]
+
+
+def test_blocks_of_which_something_else_is_said_are_refused():
+    with pytest.raises(ValueError, match="said of one of matrices, outputs, both, got 'inputs'"):
+        blocks.pairs(1, "inputs")
 
 
 def test_the_steps_change_every_parameter_by_more_than_the_tolerance(alone):

@@ -36,6 +36,7 @@ def total(held: list[list[int]], *slots: str) -> int:
     return sum(layer[SLOTS.index(slot)] for layer in held for slot in slots)
 
 
+@pytest.mark.matrix("recorded memory, measured again")
 def test_the_record_is_what_ranks_do_now(steps, recorded):
     """All of it but a few bytes of bookkeeping that torch gives back when it likes."""
     assert steps.keys() == recorded.keys()

@@ -45,7 +45,7 @@ def exposed(steps, want: Overlap) -> float:
 @pytest.mark.alone
 @pytest.mark.parametrize(
     "bucket_bytes",
-    some([SIZE, 2 * SIZE, 3 * SIZE, 6 * SIZE], [SIZE, 3 * SIZE], "exposed time with more sizes of buckets"),
+    some([SIZE, 2 * SIZE, 3 * SIZE, 6 * SIZE], [3 * SIZE], "exposed time with more sizes of buckets"),
 )
 def test_exposed_time_is_within_15_percent_of_the_model(linked, bucket_bytes):
     """The median of four ranks and five steps; all of it well above what a machine adds, 90 ms and more."""

@@ -25,7 +25,7 @@ def seconds_of_a_hop(four, s):
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("name", some(SCHEDULES, ["1f1b", "zb-h1"], "the bubble of more schedules"))
+@pytest.mark.parametrize("name", some(SCHEDULES, ["1f1b"], "the bubble of more schedules"))
 def test_the_idle_share_is_within_a_tenth_of_the_closed_form(four, name):
     """The formula's messages take no time. Those of ranks do, and a timeline with their hop says what that adds to the bubble.
 

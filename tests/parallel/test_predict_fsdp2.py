@@ -144,7 +144,7 @@ def kept(case: Case, rank: int) -> dict[str, int]:
     return found | {"optimizer": found["optimizer"] + 4 * len(shapes)}
 
 
-@pytest.mark.parametrize("seed", some(range(24), range(6), "eighteen more setups"))
+@pytest.mark.parametrize("seed", some(range(24), [0, 4], "twenty-two more setups"))
 def test_the_bytes_of_fully_shard(ranks, seed):
     case = draw(seed)
     there, here = ranks.run(real, case), predicted(case)

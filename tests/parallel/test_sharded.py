@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
 import torch
 from lanes import some
 
+from helpers.ledger import SETUPS
+from helpers.ledger.states import state_traffic
 from helpers.measure import Sharding, predict_step
 from helpers.memory import CLASSES
 from helpers.memory.closed_form import states
 from helpers.parallel import MLP, Training, Transformer, difference, sharded, train
+from helpers.parallel.flops import shape_of
 from helpers.parallel.module import Module
 from helpers.parallel.report import lines
 from helpers.parallel.sharded import How
@@ -37,7 +41,7 @@ def every_line(names: list[str], training: Training) -> dict[str, list]:
     return {name: lines(STRATEGIES[name], training) for name in names}
 
 
-@pytest.mark.parametrize("kind", some(TRAININGS, ["mlp", "uneven"], "strategies on other models and in other types"))
+@pytest.mark.parametrize("kind", some(TRAININGS, ["uneven"], "strategies on other models and in other types"))
 def test_every_strategy_is_single_process_training_with_the_predicted_traffic_and_memory(ranks, kind):
     """Losses and parameters after the steps; on every rank, to the call and to the byte."""
     names = [name for name in ALL if name != MIXED]
@@ -81,6 +85,25 @@ def test_with_types_said_fsdp2_moves_what_ddp_does(ranks):
         assert difference(got, plain) > 1e-4, "it did compute in bf16"
     paper = STRATEGIES[MIXED].predicted(training, 4, 0)
     assert paper.total == 8 * n
+
+
+def in_two_teams(training: Training) -> dict[str, tuple[int, int]]:
+    """Calls and bytes sent of torch's HSDP, by operation."""
+    moved = sharded.fsdp2.fsdp2(training, How("blocks", team=2)).moved
+    return {op: (n, moved.sent(op)) for op, n in moved.by_op().items()}
+
+
+def test_a_line_of_the_ledger_has_the_calls_and_bytes_of_teams(ranks):
+    """HSDP on a mesh of 2 x 2: shards inside a team, an all_reduce of each shard between the teams; of fp32 here half the bytes."""
+    training = Training(Transformer(layers=3), steps=2, optimizer="adamw")
+    setup = replace(SETUPS["7B"], model=shape_of(training.model), seq=training.model.seq)
+    lines = [*state_traffic(setup, Sharding(data=4, zero=3, team=2), "fp32")]
+    want: dict[str, tuple[int, int]] = {}
+    for one in lines:
+        calls, sent = want.get(one.collective, (0, 0))
+        assert one.axis == ("replica" if one.collective == "all_reduce" else "data")
+        want[one.collective] = calls + training.steps * one.times, sent + 2 * training.steps * one.sent
+    assert ranks.run(in_two_teams, training) == [want] * 4
 
 
 def prefetched(training: Training) -> list:
@@ -172,6 +195,7 @@ def resharded(training: Training) -> list[tuple]:
     return found
 
 
+@pytest.mark.matrix("more of FSDP2's dials")
 def test_a_number_to_reshard_to_makes_the_second_gather_smaller_and_the_peak_higher(ranks):
     training = Training(MLP(8, 32), optimizer="adamw", steps=2)
     n, want = training.model.nparams * 8 * training.steps, train(training)

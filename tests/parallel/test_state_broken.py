@@ -219,6 +219,7 @@ def test_where_one_rank_cannot_all_say_so_and_none_waits(others, saved, tmp_path
         assert list(steps(root)) == [1]
 
 
+@pytest.mark.matrix("checkpoints broken in more ways")
 def test_why_each_save_has_a_folder_of_its_own(others, tmp_path):
     """Interrupted in the folder of the last checkpoint, a save leaves that one's list beside files of another length."""
     folder = tmp_path / "step-1"

@@ -58,7 +58,7 @@ def far() -> Iterator[Ranks]:
 
 # the measured curve lies on the model's --------------------------------------------------------------------------------
 @pytest.mark.alone
-@pytest.mark.parametrize("busy", [False, True])
+@pytest.mark.parametrize("busy", some([False, True], [False], "messages beside others"))
 def test_a_message_takes_alpha_and_its_bytes(slow, busy):
     sizes = [4, 64 * KIB, 512 * KIB]
     assert slow.run(messages, sizes, busy)[0] == [near(LINK.seconds(nbytes)) for nbytes in sizes]
@@ -92,6 +92,7 @@ def test_tree_and_ring_cross_where_price_says(slow):
     assert last < model <= first == 2 * last
 
 
+@pytest.mark.matrix("more schedules on an emulated link")
 @pytest.mark.alone
 def test_tree_and_ring_are_equal_where_price_says_that_they_cross(slow):
     where = crossover(all_reduce("binomial"), all_reduce("ring"), LINK) // 4 * 4
@@ -139,6 +140,7 @@ def test_the_values_are_those_of_a_network_that_is_not_emulated(slow, four):
     assert slow.run(lab.lists) == four.run(lab.lists)
 
 
+@pytest.mark.matrix("every schedule on an emulated link")
 def test_the_whole_catalogue_gives_the_same_bits_as_torchs_stand_ins():
     with Ranks(3, backend="gloo", link=lab.link(0, 1e4)) as ranks:
         cases = [case._replace(ways=("new",)) for case in labs.cases(3, sizes=(97,))]

@@ -31,9 +31,7 @@ def priced(collective: str, members: list[int]) -> float:
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize(
-    "which", some(TIMED, ["rows", "three and one"], "the times of more groups on an emulated link")
-)
+@pytest.mark.parametrize("which", some(TIMED, ["rows"], "the times of more groups on an emulated link"))
 def test_a_collective_of_a_group_takes_what_the_links_of_its_members_cost(nodes, which):
     """In all groups at once: rows of a mesh of two by two, inside the nodes; its columns, across; three ranks, on links of both kinds."""
     parts, names = TIMED[which]

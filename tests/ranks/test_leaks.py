@@ -36,6 +36,7 @@ def launch_once(number: int) -> None:
             assert ranks.run(labs.healthy) == [8.0] * 2
 
 
+@pytest.mark.matrix("twenty launches in a row")
 def test_twenty_launches_half_of_them_failing_leave_nothing(leftovers):
     for number in range(4):
         launch_once(number)

@@ -118,6 +118,7 @@ def test_busbw_is_the_rate_of_the_link_between_the_nodes(two_nodes, tmp_path):
         assert 0.7 < busbw / RATE < 1.05
 
 
+@pytest.mark.matrix("a hang on two nodes under torchrun for real")
 def test_a_hang_is_reported_across_nodes(two_nodes, tmp_path):
     lab = tmp_path / "skips.py"
     lab.write_text(SKIPS)

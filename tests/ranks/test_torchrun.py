@@ -84,6 +84,7 @@ def test_and_on_two_nodes_for_real(lab):
             check(said[rank], rank, 4, 2)
 
 
+@pytest.mark.matrix("two nodes under torchrun for real")
 def test_and_on_two_nodes(lab):
     ended = torchruns.warm_run(lab, nproc=2, nnodes=2, **ON_LOOPBACK)
     assert ended.code == 0, ended.err[-3000:]

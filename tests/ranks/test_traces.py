@@ -80,7 +80,7 @@ def arrivals(s: Schedule, nbytes: int, link: Link) -> dict[tuple[int, int, int],
     return found
 
 
-@pytest.mark.parametrize("algorithm", STEADY + CROWDED)
+@pytest.mark.parametrize("algorithm", some(STEADY + CROWDED, ["ring", "binomial"], "traces of more algorithms"))
 def test_a_trace_of_plain_ranks_is_sound(four, algorithm):
     run = traced(four, all_reduce(algorithm), 64 * KIB, reps=3)
     sound(run)
@@ -102,7 +102,7 @@ def test_every_other_collective_leaves_a_trace(four, key, monkeypatch):
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("algorithm", some(STEADY, STEADY[:2], "traces of more schedules"))
+@pytest.mark.parametrize("algorithm", some(STEADY, STEADY[:1], "traces of more schedules"))
 def test_on_an_emulated_link_every_message_arrives_when_the_model_says(slow, algorithm):
     s, nbytes = all_reduce(algorithm), 256 * KIB
     run = traced(slow, s, nbytes, reps=5)
@@ -115,7 +115,7 @@ def test_on_an_emulated_link_every_message_arrives_when_the_model_says(slow, alg
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("algorithm", some(CROWDED, CROWDED[:2], "traces of more schedules"))
+@pytest.mark.parametrize("algorithm", some(CROWDED, CROWDED[:1], "traces of more schedules"))
 def test_where_messages_meet_at_a_port_the_trace_is_sound_and_no_quicker_than_the_model(slow, algorithm):
     s, nbytes = all_reduce(algorithm), 256 * KIB
     run = traced(slow, s, nbytes, reps=5)
@@ -141,6 +141,7 @@ def test_a_late_rank_is_late_and_those_who_wait_for_it_too(slow):
     assert late["seconds"] - even["seconds"] == close
 
 
+@pytest.mark.matrix("traces of more schedules")
 @pytest.mark.alone
 def test_however_often_it_is_repeated_one_run_is_traced(slow):
     seconds = [traced(slow, all_reduce("ring"), 4 * KIB, reps=n)["seconds"] for n in (1, 2, 5)]

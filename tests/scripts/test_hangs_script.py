@@ -35,6 +35,7 @@ def test_a_fault_ends_the_job_in_its_second_step(fault):
     assert steps(done, 3) == {}
 
 
+@pytest.mark.matrix("whom torch blames, waited for")
 def test_torch_blames_a_rank_that_waited_and_names_no_other():
     """torchrun's own summary, of two ranks: each of them imports torch."""
     done = real_torchrun("hangs.py", 2, "skip", "--timeout", "5")

@@ -153,12 +153,14 @@ def test_torchrun_is_told_the_nodes_the_ranks_and_where_they_meet(cluster, tmp_p
     assert node == 1
 
 
+@pytest.mark.matrix("more of a batch job on played nodes")
 def test_what_stands_behind_it_is_run(cluster):
     code, out, err = submit(cluster, "-m", "helpers.ranks", "bench", "-e", "1K", LAUNCH="srun")
     assert code == 0, err[-3000:]
     assert [line.split()[0] for line in out.splitlines() if line[0] != "#"] == ["1024"]
 
 
+@pytest.mark.matrix("more of a batch job on played nodes")
 def test_a_failure_is_the_jobs_exit_code(cluster):
     code, _, err = submit(cluster, "-m", "helpers.ranks", "-r", "7", LAUNCH="srun")
     assert code == 2 and "the root is a rank in 0..1, got 7" in err

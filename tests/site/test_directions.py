@@ -22,8 +22,11 @@ def no_prose(tag: Tag) -> bool:
 
 
 def paragraphs(html: str) -> list[str]:
-    """What a reader reads in a row: a guess is one, with its question and its answer."""
-    page = BeautifulSoup(DATA.sub("", html), "html.parser", parse_only=SoupStrainer("main")).find("main")
+    """What a reader reads in a row: a guess is one, with its question and its answer. None, quickly, where no rate stands at all."""
+    html = DATA.sub("", html)
+    if not RATE.search(html):
+        return []
+    page = BeautifulSoup(html, "html.parser", parse_only=SoupStrainer("main")).find("main")
     for other in page.find_all(no_prose):
         other.decompose()
     guesses = [guess.extract() for guess in page.select(".bim-predict")]

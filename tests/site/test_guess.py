@@ -188,7 +188,7 @@ def test_what_solves_an_exercise_or_tells_a_gap_waits_for_a_guess(folder, chapte
 
 
 def test_all_labs_are_there():
-    assert len(CHAPTERS) == 30
+    assert len(CHAPTERS) == 31
 
 
 def test_nothing_is_told_before_it_is_asked(site):

@@ -77,6 +77,7 @@ def small(browser, sample_address):
     return chapters, told, file_of(chapters, sample_address)
 
 
+@pytest.mark.matrix("the sample book as a PDF")
 def test_a_book_in_one_file_has_every_text_figure_and_number(small, sample):
     assert_whole(*small, SAMPLE, sample)
 

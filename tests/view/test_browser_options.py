@@ -87,6 +87,7 @@ def test_nodes_are_boxes_with_a_nic_for_every_rank(open_player):
     expect(page.locator(".bim-sentence em")).to_have_text("Done: the promise is kept.")
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_nodes_are_offered_where_ranks_divide(open_player):
     page = open_player(spec("all_reduce ring", 12))
     assert offers(page, "Nodes") == ["one node", "nodes of 2", "nodes of 3", "nodes of 4", "nodes of 6"]
@@ -117,7 +118,7 @@ def assert_cut_edges_are_seen(page: Page) -> None:
     assert seen[0] != seen[1] != seen[2]
 
 
-@pytest.mark.parametrize("gpus", [1, 2, 4, 8, 16])
+@pytest.mark.parametrize("gpus", some([1, 2, 4, 8, 16], [8], "other sizes of a node"))
 def test_an_algorithm_of_nodes_plays_with_every_size_of_node(open_player, gpus):
     page = open_player(spec("all_reduce hierarchical", 8))
     choose(page, "Number of ranks", "16")
@@ -150,6 +151,7 @@ def test_what_links_and_nics_carried(open_player):
     expect(page.get_by_role("button", name="So far")).to_have_attribute("aria-pressed", "true")
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_links_grow_with_what_they_carried(open_player):
     page = open_player(spec("all_reduce binary-tree", 4, step=5))
     press(page, "So far")
@@ -160,6 +162,7 @@ def test_links_grow_with_what_they_carried(open_player):
     assert page.locator(".bim-topology .bim-tag").count() == len(widths)
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_idle_ranks_are_named_and_dimmed(open_player):
     page = open_player(spec("broadcast binomial", 4, step=1))
     assert page.locator(".bim-time .bim-badge.bim-dim").count() == 2
@@ -241,6 +244,7 @@ def test_the_comparison_is_chosen_linked_and_copied(open_player):
     assert page.locator(".bim-memory").count() == 1
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_dragging_either_time_view_moves_the_one_clock(open_player):
     page = open_player(spec("all_reduce ring", 4, versus="binomial"))
     for nth in (0, 1):
@@ -258,6 +262,7 @@ def test_dragging_either_time_view_moves_the_one_clock(open_player):
         assert position(page) == int(position(page))
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_a_schedule_of_ones_own_beside_the_catalogues(open_player):
     own = CATALOGUE["all_reduce", "ring"](4)
     page = open_player(player_spec(type(own)("all_reduce", "mine", 4, 4, own.steps[:-1]), versus="ring"))
@@ -311,6 +316,7 @@ def test_a_recorded_run_beside_the_model(open_player):
     assert "Late" not in page.locator(".bim-sentence").inner_text()
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_leaving_a_recorded_run_and_coming_back(open_player):
     page = open_player(player_spec(RING(4), recorded="trace-late-emulated"))
     chosen = "one => one.selectedOptions[0].text"
@@ -329,6 +335,7 @@ def test_leaving_a_recorded_run_and_coming_back(open_player):
     assert (page.locator(".bim-time").count(), page.locator(".bim-ran").count()) == (2, 0)
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_a_kernel_answers_for_two(open_player):
     page = open_player(spec("all_reduce ring", 4), live=True)
     choose(page, "Compared with", "binomial")
@@ -340,7 +347,7 @@ def test_a_kernel_answers_for_two(open_player):
     assert page.locator(".bim-memory").count() == 2
 
 
-@pytest.mark.parametrize("nbytes", ["1 B", "16 GiB"])
+@pytest.mark.parametrize("nbytes", some(["1 B", "16 GiB"], ["16 GiB"], "more of one widget in the browser"))
 def test_sizes_from_a_byte_to_sixteen_gibibytes(open_player, nbytes):
     page = open_player(spec("all_reduce ring", 16))
     assert (offers(page, "Size")[0], offers(page, "Size")[-1]) == ("1 B", "16 GiB")
@@ -350,6 +357,7 @@ def test_sizes_from_a_byte_to_sixteen_gibibytes(open_player, nbytes):
     assert figure(page, "Time so far") == seconds_text(seconds)
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 @pytest.mark.parametrize("motion", ["reduce", "no-preference"])
 def test_reduced_motion_jumps_on_one_clock_too(open_player, motion):
     page = open_player(spec("all_reduce ring", 4, versus="binomial"), motion=motion)

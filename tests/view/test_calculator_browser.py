@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import widget_harness
+from lanes import some
 from playwright.sync_api import Page
 
 from helpers.facts import MODELS
@@ -117,6 +118,7 @@ def test_what_a_model_cannot_do_falls_back_is_said_and_comes_again(open_calculat
     assert sentence(page) == first
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_a_context_beyond_the_models_is_said(open_calculator):
     page = open_calculator(PLAIN)
     assert "beyond" not in sentence(page)
@@ -146,6 +148,7 @@ def test_a_moment_and_a_term_open(open_calculator):
     assert f"{doubled:,}" in page.get_by_role("region", name="Operators of blocks").inner_text()
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_the_letters_have_their_values(open_calculator):
     page = open_calculator(PLAIN)
     page.get_by_text("What the letters stand for").click()
@@ -162,6 +165,7 @@ def test_the_letters_have_their_values(open_calculator):
     assert "experts that a token visits" in region.inner_text()
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_the_nearest_run_is_one_press_away(open_calculator):
     page = open_calculator(calculator_spec("Llama-2-7B", seq=2048, zero=3, batch=2))
     assert "No predicted run is recorded" in page.locator(".bim-calc-beside").inner_text()
@@ -205,7 +209,7 @@ def test_a_kernel_hears_and_speaks(open_calculator):
     assert "4 sequences" in sentence(page)
 
 
-@pytest.mark.parametrize("width", [375, 1280])
+@pytest.mark.parametrize("width", some([375, 1280], [375], "axe, in another shape of a widget"))
 def test_it_is_accessible_and_never_scrolls_sideways(open_calculator, width):
     serving = calculator_spec("DeepSeek-V3", mode="serve", batch=64, device="L4")
     page = open_calculator(calculator_spec("Llama-2-70B", zero=3, data=1024, checkpoint="full"), serving, width=width)

@@ -87,6 +87,7 @@ def test_the_clock_stops_at_every_event_both_ways(open_clock):
     expect(page.locator("[aria-live=polite]")).to_have_text(clock_sentence(clock_spec(at=kept[1])))
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_another_size_has_another_first_lane_and_the_clock_goes_there(open_clock):
     page = open_clock(START)
     size = page.get_by_role("slider", name="Size of the message")
@@ -124,6 +125,7 @@ def test_it_plays_to_the_end_and_where_less_motion_is_asked_for_from_stop_to_sto
     expect(page.get_by_role("button", name="Play")).to_be_visible()
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_a_pointer_holds_the_clock(open_clock):
     page = open_clock(START)
     box = page.locator(".bim-time").bounding_box()
@@ -156,6 +158,7 @@ def test_a_link_opens_the_second_clock_and_one_that_cannot_be_drawn_says_so(open
         shows(page, START)
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_the_table_has_the_prices(open_clock):
     page = open_clock(START)
     page.get_by_text("The lanes as numbers").click()

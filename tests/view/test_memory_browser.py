@@ -9,6 +9,7 @@ from queue import SimpleQueue
 
 import pytest
 import widget_harness
+from lanes import some
 from memory_traces import step_trace
 from playwright.sync_api import Page, expect
 from snapshots import HOSTILE
@@ -159,6 +160,7 @@ def test_it_never_starts_by_itself_and_plays_from_the_start(open_memory):
     assert page.get_by_role("button", name="Play", exact=True).count() == 1
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_reduced_motion_jumps(open_memory):
     page = open_memory(motion="reduce")
     press(page, "Play")
@@ -179,6 +181,7 @@ def test_a_click_freezes_a_time_whose_list_sums_to_the_curve(open_memory):
         assert said(page) == sentence(page)
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_blocks_one_by_one_and_only_those_of_a_name(open_memory):
     page = open_memory([step_trace(12, 30)])
     whole = total(page)
@@ -208,6 +211,7 @@ def test_a_part_and_the_axis_in_seconds(open_memory):
     assert state(page, "m.ui.at") == STEP.peak.index
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_a_trace_without_times_has_only_events(open_memory):
     page = open_memory([step_trace(2, 2, tick=0, source="predicted (meta)")])
     assert page.get_by_role("combobox", name="Axis").count() == 0
@@ -232,6 +236,7 @@ def test_several_ranks_on_one_clock(open_memory):
     ]
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_over_the_limit_is_said(open_memory):
     limit = STEP.peak.nbytes - 2**20
     page = open_memory(limit=limit)
@@ -248,6 +253,7 @@ def test_over_the_limit_is_said(open_memory):
     assert marked > 20 and reds(page) == 0
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_the_layers_are_told_under_the_pointer(open_memory):
     page = open_memory()
     assert page.locator(".bim-mt-panel .bim-mt-note").first.inner_text() == "Of no module: 0.50 MiB, input."
@@ -292,6 +298,7 @@ def shown(page: Page) -> list[int]:
     return state(page, "[m.ui.axis.from, m.ui.axis.to]")
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_nearer_farther_and_along(open_memory):
     page = open_memory()
     whole, peak = [0, len(STEP)], STEP.peak.index
@@ -362,7 +369,12 @@ def test_a_link_brings_the_whole_state_back(open_memory):
 
 
 @pytest.mark.parametrize(
-    "hash_", ["#memory-0--x", "#memory-0--at-999999--part-99", "#memory-9--at-1", "#memory-0--rank-7"]
+    "hash_",
+    some(
+        ["#memory-0--x", "#memory-0--at-999999--part-99", "#memory-9--at-1", "#memory-0--rank-7"],
+        ["#memory-0--at-999999--part-99"],
+        "more bad links",
+    ),
 )
 def test_a_bad_link_breaks_nothing(open_memory, hash_):
     page = open_memory(hash_=hash_)
@@ -503,7 +515,7 @@ def test_a_gap_is_asked_for(open_memory):
     expect(page.locator(".bim-sentence")).to_contain_text("Event 60 of 60")
 
 
-@pytest.mark.parametrize("width", [375, 1280])
+@pytest.mark.parametrize("width", some([375, 1280], [375], "axe, in another shape of a widget"))
 def test_nothing_overflows_and_axe_is_content(open_memory, width):
     ranks = [step_trace(12, 6, unit=2**24 * (rank + 1)) for rank in range(2)]
     page = open_memory(ranks, width=width, limit=2**31)

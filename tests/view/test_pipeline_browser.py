@@ -99,6 +99,7 @@ def test_microbatches_times_and_ranks_change_the_bubble(open_pipeline):
     assert page.locator(".bim-pipes .bim-block").count() == 8 * 8 * 2
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_the_bars_and_the_slider_tell_where_half_the_bubble_is(open_pipeline):
     page = open_pipeline(START)
     assert "Half of 27.3 % of all time: from 19 microbatches on." in page.locator(".bim-where").inner_text()
@@ -127,6 +128,7 @@ def test_two_schedules_share_a_time_axis_and_only_what_fits_is_offered(open_pipe
     assert not page.get_by_role("combobox", name="Stages per rank").is_visible()
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_messages_are_under_way_as_long_as_a_hop_lasts(open_pipeline):
     spec = pipeline_spec(times="1 1 1 0.5")
     at = stops(spec).index(48)
@@ -138,6 +140,7 @@ def test_messages_are_under_way_as_long_as_a_hop_lasts(open_pipeline):
     assert page.locator(".bim-message .bim-packet").count() == 1, "between the events too"
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_a_pointer_holds_the_cursor_and_lets_go_at_an_event(open_pipeline):
     page = open_pipeline(START)
     box = page.locator(".bim-time").bounding_box()
@@ -185,6 +188,7 @@ def test_a_link_opens_the_second_widget_and_one_that_cannot_be_drawn_says_so(ope
         shows(page, START)
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_a_schedule_of_the_readers_own_beside_the_tables(open_pipeline):
     own = pipeline_spec(PipelineSchedule.parse(OWN), versus="1f1b", step=2)
     page = open_pipeline(own)

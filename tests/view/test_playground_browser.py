@@ -127,6 +127,7 @@ def test_the_receiver_is_pressed_by_its_name_or_in_the_picture(open_playground, 
     assert written(page) == "0:0→2"
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_a_transfer_is_dragged(open_playground):
     page = open_playground(playground_spec(empty("all_reduce", 3)))
     spot(page, 0, 2).hover()
@@ -165,6 +166,7 @@ def test_a_broadcast_drawn_with_the_keyboard(open_playground):
     assert verdict(page).startswith("Kept. It takes 2 steps")
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_escape_and_a_second_press_let_go(open_playground):
     page = open_playground(BROADCAST)
     for let_go in (lambda: spot(page, 0).click(), lambda: page.keyboard.press("Escape")):
@@ -175,6 +177,7 @@ def test_escape_and_a_second_press_let_go(open_playground):
     assert written(page) == ""
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_a_second_writer_of_a_slot_is_not_added(open_playground):
     page = open_playground(playground_spec(empty("all_reduce", 3, 1)))
     draw(page, 0, 0, 2)
@@ -185,6 +188,7 @@ def test_a_second_writer_of_a_slot_is_not_added(open_playground):
     )
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_what_arrives_is_added_or_overwrites(open_playground):
     page = open_playground(playground_spec(empty("all_reduce", 2, 1)))
     assert page.get_by_role("button", name="Adds ⇒").get_attribute("aria-pressed") == "true"
@@ -231,6 +235,7 @@ def test_steps_are_made_doubled_and_removed_and_all_of_it_undone(open_playground
     assert written(page) == seen[0]
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_a_schedule_typed_with_plain_arrows(open_playground):
     page = open_playground(playground_spec(empty("all_reduce", 2, 2)))
     box = page.get_by_role("textbox")
@@ -282,6 +287,7 @@ def test_what_cannot_be_read_is_named_by_line_and_word(open_playground):
         assert sentence(page) == "Step 1 of 1. Rank 0 sends its whole buffer to rank 1, which keeps it."
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_a_pasted_schedule_brings_its_own_shape(open_playground):
     page = open_playground(BROADCAST)
     page.get_by_role("textbox").fill(str(RING))
@@ -325,6 +331,7 @@ def test_the_counterexample_moves_to_where_it_goes_wrong(open_playground):
     assert verdict(page).startswith("Kept.")
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_what_is_sent_before_it_is_there_is_shown_on_its_way(open_playground):
     s = Schedule.parse("broadcast mine nranks=3 nchunks=1 root=0\n0:0→1 0:1→2")
     page = open_playground(playground_spec(s))
@@ -336,6 +343,7 @@ def test_what_is_sent_before_it_is_there_is_shown_on_its_way(open_playground):
     assert page.locator(".bim-fault").get_attribute("data-at") == "1,0"
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_what_was_never_written_is_marked_at_the_end(open_playground):
     s = Schedule.parse("broadcast mine nranks=3 nchunks=1 root=0\n0:0→1")
     page = open_playground(playground_spec(s))
@@ -347,6 +355,7 @@ def test_what_was_never_written_is_marked_at_the_end(open_playground):
     assert page.locator(".bim-missing").count() == 1
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_a_broken_schedule_of_no_steps(open_playground):
     page = open_playground(BROADCAST)
     press(page, "Check")
@@ -354,6 +363,7 @@ def test_a_broken_schedule_of_no_steps(open_playground):
     assert page.locator(".bim-fault").get_attribute("data-at") == "1,0"
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_reduced_motion_jumps_to_the_fault(open_playground):
     page = open_playground(playground_spec(DOUBLED), motion="reduce")
     press(page, "Check")
@@ -361,6 +371,7 @@ def test_reduced_motion_jumps_to_the_fault(open_playground):
     assert page.locator(".bim-fault").count() == 1
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_it_moves_in_real_time_and_never_by_itself(open_playground):
     page = open_playground(playground_spec(DOUBLED), clock="real")
     page.wait_for_timeout(300)
@@ -411,6 +422,7 @@ def test_reaching_a_target_missing_it_and_breaking_its_rules(open_playground):
     assert verdict(page).startswith("The promise is kept, but not by the target's rules: step ")
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_starting_from_a_schedule_of_the_catalogue(open_playground):
     page = open_playground(playground_spec(empty("all_reduce", 4)))
     options = page.get_by_role("combobox", name="Start from").locator("option").all_inner_texts()
@@ -431,6 +443,7 @@ def test_starting_from_a_schedule_of_the_catalogue(open_playground):
     assert page.get_by_role("combobox", name="Start from").input_value() == "ring"
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_another_shape_keeps_what_fits(open_playground):
     page = open_playground(playground_spec(RING))
     choose(page, "Number of ranks", "3")
@@ -445,6 +458,7 @@ def test_another_shape_keeps_what_fits(open_playground):
     assert page.get_by_role("combobox", name="Root").input_value() == "1"
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_another_size_or_network_changes_the_time_only(open_playground):
     page = open_playground(playground_spec(RING))
     before = figure(page, "Time")
@@ -525,6 +539,7 @@ def test_python_of_what_is_drawn(open_playground):
         exec(cell, {})
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_the_table_twin_says_who_holds_what(open_playground):
     page = open_playground(playground_spec(Schedule.parse("broadcast mine nranks=2 nchunks=1 root=0\n0:0→1"), "1 KiB"))
     page.get_by_text("This picture as a table").click()
@@ -563,7 +578,7 @@ SHAPES = [
 
 @pytest.mark.parametrize(
     "shown",
-    some(SHAPES, SHAPES[:4], "axe, in another shape of a widget"),
+    some(SHAPES, SHAPES[:1], "axe, in another shape of a widget"),
 )
 def test_nothing_overflows_and_axe_is_content(open_playground, shown):
     what, width = shown
@@ -585,6 +600,7 @@ def test_nothing_overflows_and_axe_is_content(open_playground, shown):
     assert widget_harness.violations_in_both_themes(page) == []
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_play_and_the_stage_are_in_view_together_memory_first_on_a_telephone(open_playground):
     page = open_playground(playground_spec(begun("all_reduce ring", nranks=8)), width=375)
     widget_harness.assert_on_one_screen(page)

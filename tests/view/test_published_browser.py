@@ -130,6 +130,7 @@ def test_a_readers_own_table_is_one_more_curve_and_stays_in_the_browser(open_pub
     assert widget_harness.violations(page, widget_harness.OF_WIDTHS) == []
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_links_and_kernels(open_published):
     key = "H200.all_reduce.8.any.2.27.7.torch.torch-script"
     first, second = published_spec(OTHER), published_spec(key, at="1 GiB", axis="time", model=False)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 import widget_harness
+from lanes import some
 from playwright.sync_api import Page, expect
 
 from helpers.view.occupancy.widget import found, gpus, occupancy_sentence, occupancy_spec
@@ -57,6 +58,7 @@ def test_every_slider_moves_what_stands_there_and_says_so(open_widget):
     assert slider.get_attribute("aria-valuetext") == "163 KiB"
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_another_accelerator_keeps_what_it_can_give(open_widget):
     page = open_widget("occupancy", occupancy_spec("H100", 128, 32, 227 * 1024))
     page.get_by_role("combobox", name="Accelerator").select_option("T4")
@@ -65,6 +67,7 @@ def test_another_accelerator_keeps_what_it_can_give(open_widget):
     assert page.locator(".bim-slot").count() + page.locator(".bim-partition .bim-rank").count() == 32
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_a_block_that_cannot_launch_leaves_the_sm_empty(open_widget):
     page = open_widget("occupancy", occupancy_spec("A100", 1024, 128))
     assert page.locator(".bim-partition .bim-rank").count() == 0
@@ -79,6 +82,7 @@ def test_the_table_under_the_curve_has_every_block(open_widget):
     assert rows.nth(7).inner_text().split("\t") == ["256", "32", "50"]
 
 
+@pytest.mark.matrix("more of one widget in the browser")
 def test_a_table_stands_before_its_fold_opens(open_widget):
     page = open_widget("occupancy", A100)
     press_and_count = "one => { one.click(); return one.parentElement.querySelectorAll('tbody tr').length; }"
@@ -156,7 +160,7 @@ def test_a_link_opens_the_second_widget_as_it_was(kind, spec, hash_, words, open
     assert not sentence(page, 0).startswith(words)
 
 
-@pytest.mark.parametrize("width", [375, 1280])
+@pytest.mark.parametrize("width", some([375, 1280], [375], "axe, in another shape of a widget"))
 def test_no_violations_and_no_sideways_scroll(width, open_widget):
     for kind, specs in (("occupancy", [A100]), ("warp", [warp_spec(view, stride=3) for view in VIEWS])):
         page = open_widget(kind, *specs, width=width)

@@ -91,6 +91,8 @@ class Share(MetaStep):
 
 def check(setup: Setup, sharding: Sharding) -> None:
     """ShardingError for what is asked for and cannot be."""
+    if sharding.context > 1 or sharding.team is not None:
+        raise ShardingError(f"context ranks and teams are not predicted yet, got {sharding}")
     if setup.precision in types.FSDP2:
         _check_fsdp2(setup, sharding)
     if sharding.zero > 1 and setup.precision == "bf16-fp32grads":

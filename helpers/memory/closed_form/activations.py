@@ -81,7 +81,7 @@ def activations(
     one_of(tuple(WIDTHS), precision=precision)
     sharding.check(model, seq)
     items = kept_by_block(model, kernel(model, attention, precision), checkpoint, dropout)
-    values, how = sizes(model, batch, seq), (precision, sharding.tensor, sharding.sequence)
+    values, how = sizes(model, batch, seq // sharding.context), (precision, sharding.tensor, sharding.sequence)
     layers = len(sharding.layers(model))
     name = "block inputs" if checkpoint == "full" else "blocks"
     per_layer = spell(items, ratios(model), *how)

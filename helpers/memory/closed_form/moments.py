@@ -51,7 +51,7 @@ class Choice:
         return RankWeights(self.model, self.sharding)
 
     def operators(self, items: tuple[Kept, ...]) -> tuple[Operator, ...]:
-        values = sizes(self.model, self.batch, self.seq)
+        values = sizes(self.model, self.batch, self.seq // self.sharding.context)
         return operators(items, values, self.precision, self.sharding.tensor, self.sharding.sequence)
 
 
@@ -64,7 +64,7 @@ def moment(name: str, c: Choice) -> Terms:
 def _states(name: str, c: Choice) -> Iterator[Term]:
     """All of them; of the gradients as many as backward has made, unless a buffer or another micro-batch keeps them."""
     made = c.sharding.zero or c.sharding.micro_batches > 1 or name == "optimizer" or c.precision == "bf16-fp32grads"
-    for term in states(c.held.units, c.precision, c.optimizer, c.sharding.zero, c.sharding.data):
+    for term in states(c.held.units, c.precision, c.optimizer, c.sharding.zero, c.sharding.shards):
         if term.cls != "gradient" or made:
             yield term
         else:
@@ -133,13 +133,13 @@ def _temporaries(name: str, c: Choice) -> Iterator[Term]:
 def _optimizer(c: Choice) -> tuple[Operator, ...]:
     if not c.sharding.zero:
         return optimizer_temporaries(c.optimizer, c.precision, sum(c.held.units), *c.held.largest())
-    share = max(padded(unit, c.sharding.data) for unit in c.held.units) // c.sharding.data
+    share = max(padded(unit, c.sharding.shards) for unit in c.held.units) // c.sharding.shards
     return optimizer_temporaries(c.optimizer, c.precision, share, share, 0)
 
 
 def _gathered(name: str, c: Choice) -> Iterator[Term]:
     """Under ZeRO-3 the whole weights of what computes, and of the block that comes next; from ZeRO-2 on gradients not yet reduced."""
-    if c.sharding.data > 1 and not c.sharding.zero:
+    if c.sharding.data_ranks > 1 and not c.sharding.zero:
         width = PRECISIONS[c.precision]["gradients"]
         listed = (
             Operator("DDP", "a second place for each gradient", ("P",), width, 1, width * sum(c.held.units), "ddp"),
@@ -147,7 +147,7 @@ def _gathered(name: str, c: Choice) -> Iterator[Term]:
         yield Term("gradient buckets", "communication", f"{width} P", listed, 1, "ddp")
     if c.sharding.zero < 2 or name == "optimizer":
         return
-    units, layers = [padded(unit, c.sharding.data) for unit in c.held.units], len(c.held.layers)
+    units, layers = [padded(unit, c.sharding.shards) for unit in c.held.units], len(c.held.layers)
     block, rest = max(units[:layers]), sum(units[layers:])
     weights, gradients = (PRECISIONS[c.precision][what] for what in ("parameters", "gradients"))
     if c.sharding.zero == 3:

@@ -78,7 +78,8 @@ def _there(c: Choice) -> list[str]:
 
 
 def _title(c: Choice) -> str:
-    split = [f"ZeRO-{c.sharding.zero} on {c.sharding.data} ranks"] if c.sharding.zero else []
+    split = [f"ZeRO-{c.sharding.zero} on {c.sharding.shards} ranks"] if c.sharding.zero else []
+    split += [f"context parallel {c.sharding.context}"] if c.sharding.context > 1 else []
     split += [f"tensor parallel {c.sharding.tensor}"] if c.sharding.tensor > 1 else []
     split += [f"stage {c.sharding.stage} of {c.sharding.pipeline}"] if c.sharding.pipeline > 1 else []
     return ", ".join([f"{c.model.name}, batch {c.batch}, {c.seq:,} tokens, {c.precision}, {c.optimizer}", *split])

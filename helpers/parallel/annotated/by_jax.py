@@ -23,6 +23,7 @@ import torch
 from helpers.hlo import Compiled, parse_hlo_collectives
 from helpers.parallel.reference import RATES, Trained, Training
 
+from .blocks import drawn
 from .layouts import Layout
 
 PROGRAM = Path(__file__).with_name("inside_jax.py")
@@ -83,6 +84,20 @@ def run(training: Training, layouts: Sequence[Layout], nranks: int = 8, explicit
     told = _asked(_job(training, layouts, nranks, explicit), nranks)
     answers = tuple(_answer(training, *pair) for pair in zip(layouts, told["layouts"], strict=True))
     return Session(told["jax"], nranks, told["import_seconds"], answers)
+
+
+def blocks(npairs: Sequence[int], nranks: int) -> dict[int, tuple[Compiled, float]]:
+    """The residual blocks of `blocks.pairs` where only the matrices are annotated: of each number of pairs what was compiled, and the loss.
+
+    NoJaxError without JAX.
+    """
+    if not installed():
+        raise NoJaxError(f"JAX is not installed; {REMEDY}")
+    told = _asked(
+        {"nranks": nranks, "layouts": [], "blocks": [[t.tolist() for t in drawn(n, "cpu")] for n in npairs]}, nranks
+    )
+    answers = ((parse_hlo_collectives(one["text"]), one["loss"]) for one in told["blocks"])
+    return dict(zip(npairs, answers, strict=True))
 
 
 def _job(training: Training, layouts: Sequence[Layout], nranks: int, explicit: bool) -> dict[str, Any]:

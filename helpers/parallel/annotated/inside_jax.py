@@ -17,6 +17,7 @@ def main() -> None:
     jax.config.update("jax_enable_x64", True)
     answers = [answer(job, layout) for layout in job["layouts"]]
     told = {"jax": jax.__version__, "devices": jax.device_count(), "import_seconds": imported, "layouts": answers}
+    told["blocks"] = [blocks(job, drawn) for drawn in job.get("blocks", ())]
     json.dump(told, sys.stdout)
 
 
@@ -88,6 +89,42 @@ def make_step(lr: float, layout: dict, lies: object):
         return value, [w - lr * g for w, g in zip(params, grads, strict=True)]
 
     return step
+
+
+def blocks(job: dict, drawn: list) -> dict:
+    """Of residual blocks of which only the matrices are annotated: text of HLO, and the loss. drawn: x, y, and each pair's matrices."""
+    import jax
+    import numpy as np
+    from jax.sharding import AxisType, NamedSharding, PartitionSpec
+
+    mesh = jax.make_mesh(
+        (job["nranks"],), ("tensor",), axis_types=(AxisType.Auto,), devices=jax.devices()[: job["nranks"]]
+    )
+    whole, outputs, inputs = (
+        NamedSharding(mesh, PartitionSpec(*spec)) for spec in ((), ("tensor", None), (None, "tensor"))
+    )
+    x, y, *matrices = (np.array(one) for one in drawn)
+    kinds = [outputs, inputs] * (len(matrices) // 2)
+    gains = [jax.device_put(np.ones(x.shape[1]), whole) for _ in range(len(kinds) // 2 + 1)]
+    params = [jax.device_put(w, kind) for w, kind in zip(matrices, kinds, strict=True)], gains
+    step = jax.jit(jax.value_and_grad(residual), out_shardings=(whole, (kinds, [whole] * len(gains))))
+    compiled = step.lower(params, *(jax.device_put(one, whole) for one in (x, y))).compile()
+    loss, _ = compiled(params, x, y)
+    return {"text": compiled.as_text(), "loss": float(loss)}
+
+
+def residual(params: tuple, x: object, y: object) -> object:
+    """The loss of x + down(gelu(up(norm(x)))), pair by pair, and a norm behind the last; the norm is torch's rms_norm."""
+    import jax
+    import jax.numpy as jnp
+
+    def norm(x: object, gain: object) -> object:
+        return x * jax.lax.rsqrt(jnp.mean(x * x, axis=-1, keepdims=True) + jnp.finfo(x.dtype).eps) * gain
+
+    matrices, gains = params
+    for up, down, gain in zip(matrices[::2], matrices[1::2], gains[:-1], strict=True):
+        x = x + jax.nn.gelu(norm(x, gain) @ up.T, approximate=False) @ down.T
+    return jnp.mean((norm(x, gains[-1]) - y) ** 2)
 
 
 if __name__ == "__main__":
