@@ -24,9 +24,7 @@ def test_a_result_says_where_and_shows_the_words(from_folder, site, address, ope
     page, watch = open_page(home, "search.html?q=oom")
     read_through(page)
     first = page.locator("#search-results li").first
-    assert (
-        first.locator("a").get_attribute("href") == "book/allocator.html#why-is-cuda-out-of-memory-with-memory-free"
-    )
+    assert first.locator("a").get_attribute("href") == "book/allocator.html#why-is-cuda-out-of-memory-with-memory-free"
     assert {"out", "memory"} <= {word.lower() for word in first.locator("mark").all_inner_texts()}
     assert "Also looked for: out of memory" in page.locator("#search-progress").inner_text()
     first.locator("a").click()
