@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from helpers.facts import Model
 
@@ -16,9 +16,10 @@ class Sharding:
     """One rank of data * context * tensor * pipeline ranks.
 
     data: ranks with other batches. zero: 0 (DDP where data > 1), 1, 2 or 3. tensor: ranks that share every layer (heads, MLP columns,
-    vocabulary); sequence: they share the tokens of norms, dropout and residuals, too. pipeline: stages; stage: which of them this is;
-    micro_batches: per step. expert: among how many of the data ranks the experts are spread. context: ranks that share the tokens of
-    every sequence; for states they are data ranks. team: among how many of these ZeRO-3 shares one replica out (HSDP), all unless told.
+    vocabulary); sequence: they share the tokens of norms, dropout and residuals, too. pipeline: ranks behind each other; stage: which of
+    them this is; virtual: how many parts of the model each of them has, far from each other (interleaved 1F1B); micro_batches: per step.
+    expert: among how many of the data ranks the experts are spread. context: ranks that share the tokens of every sequence; for states
+    they are data ranks. team: among how many of these ZeRO-3 shares one replica out (HSDP), all unless told.
     ShardingError for counts that are not positive, or that contradict each other.
     """
 
@@ -28,13 +29,14 @@ class Sharding:
     sequence: bool = False
     pipeline: int = 1
     stage: int = 0
+    virtual: int = 1
     micro_batches: int = 1
     expert: int = 1
     context: int = 1
     team: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("data", "tensor", "pipeline", "micro_batches", "expert", "context", "team"):
+        for name in ("data", "tensor", "pipeline", "virtual", "micro_batches", "expert", "context", "team"):
             value = getattr(self, name)
             if name == "team" and value is None:
                 continue
@@ -54,15 +56,19 @@ class Sharding:
 
     def _contradictions(self) -> dict[str, bool]:
         data, zero, expert, context, team = self.data, self.zero, self.expert, self.context, self.team
+        ranks, virtual, m = self.pipeline, self.virtual, self.micro_batches
         return {
+            f"virtual={virtual} parts of a rank interleave in a pipeline, so pipeline must be at least 2": virtual > 1
+            and ranks == 1,
+            f"virtual={virtual} parts take micro-batches by pipeline={ranks}, so it must divide micro_batches={m}": (
+                virtual > 1 and m % ranks > 0
+            ),
             f"zero={zero} splits among data ranks, so data must be at least 2": zero > 0 and self.data_ranks == 1,
             "sequence=True shares tokens among tensor ranks, so tensor must be at least 2": self.sequence
             and self.tensor == 1,
             f"expert={expert} spreads experts over data ranks, so it must divide data={data}": data % expert > 0,
-            f"expert={expert} with zero={zero} is not written: experts and the rest would be split differently": (
-                expert > 1 and zero > 0
-            ),
             f"expert={expert} with context={context} is not written": expert > 1 and context > 1,
+            f"expert={expert} with team={team} is not written": expert > 1 and team is not None,
             f"team={team} shares a replica out as ZeRO-3 does, and zero={zero}": team is not None and zero != 3,
             f"team={team} ranks share a replica out, so it is at least 2 and divides the {self.data_ranks} data ranks": (
                 team is not None and (team == 1 or self.data_ranks % team > 0)
@@ -92,6 +98,13 @@ class Sharding:
         return self.data_ranks // self.shards
 
     @property
+    def parts(self) -> tuple[Sharding, ...]:
+        """Of a rank with `virtual` parts each of them, as a stage of a pipeline that is so many times as long."""
+        long = self.pipeline * self.virtual
+        stages = range(self.stage, long, self.pipeline)
+        return tuple(replace(self, pipeline=long, stage=stage, virtual=1) for stage in stages)
+
+    @property
     def first(self) -> bool:
         """Is this the stage with the embedding?"""
         return self.stage == 0
@@ -107,16 +120,34 @@ class Sharding:
         return min(self.pipeline - self.stage, self.micro_batches)
 
     def layers(self, model: Model) -> range:
-        """The model's layers that stand on this stage; `check` says whether the stages share them evenly."""
+        """The model's layers that stand on this stage; `check` says whether the stages share them evenly.
+
+        ShardingError where they are several ranges.
+        """
+        if self.virtual > 1:
+            raise ShardingError(
+                f"a rank with virtual={self.virtual} parts has as many ranges of layers: ask each of parts"
+            )
         each = model.layers // self.pipeline
         return range(self.stage * each, (self.stage + 1) * each)
+
+    def closed(self) -> None:
+        """ShardingError for what no closed form and no line of the ledger has, and only a prediction knows."""
+        if self.expert > 1 and self.zero:
+            raise ShardingError(f"no closed form has expert={self.expert} with zero={self.zero}: ask predict_step")
+        if self.virtual > 1:
+            raise ShardingError(f"no closed form has virtual={self.virtual} parts of a rank: ask predict_step")
 
     def check(self, model: Model, seq: int) -> None:
         """ShardingError naming what of this model the ranks cannot share evenly."""
         pairs = [("tensor", name, getattr(model, name)) for name in ("heads", "kv_heads", "ffn")]
         pairs += [("context", "seq", seq)]
         pairs += [("tensor", "seq", seq // self.context)] if self.sequence else []
-        pairs += [("pipeline", "layers", model.layers)]
+        pairs += [("pipeline", "layers", model.layers // self.virtual)]
+        if model.layers % self.virtual:
+            raise ShardingError(
+                f"virtual={self.virtual} parts cannot share layers={model.layers} of {model.name} evenly"
+            )
         for way, name, value in pairs:
             if value % getattr(self, way):
                 raise ShardingError(
@@ -134,6 +165,7 @@ class Sharding:
         words += [f"context {self.context}"] if self.context > 1 else []
         words += [f"tensor {self.tensor}" + (" with sequence" if self.sequence else "")] if self.tensor > 1 else []
         words += [f"stage {self.stage} of {self.pipeline}"] if self.pipeline > 1 else []
+        words += [f"{self.virtual} parts"] if self.virtual > 1 else []
         words += [f"{self.micro_batches} micro-batches"] if self.micro_batches > 1 else []
         words += [f"experts over {self.expert}"] if self.expert > 1 else []
         return ", ".join(words) or "a single rank"

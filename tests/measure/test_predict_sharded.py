@@ -14,6 +14,7 @@ from helpers.measure.predict.predict import predict_step
 from helpers.measure.sharding import Sharding, ShardingError
 from helpers.measure.step.models import build
 from helpers.memory import CLASSES
+from helpers.memory.allocator import replay
 from helpers.memory.closed_form import activations, fsdp2_states, states
 
 LLAMA = replace(MODELS["Llama-2-7B"], layers=2)
@@ -176,3 +177,13 @@ def test_what_cannot_be_is_refused(ask, said):
     with pytest.raises(ShardingError) as refused:
         predict_step(LLAMA, seq=SEQ, **ask)
     assert said in str(refused.value)
+
+
+@pytest.mark.parametrize("sharding", [None, Sharding(data=8, zero=3)], ids=str)
+def test_what_is_reserved_stands_beside_what_is_allocated(sharding):
+    """Tensors fit into blocks, blocks into segments; growing segments waste less, and a device needs no more."""
+    done = predict_step(LLAMA, seq=SEQ, sharding=sharding, precision="bf16" if sharding is None else "fsdp2")
+    assert done.peak.nbytes <= done.allocated < done.reserved
+    assert replay(done.trace, expandable=True).peak_reserved < done.reserved
+    assert replay(done.trace, limit=done.reserved).retries == 0
+    assert replay(done.trace, limit=done.allocated - 1, raises=False).oom is not None

@@ -3,7 +3,7 @@
 import pytest
 
 from helpers.facts import MODELS
-from helpers.memory import Sharding, ShardingError
+from helpers.memory import Sharding, ShardingError, closed_form
 from helpers.memory.closed_form import step
 
 
@@ -15,11 +15,16 @@ from helpers.memory.closed_form import step
         ({"zero": 4}, "zero is 0, 1, 2 or 3, got 4"),
         ({"zero": 3}, "zero=3 splits among data ranks, so data must be at least 2"),
         ({"pipeline": 4, "stage": 4}, "stage is one of 0 to 3 of pipeline=4, got 4"),
+        ({"virtual": 2}, "virtual=2 parts of a rank interleave in a pipeline, so pipeline must be at least 2"),
+        (
+            {"pipeline": 4, "virtual": 2, "micro_batches": 6},
+            "virtual=2 parts take micro-batches by pipeline=4, so it must divide micro_batches=6",
+        ),
         ({"tensor": 2, "sequence": 1}, "sequence is True or False, got 1"),
         ({"sequence": True}, "sequence=True shares tokens among tensor ranks"),
         ({"expert": 8, "data": 4}, "expert=8 spreads experts over data ranks, so it must divide data=4"),
-        ({"expert": 2, "data": 2, "zero": 1}, "expert=2 with zero=1 is not written"),
         ({"expert": 2, "data": 2, "context": 2}, "expert=2 with context=2 is not written"),
+        ({"expert": 2, "data": 4, "zero": 3, "team": 2}, "expert=2 with team=2 is not written"),
         ({"context": True}, "context is a whole number of at least 1, got True"),
         ({"data": 8, "zero": 1, "team": 4}, "team=4 shares a replica out as ZeRO-3 does, and zero=1"),
         ({"data": 8, "zero": 3, "team": 3}, "team=3 ranks share a replica out, so it is at least 2 and divides the 8"),
@@ -70,6 +75,31 @@ def test_stages_share_the_layers_and_hold_micro_batches_in_flight():
     assert [list(s.layers(MODELS["GPT-2"])) for s in stages] == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]
     assert [s.in_flight for s in stages] == [3, 3, 2, 1]
     assert [(s.first, s.last) for s in stages] == [(True, False), (False, False), (False, False), (False, True)]
+
+
+@pytest.mark.parametrize(
+    ("split", "said"),
+    [
+        ({"expert": 2, "data": 2, "zero": 1}, "no closed form has expert=2 with zero=1: ask predict_step"),
+        ({"pipeline": 2, "virtual": 2, "micro_batches": 2}, "no closed form has virtual=2 parts of a rank"),
+    ],
+)
+def test_what_only_a_prediction_knows_is_refused_by_formulas(split, said):
+    for ask in (closed_form.activations, closed_form.step):
+        with pytest.raises(ShardingError, match=said):
+            ask("Mixtral-8x7B", seq=64, sharding=Sharding(**split))
+    with pytest.raises(ShardingError, match=said):
+        closed_form.weights.RankWeights(MODELS["Mixtral-8x7B"], Sharding(**split))
+
+
+def test_a_rank_with_several_parts_has_layers_far_from_each_other():
+    rank = Sharding(pipeline=2, stage=1, virtual=3, micro_batches=2)
+    assert [list(one.layers(MODELS["GPT-2"])) for one in rank.parts] == [[2, 3], [6, 7], [10, 11]]
+    assert [one.last for one in rank.parts] == [False, False, True] and str(rank).startswith("stage 1 of 2, 3 parts")
+    with pytest.raises(ShardingError, match="virtual=3 parts has as many ranges of layers"):
+        rank.layers(MODELS["GPT-2"])
+    with pytest.raises(ShardingError, match="virtual=5 parts cannot share layers=12 of GPT-2 evenly"):
+        Sharding(pipeline=2, virtual=5, micro_batches=2).check(MODELS["GPT-2"], 7)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import cached_property
 from time import perf_counter
 
 from torch import Tensor, nn
@@ -22,6 +23,7 @@ from helpers.measure.step import checkpointing, chunked, models
 from helpers.measure.step import precision as types
 from helpers.measure.tracker.tracker import Tracker, track
 from helpers.memory import Peak, Sharding, Trace
+from helpers.memory.allocator import Replay, replay
 
 from . import like_cpu
 from .fast_meta import FastMeta, answers, without_compiler
@@ -51,6 +53,25 @@ class Prediction:
     def where(self) -> tuple[str, str]:
         """(phase, module) of the peak; module "" is the model itself, around its blocks: the loss."""
         return self.peak.phase, self.peak.module
+
+    @cached_property
+    def replayed(self) -> Replay:
+        """The events through the model of the allocator, fixed segments as torch has them by default; `replay(trace)` takes others."""
+        return replay(self.trace)
+
+    @property
+    def allocated(self) -> int:
+        """Predicted max_memory_allocated: the blocks that hold the tensors, no less than the tensors themselves."""
+        return self.replayed.peak_allocated
+
+    @property
+    def reserved(self) -> int:
+        """Predicted max_memory_reserved: the segments.
+
+        Against public runs it is 6 % short at most (helpers.measure.predict.published). One stream: torch keeps the segments of
+        others apart, such as those that FSDP2 gathers on. NCCL, kernels and the context come on top.
+        """
+        return self.replayed.peak_reserved
 
     @property
     def stages(self) -> list[tuple[str, int]]:

@@ -8,7 +8,6 @@ Chapter: training-memory.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from unittest import mock
 
 import torch
@@ -17,7 +16,6 @@ from torch.nn import functional
 
 from helpers.facts import public
 from helpers.measure.step.models import build
-from helpers.memory.allocator import Replay, replay
 
 from .fast_meta import SHAPES, flash
 from .predict import Prediction, predict_step
@@ -39,20 +37,15 @@ class Published:
     max_reserved: int
     max_allocated: int | None = None
 
-    @cached_property
-    def replayed(self) -> Replay:
-        """The predicted trace through the model of the allocator, fixed segments."""
-        return replay(self.predicted.trace)
-
     @property
     def blocks(self) -> int:
-        """Predicted max_memory_allocated: the blocks that hold the tensors, no less than the tensors themselves."""
-        return self.replayed.peak_allocated
+        """Predicted max_memory_allocated."""
+        return self.predicted.allocated
 
     @property
     def segments(self) -> int:
         """Predicted max_memory_reserved."""
-        return self.replayed.peak_reserved
+        return self.predicted.reserved
 
 
 class Bert(nn.Module):

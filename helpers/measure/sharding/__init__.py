@@ -5,11 +5,12 @@ from helpers.memory.sharding import Sharding, ShardingError
 
 from .buckets import make_buckets
 from .part import Part, part
-from .pipeline import Pipeline
+from .pipeline import Parts, Pipeline
 from .share import Share
 
 __all__ = [
     "Part",
+    "Parts",
     "Pipeline",
     "Sharding",
     "ShardingError",

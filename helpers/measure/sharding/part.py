@@ -6,6 +6,7 @@ ranks ends each half of a block. That sum is in place, and takes no buffer that 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 
@@ -52,8 +53,8 @@ class Part(Transformer):
     def _share_experts(self) -> None:
         for layer in self.layers:
             mine = len(layer.mlp.experts) // self.sharding.expert
-            layer.mlp.experts = nn.ModuleList(list(layer.mlp.experts)[:mine])
-            layer.mlp.answers = partial(elsewhere, layer.mlp)
+            layer.mlp.experts = Elsewhere(list(layer.mlp.experts)[:mine], layer.mlp.counts)
+            layer.mlp.answers = partial(answers, layer.mlp.experts)
 
     def forward(self, x: Tensor, targets: Tensor | None = None) -> Tensor:
         """x: tokens [batch, tokens] or the stream; targets: the last stage's."""
@@ -110,11 +111,24 @@ def slice_of(shape: Model, sharding: Sharding) -> Model:
     )
 
 
-def elsewhere(mlp: nn.Module, visits: Tensor, chosen: Tensor) -> list[Tensor]:
-    """Experts on other ranks: the rows go there and the answers come back. As many rows come in as go out, in balance."""
-    pieces = Exchange.apply(visits).split(mlp.counts(chosen))
-    answers = [expert(piece) for expert, piece in zip(mlp.experts, pieces, strict=True)]
-    return [Exchange.apply(torch.cat(answers))]
+class Elsewhere(nn.ModuleList):
+    """This rank's experts: rows [visits, hidden] go to the ranks of theirs, and the answers come back.
+
+    As many rows come in as go out, in balance. counts: rows of each expert here, from what was chosen.
+    """
+
+    def __init__(self, experts: Iterable[nn.Module], counts: Callable[[Tensor], list[int]]):
+        super().__init__(experts)
+        self.counts = counts
+
+    def forward(self, visits: Tensor, chosen: Tensor) -> Tensor:
+        pieces = Exchange.apply(visits).split(self.counts(chosen))
+        return Exchange.apply(torch.cat([expert(piece) for expert, piece in zip(self, pieces, strict=True)]))
+
+
+def answers(experts: Elsewhere, visits: Tensor, chosen: Tensor) -> list[Tensor]:
+    """As Experts.answers, all in one piece."""
+    return [experts(visits, chosen)]
 
 
 def part(

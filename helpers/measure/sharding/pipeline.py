@@ -1,6 +1,7 @@
-"""1F1B: which micro-batch a stage computes when, and how many wait for their backward. Chapter: too-big.
+"""A rank of a pipeline: which micro-batch it computes when, what it receives early, and how many wait for their backward.
 
-The order is that of `helpers.pipeline`.
+Order and messages are those of `helpers.pipeline`: 1F1B, and where a rank has several parts of the model the interleaved one. A real
+rank plays the same program (`helpers.parallel.pipeline.runner`). Chapter: too-big.
 """
 
 from __future__ import annotations
@@ -9,31 +10,64 @@ import gc
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import cache
+from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.autograd.graph import GradientEdge
 
-from helpers.pipeline.orders import one_forward_one_backward
+from helpers.memory.sharding import Sharding
+from helpers.pipeline import SCHEDULES, PipelineSchedule, peak
+from helpers.pipeline.action import Action
 
 from .moves import received
 from .part import Part
 
 Targets = tuple[Tensor, Tensor]
+Spot = tuple[int, int]  # stage and micro-batch
+
+
+class Parts(nn.Module):
+    """All that an interleaved pipeline's rank has of a model. Called with the number of one of them, and what goes into that."""
+
+    def __init__(self, parts: list[Part], sharding: Sharding):
+        super().__init__()
+        self.sharding = sharding
+        for i, part in enumerate(parts):
+            self.add_module(str(i), part)
+
+    def forward(self, i: int, x: Tensor, targets: Tensor | None = None) -> Tensor:
+        """Of the i-th part."""
+        return self.get_submodule(str(i))(x, targets)
+
+
+class Waiting(NamedTuple):
+    """A micro-batch between its forward and its backward. x: what came in; edge: where backward begins."""
+
+    x: Tensor
+    edge: GradientEdge
 
 
 class Pipeline:
-    """A stage's forwards and backwards of one step. batch() gives tokens and targets of the next micro-batch.
+    """A rank's forwards and backwards of one step. batch() gives tokens and targets of the next micro-batch.
 
-    phase("forward") or phase("backward") is entered around each: what a stage receives is made outside of any module.
+    phase("forward") or phase("backward") is entered around each: what a rank receives is made outside of any module.
 
     An output that has been sent on is freed, as Megatron frees it.
     """
 
-    def __init__(self, part: Part, batch: Callable[[], Targets], phase: Callable[[str], AbstractContextManager]):
-        plan = part.sharding
-        self.part, self.batch, self.phase, self.waiting = part, batch, phase, deque()
-        self.most = plan.in_flight
-        self.todo = deque(one_forward_one_backward(plan.stage, plan.pipeline, plan.micro_batches))
+    def __init__(
+        self, model: Part | Parts, batch: Callable[[], Targets], phase: Callable[[str], AbstractContextManager]
+    ):
+        plan = model.sharding
+        self.model, self.batch, self.phase = model, batch, phase
+        self.parts = {one.stage: (i, one) for i, one in enumerate(plan.parts)}
+        made = schedule(plan.pipeline, plan.micro_batches, plan.virtual)
+        self.most, self.todo = peak(made)[plan.stage], deque(made.programs[plan.stage])
+        self.waiting: dict[Spot, Waiting] = {}
+        self.here: dict[tuple[str, int, int], Tensor] = {}  # received and not yet used, or made and not yet sent
+        self.do = {"F": self._forward, "B": self._backward, "RECV_F": self._receive, "RECV_B": self._receive}
 
     def fill(self) -> None:
         """Compute until as many micro-batches wait for their backward as ever will."""
@@ -46,29 +80,47 @@ class Pipeline:
             self._next()
 
     def _next(self) -> None:
-        forward = self.todo.popleft().kind == "F"
-        with self.phase("forward" if forward else "backward"):
-            if forward:
-                self.waiting.append(_forward(self.part, *self.batch()))
-            else:
-                _backward(self.part, *self.waiting.popleft())
-                gc.collect(0)  # checkpointing leaves cycles that hold a stream until Python looks for them
+        action = self.todo.popleft()
+        with self.phase("forward" if action.kind.endswith("F") else "backward"):
+            self.do.get(action.kind, self._send)(action)
+
+    def _receive(self, action: Action) -> None:
+        like = next(self.model.parameters())
+        self.here[action.kind[-1], *action[1:]] = received(*self._stream(), like=like)
+
+    def _send(self, action: Action) -> None:
+        del self.here[action.kind, *action[1:]]
+
+    def _forward(self, action: Action) -> None:
+        i, plan = self.parts[action.stage]
+        tokens, targets = self.batch()
+        x = tokens if plan.first else self.here.pop(("F", *action[1:])).requires_grad_()
+        which = (i,) if isinstance(self.model, Parts) else ()
+        out = self.model(*which, x, targets if plan.last else None)
+        self.waiting[action[1:]] = Waiting(x, torch.autograd.graph.get_gradient_edge(out))
+        if not plan.last:
+            self.here["SEND_F", *action[1:]] = out.detach()
+
+    def _backward(self, action: Action) -> None:
+        _, plan = self.parts[action.stage]
+        x, edge = self.waiting.pop(action[1:])
+        device = next(self.model.parameters()).device
+        grad = torch.ones((), device=device) if plan.last else self.here.pop(("B", *action[1:]))
+        torch.autograd.backward((edge,), (grad,))
+        if not plan.first:
+            assert x.grad is not None
+            self.here["SEND_B", *action[1:]] = x.grad
+        del x, edge, grad
+        gc.collect(0)  # checkpointing leaves cycles that hold a stream until Python looks for them
+
+    def _stream(self) -> tuple[int, int, int]:
+        """The shape of what passes from stage to stage."""
+        plan, (tokens, _) = self.model.sharding, self.batch()
+        part = self.model if isinstance(self.model, Part) else self.model.get_submodule("0")
+        return tokens.shape[0], tokens.shape[1] // (plan.tensor if plan.sequence else 1), part.hidden
 
 
-def _forward(part: Part, tokens: Tensor, targets: Tensor) -> tuple[object, tuple[int, ...], Tensor]:
-    """(where backward begins, shape of its gradient, () for a loss; a tensor to make that gradient like)."""
-    plan = part.sharding
-    share = plan.tensor if plan.sequence else 1
-    like = next(part.parameters())
-    x = tokens
-    if not plan.first:
-        x = received(tokens.shape[0], tokens.shape[1] // share, part.hidden, like=like).requires_grad_()
-    out = part(x, targets if plan.last else None)
-    return torch.autograd.graph.get_gradient_edge(out), tuple(out.shape), like
-
-
-def _backward(part: Part, edge: object, shape: tuple[int, ...], like: Tensor) -> None:
-    grad = (
-        torch.ones((), dtype=torch.float32, device=like.device) if part.sharding.last else received(*shape, like=like)
-    )
-    torch.autograd.backward((edge,), (grad,))
+@cache
+def schedule(nranks: int, micro_batches: int, virtual: int) -> PipelineSchedule:
+    """1F1B, or with several parts on a rank the interleaved one."""
+    return SCHEDULES["interleaved" if virtual > 1 else "1f1b"](nranks, micro_batches, virtual)

@@ -12,11 +12,12 @@ from helpers.measure.step import precision as types
 from helpers.measure.tracker.tracker import Tracker
 from helpers.memory.sharding import Sharding, ShardingError
 from helpers.parallel.zero import Paper, Zero
+from helpers.parallel.zero.training import blocks
 
 from .buckets import make_buckets
 from .fsdp2 import FullyShard
-from .part import Part, check_part
-from .pipeline import Pipeline
+from .part import Elsewhere, Part, check_part
+from .pipeline import Parts, Pipeline
 
 
 class Share(MetaStep):
@@ -36,15 +37,7 @@ class Share(MetaStep):
             self.fsdp2 = FullyShard(model, sharding.data, policy, reshard=sharding.zero == 3)
             optimizers = [types.optimizer(setup.optimizer, self.fsdp2.shards, setup.precision)]
         elif sharding.zero:
-            main = setup.precision == "bf16-fp32grads"
-            self.zero = Zero(
-                model,
-                sharding.zero,
-                group=Paper(sharding.data),
-                prefetch=True,
-                optimizer=lambda shares: types.optimizer(setup.optimizer, shares, "bf16" if main else setup.precision),
-                main_grads=torch.float32 if main else None,
-            )
+            self.zero = zero(model, setup, sharding)
             optimizers = [self.zero.optimizer]
         super().__init__(setup, model, optimizers)
 
@@ -61,7 +54,7 @@ class Share(MetaStep):
 
     def forward(self) -> Tensor | None:
         """Until most micro-batches wait. The loss, or None where micro-batches keep it."""
-        if not isinstance(self.model, Part):
+        if not isinstance(self.model, Part | Parts):
             return super().forward()
         with self.setup.around():
             self.pipeline = Pipeline(self.model, lambda: self.inputs, self.phase)
@@ -87,6 +80,26 @@ class Share(MetaStep):
         super().zero_grad()
         if self.zero is not None:
             self.zero.zero_grad()
+
+
+def zero(model: nn.Module, setup: Setup, sharding: Sharding) -> Zero:
+    """The states shared out among data ranks; those of experts among the ranks that have the same ones."""
+    main = setup.precision == "bf16-fp32grads"
+    return Zero(
+        model,
+        sharding.zero,
+        units=units(model) if sharding.expert > 1 else None,
+        group=Paper(sharding.data),
+        prefetch=True,
+        optimizer=lambda shares: types.optimizer(setup.optimizer, shares, "bf16" if main else setup.precision),
+        main_grads=torch.float32 if main else None,
+        groups={one: Paper(sharding.data // sharding.expert) for one in model.modules() if isinstance(one, Elsewhere)},
+    )
+
+
+def units(model: nn.Module) -> list[nn.Module]:
+    """Every block, and behind it its experts."""
+    return [one for block in blocks(model) for one in block.modules() if one is block or isinstance(one, Elsewhere)]
 
 
 def check(setup: Setup, sharding: Sharding) -> None:
@@ -120,10 +133,13 @@ def check(setup: Setup, sharding: Sharding) -> None:
 
 
 def build(setup: Setup, sharding: Sharding) -> nn.Module:
-    """This rank's part, in its type, with its checkpointing."""
+    """This rank's part or parts, in its type, with its checkpointing."""
     dtype: torch.dtype = types.computes(setup.precision)
-    made = Part(setup.model, sharding, setup.attention, setup.dropout, device="meta", dtype=dtype)
-    setup.share_out_loss(made)
+    parts = [
+        Part(setup.model, one, setup.attention, setup.dropout, device="meta", dtype=dtype) for one in sharding.parts
+    ]
+    setup.share_out_loss(parts[-1])
+    made = Parts(parts, sharding) if sharding.virtual > 1 else parts[0]
     return checkpointing.apply(made, setup.checkpoint, setup.around)
 
 
@@ -132,5 +148,7 @@ def _check_fsdp2(setup: Setup, sharding: Sharding) -> None:
         raise ShardingError(
             f"precision {setup.precision} is that of FSDP2, which shards: zero is 3, or 2 to keep what was gathered, got {sharding.zero}"
         )
+    if sharding.expert > 1:
+        raise ShardingError(f"FSDP2 with experts elsewhere is not written, got expert={sharding.expert}")
     if sharding.pipeline > 1:
         raise ShardingError(f"FSDP2 in a pipeline is not written, got pipeline={sharding.pipeline}")

@@ -79,6 +79,7 @@ def activations(
     seq = model.context if seq is None else seq
     whole(batch=batch, seq=seq)
     one_of(tuple(WIDTHS), precision=precision)
+    sharding.closed()
     sharding.check(model, seq)
     items = kept_by_block(model, kernel(model, attention, precision), checkpoint, dropout)
     values, how = sizes(model, batch, seq // sharding.context), (precision, sharding.tensor, sharding.sequence)

@@ -83,12 +83,13 @@ def last_weights(model: Model) -> tuple[Weight, ...]:
 
 @dataclass(frozen=True)
 class RankWeights:
-    """The weights of a model that stand on one rank. FormError for a split that is not listed here."""
+    """The weights of a model that stand on one rank. FormError and ShardingError for a split that is not listed here."""
 
     model: Model
     sharding: Sharding = ALONE
 
     def __post_init__(self) -> None:
+        self.sharding.closed()
         if self.sharding.tensor > 1 and self.model.latent:
             raise FormError(f"{self.model.name}: how tensor parallelism splits latent attention is not listed here")
 

@@ -5,13 +5,13 @@ Rajbhandari et al. 2020 (arXiv 1910.02054). Stage 1 shares out the optimizer's s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import torch
 from torch import nn
 
 from .adam import Adam
-from .group import Group
+from .group import Group, Paper
 from .unit import Seen, Unit
 
 
@@ -19,10 +19,11 @@ class Zero:
     """A model whose states are shared out among ranks, and its optimizer. Train as usual: loss.backward(), step(), zero_grad().
 
     stage: 1, 2 or 3. units: the modules whose parameters travel together (default: what the model's ModuleLists and
-    Sequentials hold); parameters outside them are one more unit, here from the forward's start to its own reduction.
-    group: Group() inside a rank (the default), Paper(n) on the meta device, Alone(). prefetch: ask for the next unit while
-    this one computes. optimizer: makes one over flat parameters (default: Adam, written out here); with main_grads, the type that
-    stage 1 adds gradients up in, one that reads `main_grads` by parameter.
+    Sequentials hold); parameters outside them are one more unit, here from the forward's start to its own reduction. A unit may lie
+    inside another that stands before it. group: Group() inside a rank (the default), Paper(n) on the meta device, Alone(); groups: for
+    units that not all ranks have, as experts. prefetch: ask for the next unit while this one computes. optimizer: makes one over flat
+    parameters (default: Adam, written out here); with main_grads, the type that stage 1 adds gradients up in, one that reads
+    `main_grads` by parameter.
     ValueError for a stage or a model that cannot be shared out.
     """
 
@@ -36,6 +37,7 @@ class Zero:
         prefetch: bool = False,
         optimizer: Callable[[list[nn.Parameter]], torch.optim.Optimizer] | None = None,
         main_grads: torch.dtype | None = None,
+        groups: Mapping[nn.Module, Group | Paper] | None = None,
     ):
         if stage not in (1, 2, 3):
             raise ValueError(f"ZeRO has stages 1, 2 and 3, got {stage!r}")
@@ -51,7 +53,11 @@ class Zero:
         self.model, self.stage, self.prefetch = model, stage, prefetch
         modules = list(blocks(model) if units is None else units)
         group = group or Group()
-        self.units = [Unit(*named, stage, group, main_grads) for named in self._split(modules)]
+        apart = {id(module): one for module, one in (groups or {}).items()}
+        self.units = [
+            Unit(name, params, stage, apart.get(id(module), group), main_grads, group.nranks)
+            for module, name, params in self._split(modules)
+        ]
         self.main_grads = main_grads
         self.adams = [Adam(unit.share, lr) for unit in self.units] if optimizer is None else []
         self.shares = [] if optimizer is None else [nn.Parameter(unit.share) for unit in self.units]
@@ -65,23 +71,30 @@ class Zero:
         for tensor in (tensor for adam in self.adams for tensor in adam.state):
             seen(tensor, "optimizer")
 
-    def _split(self, modules: list[nn.Module]) -> list[tuple[str, list[nn.Parameter]]]:
-        """(name, parameters) of every unit, each parameter once; the rest of the model last."""
+    def _split(self, modules: list[nn.Module]) -> list[tuple[nn.Module, str, list[nn.Parameter]]]:
+        """(module, its name, parameters) of every unit, each parameter once and in the innermost; the rest of the model last."""
         names, taken, found = {m: name for name, m in self.model.named_modules()}, set(), []
+        inside = {module: set(module.modules()) - {module} for module in modules}
         for module in [*modules, self.model]:
-            params = [p for p in module.parameters() if p not in taken]
+            inner = {p for one in modules if one in inside.get(module, ()) for p in one.parameters()}
+            params = [p for p in module.parameters() if p not in taken | inner]
             taken.update(params)
-            found.append((names[module], params))
-        return [named for named in found if named[1]]
+            found.append((module, names[module], params))
+        return [one for one in found if one[2]]
 
     def _watch(self, modules: list[nn.Module]) -> None:
-        units = {unit.name: unit for unit in self.units}
-        names = {m: name for name, m in self.model.named_modules()}
-        chain = [units[names[m]] for m in modules if names[m] in units]
-        for module in modules:
-            if unit := units.get(names[module]):
-                at = chain.index(unit)
-                self._hook(module, unit, chain[at + 1 : at + 2], chain[max(0, at - 1) : at])
+        units, names = {unit.name: unit for unit in self.units}, {m: name for name, m in self.model.named_modules()}
+        here = {module: units[names[module]] for module in modules if names[module] in units}
+        place = {module: i for i, module in enumerate(names)}
+        ends = {module: (max(place[one] for one in module.modules()), -place[module]) for module in here}
+        entered, left = (
+            list(here),
+            sorted(here, key=ends.__getitem__),
+        )  # backward goes through what was left, last first
+        for module, unit in here.items():
+            at, end = entered.index(module), left.index(module)
+            after, before = entered[at + 1 : at + 2], left[max(0, end - 1) : end]
+            self._hook(module, unit, [here[one] for one in after], [here[one] for one in before])
         if rest := units.get(""):
             self.model.register_forward_pre_hook(lambda *_: rest.gather())
         for unit in self.units:
@@ -113,7 +126,7 @@ class Zero:
         module.register_forward_hook(leave)
 
     def _arrived(self, unit: Unit, parameter: nn.Parameter) -> None:
-        if unit.arrived(parameter) and self.stage > 1:
+        if unit.arrived(parameter) and unit.stage > 1:
             unit.reduce()
 
     def reduce(self) -> None:
@@ -121,8 +134,8 @@ class Zero:
         late = [unit.name or "the rest" for unit in self.units if not unit.ready]
         if late:
             raise RuntimeError(f"backward has not reached every parameter of {', '.join(late)}")
-        if self.stage == 1:
-            for unit in self.units:
+        for unit in self.units:
+            if unit.stage == 1:
                 unit.reduce()
 
     def step(self) -> None:
@@ -151,7 +164,7 @@ class Zero:
     def held(self) -> dict[str, list[torch.Tensor]]:
         """What this rank keeps between steps, by class of helpers.memory.trace."""
         return {
-            "parameter": [unit.share if self.stage == 3 else unit.whole for unit in self.units],
+            "parameter": [unit.share if unit.stage == 3 else unit.whole for unit in self.units],
             "gradient": [unit.grads for unit in self.units],
             "optimizer": [tensor for adam in self.adams for tensor in adam.state],
         }

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import torch
 
 from .adam import Adam
+from .group import Group, Paper
 
 Seen = Callable[[torch.Tensor, str], object]
 
@@ -16,20 +17,31 @@ class Unit:
 
     params: all of one dtype and device; their data become views of `whole`. stage 1: whole parameters and whole gradients stay;
     2: whole parameters and this rank's share of the gradients; 3: shares only. wide: stage 1 adds gradients up in this type as they
-    come, and drops them (Megatron-LM's main_grad).
+    come, and drops them (Megatron-LM's main_grad). over: of how many ranks' losses the gradient of the mean is wanted, where that are
+    more than the group has: an expert gets rows from all of them. One rank alone with its experts shares nothing: stage 1.
     """
 
-    def __init__(self, name: str, params: list[torch.nn.Parameter], stage: int, group, wide: torch.dtype | None = None):
-        self.name, self.params, self.stage, self.group = name, params, stage, group
+    def __init__(
+        self,
+        name: str,
+        params: list[torch.nn.Parameter],
+        stage: int,
+        group: Group | Paper,
+        wide: torch.dtype | None = None,
+        over: int = 0,
+    ):
+        self.name, self.params, self.group = name, params, group
+        self.stage = 1 if group.nranks == 1 < over else stage
+        self.part_of = group.nranks / (over or group.nranks)
         self.count = sum(p.numel() for p in params)
         self.numel = -(-self.count // group.nranks) * group.nranks  # padded
         self.whole = params[0].new_zeros(self.numel)
         self._move_in()
         mine = self._mine(self.whole)
-        self.share = mine.clone() if stage == 3 else mine
-        self.grads = torch.zeros_like(self.whole if stage == 1 else self.share, dtype=wide)
+        self.share = mine.clone() if self.stage == 3 else mine
+        self.grads = torch.zeros_like(self.whole if self.stage == 1 else self.share, dtype=wide)
         self.main = dict(zip(params, self._pieces(self.grads), strict=True)) if wide else {}
-        if stage == 1 and not wide:
+        if self.stage == 1 and not wide:
             for p, piece in zip(params, self._pieces(self.grads), strict=True):
                 p.grad = piece
         self.seen: Seen = lambda tensor, cls: None
@@ -104,6 +116,7 @@ class Unit:
         self.backward = False
         if self.stage == 1:
             self.group.reduce_scatter(self.grad, self.grads)
+            self._scale(self.grad)
             return
         whole = self.whole.new_zeros(self.numel) if self.numel > self.count else self.whole.new_empty(self.numel)
         self.seen(whole, "communication")
@@ -114,7 +127,12 @@ class Unit:
         part = torch.empty_like(self.grads)
         self.seen(part, "communication")
         self.group.reduce_scatter(part, whole)
+        self._scale(part)
         self.grads.add_(part)
+
+    def _scale(self, mean: torch.Tensor) -> None:
+        if self.part_of < 1:
+            mean.mul_(self.part_of)
 
     def update(self, adam: Adam | None) -> None:
         """Let the optimizer change this rank's share (or it has), then tell the other ranks; stage 3 tells them at the next gather."""

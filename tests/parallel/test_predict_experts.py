@@ -1,0 +1,185 @@
+"""What is predicted for a rank whose experts are elsewhere, under ZeRO, against four real ranks: the same bytes at every stage and peak."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from unittest import mock
+
+import numpy as np
+import pytest
+import torch
+from lanes import some
+from torch import nn
+
+from helpers.facts import MODELS, Model
+from helpers.measure import predict_step, track
+from helpers.measure.predict.predict import STAGES
+from helpers.measure.sharding import Sharding, share
+from helpers.measure.sharding.part import Elsewhere, Part
+from helpers.measure.step import checkpointing
+from helpers.measure.step.precision import computes, optimizer
+from helpers.memory import CLASSES
+from helpers.memory.closed_form import states
+from helpers.parallel.zero import Zero
+
+NRANKS = 4
+SLACK = 1024  # bytes
+WAYS = [(zero, expert) for zero in (1, 2, 3) for expert in (2, 4)]
+
+
+def draw(zero: int, expert: int, seed: int) -> tuple[Model, int, int, dict]:
+    rng = random.Random(f"experts {zero} {expert} {seed}")
+    experts = expert * rng.randint(1, 3)
+    sizes = {name: rng.randint(*ends) for name, ends in (("hidden", (9, 40)), ("ffn", (9, 60)), ("vocab", (30, 200)))}
+    shape = Model(
+        "drawn",
+        layers=rng.randint(1, 3),
+        heads=2,
+        head_dim=2 * rng.randint(2, 5),
+        context=64,
+        experts=experts,
+        active=rng.randint(1, min(3, experts)),
+        **sizes,
+    )
+    precision = rng.choice(["fp32", "bf16", "bf16-true"] if zero > 1 else ["fp32", "bf16", "bf16-fp32grads"])
+    how = {"precision": precision, "checkpoint": rng.choice(["none", "full"]), "accumulate": rng.randint(1, 2)}
+    return shape, rng.randint(1, 2), NRANKS * rng.randint(1, 7), how
+
+
+def balanced(self, chosen):
+    """As many rows for each expert as a prediction takes: what the router says would make ranks differ."""
+    n, visits = len(self.experts), chosen.numel()
+    return [visits // n + (i < visits % n) for i in range(n)]
+
+
+def real(shape: Model, batch: int, seq: int, how: dict, zero: int, expert: int):
+    """This rank's second step, watched from the first one on."""
+    import torch.distributed as dist
+
+    from helpers.measure.sharding import moves
+    from helpers.measure.step.experts import Experts
+    from helpers.parallel.expert.exchange import all_to_all
+    from helpers.parallel.expert.ours import groups
+    from helpers.parallel.zero import Group
+
+    torch.set_num_threads(1)
+    spread, alike = groups(dist.get_world_size(), expert)
+    plan, precision = Sharding(data=NRANKS, zero=zero, expert=expert), how["precision"]
+    with mock.patch.object(Experts, "counts", balanced):
+        model = Part(shape, plan, "math", device="cpu", dtype=computes(precision))
+    checkpointing.apply(model, how["checkpoint"])
+    main = torch.float32 if precision == "bf16-fp32grads" else None
+    sharded = Zero(
+        model,
+        zero,
+        units=share.units(model),
+        prefetch=True,
+        main_grads=main,
+        optimizer=lambda shares: optimizer("adamw", shares, "bf16" if main else precision),
+        groups={one: Group(alike) for one in model.modules() if isinstance(one, Elsewhere)},
+    )
+    tokens, targets = (torch.zeros(batch, seq, dtype=torch.int64) for _ in range(2))
+    with (
+        mock.patch.object(moves, "exchanged", lambda x: all_to_all(x, spread)),
+        track(model, sharded.optimizer, (tokens, targets)) as watch,
+    ):
+        watch.register(list(getattr(sharded.optimizer, "masters", {}).values()), "optimizer")
+        sharded.tell(watch.register)
+        for _ in range(2):
+            for _ in range(how["accumulate"]):
+                loss = model(tokens, targets)
+                watch.mark(STAGES[0])
+                loss.backward()
+                del loss
+                watch.mark(STAGES[1])
+            sharded.step()
+            watch.mark(STAGES[2])
+            sharded.zero_grad()
+            watch.mark(STAGES[3])
+    return watch.trace
+
+
+def second(trace) -> list[int]:
+    """Bytes at the stages of the second step, and the most of them."""
+    ends = [index for index, name, _ in trace.marks if name == STAGES[3]]
+    found = [n for index, _, n in trace.marks if index > ends[0]]
+    return [*found, int(np.max(trace.total[ends[0] + 1 :]))]
+
+
+@pytest.mark.parametrize("seed", some(range(4), [0], "three more setups of each"))
+@pytest.mark.parametrize("way", some(WAYS, [(2, 2)], "five more ways"))
+def test_the_bytes_of_a_real_rank(ranks, way, seed):
+    zero, expert = way
+    shape, batch, seq, how = draw(zero, expert, seed)
+    there = second(ranks.run(real, shape, batch, seq, how, zero, expert)[0])
+    plan = Sharding(data=NRANKS, zero=zero, expert=expert)
+    done = predict_step(shape, batch=batch, seq=seq, attention="math", operators="cpu", sharding=plan, **how)
+    here = second(done.trace)
+    print(zero, expert, seed, np.subtract(there, here), there[-1])
+    assert len(there) == len(here) and np.abs(np.subtract(there, here)).max() <= SLACK, (shape, how, there, here)
+
+
+def test_experts_are_shared_out_among_the_ranks_that_have_the_same_ones():
+    """Of Mixtral, eight data ranks: experts over two, so a quarter of four experts' states is here, and an eighth of all else."""
+    shape = replace(MODELS["Mixtral-8x7B"], layers=2)
+    done = predict_step(shape, seq=64, sharding=Sharding(data=8, zero=3, expert=2))
+    index = [i for i, name, _ in done.trace.marks if name == STAGES[2]][-1]
+    held = dict(zip(CLASSES, map(int, done.trace.by_class[index]), strict=True))
+    experts = 4 * 3 * shape.hidden * shape.ffn
+    others = [shape.layer_nparams() - 2 * experts] * 2 + [(2 * shape.vocab + 1) * shape.hidden]
+    want = states([experts] * 2, zero=3, nranks=4).nbytes, states(others, zero=3, nranks=8).nbytes
+    assert {cls: held[cls] for cls in want[0]} == {cls: want[0][cls] + want[1][cls] for cls in want[0]}
+
+
+class Two(nn.Module):
+    """A map that all ranks have, and one that every second rank has."""
+
+    def __init__(self, rank: int, nkinds: int):
+        super().__init__()
+        torch.manual_seed(0)
+        self.everybodys = nn.Linear(5, 5)
+        torch.manual_seed(1 + rank % nkinds)
+        self.mine = nn.Linear(5, 5)
+
+    def forward(self, x):
+        return self.mine(self.everybodys(x)).square().mean()
+
+
+def steps_apart(nkinds: int) -> list[float]:
+    """Of each stage, after two steps: how far parameters are from those of gradients averaged by hand."""
+    import torch.distributed as dist
+
+    from helpers.parallel.expert.ours import groups
+    from helpers.parallel.zero import Group
+
+    rank, nranks = dist.get_rank(), dist.get_world_size()
+    _, alike = groups(nranks, nkinds)
+    torch.manual_seed(10 + rank)
+    batches, apart = torch.randn(2, 3, 5), []
+    for stage in (1, 2, 3):
+        plain, model = Two(rank, nkinds), Two(rank, nkinds)
+        adam = torch.optim.AdamW(plain.parameters(), foreach=False)
+        zero = Zero(model, stage, units=[model.mine], groups={model.mine: Group(alike)})
+        for x in batches:
+            plain(x).backward()
+            for p in plain.parameters():
+                dist.all_reduce(p.grad, group=alike if p in set(plain.mine.parameters()) else None)
+                p.grad /= nranks
+            adam.step()
+            adam.zero_grad()
+            model(x).backward()
+            zero.step()
+            zero.zero_grad()
+        for unit in zero.units:
+            unit.gather()
+        both = zip(plain.parameters(), model.parameters(), strict=True)
+        apart.append(max((a - b).abs().max().item() for a, b in both))
+    return apart
+
+
+@pytest.mark.parametrize("nkinds", [2, 4])
+def test_an_expert_learns_from_all_ranks(ranks, nkinds):
+    """Each rank's rows are a part of the batch, so the mean is over all ranks, also where one rank alone has the expert."""
+    for apart in ranks.run(steps_apart, nkinds):
+        assert max(apart) < 1e-6

@@ -1,0 +1,163 @@
+"""What is predicted for a rank of a pipeline, against four real ranks: the same bytes at every stage and at the peak."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+import torch
+from lanes import some
+
+from helpers.facts import Model
+from helpers.measure import predict_step, track
+from helpers.measure.predict.predict import STAGES
+from helpers.measure.sharding import Parts, Sharding, part
+from helpers.measure.sharding.part import Part
+from helpers.measure.step import checkpointing
+from helpers.measure.step.precision import computes, optimizer
+from helpers.memory.closed_form import states
+from helpers.pipeline import SCHEDULES, peak
+
+NRANKS = 4
+SLACK = 1024  # bytes
+
+
+@dataclass(frozen=True)
+class Case:
+    """One setup, drawn by a seed. how: of predict_step."""
+
+    shape: Model
+    batch: int
+    seq: int
+    sharding: Sharding
+    how: dict
+
+
+def draw(seed: int) -> Case:
+    rng = random.Random(f"pipeline {seed}")
+    heads, llama = rng.choice([2, 3, 4]), rng.random() < 0.6
+    sizes = {name: rng.randint(*ends) for name, ends in (("hidden", (9, 40)), ("ffn", (9, 90)), ("vocab", (30, 300)))}
+    virtual = [2, 3, 1, 2][seed % 4]
+    shape = Model(
+        f"drawn by {seed}",
+        layers=NRANKS * virtual * rng.randint(1, 2),
+        heads=heads,
+        kv_heads=rng.choice([n for n in (1, 2, 3, 4) if heads % n == 0]),
+        head_dim=2 * rng.randint(2, 5),
+        context=64,
+        norm="rms" if llama else "layer",
+        mlp="swiglu" if llama else "gelu",
+        positions="rotary" if llama else "learned",
+        bias=not llama,
+        **sizes,
+    )
+    micro_batches = NRANKS * rng.randint(1, 2) if virtual > 1 else rng.randint(1, 9)
+    how = {
+        "precision": rng.choice(["fp32", "bf16", "bf16-true", "bf16-fp32grads"]),
+        "checkpoint": rng.choice(["none", "per-op", "full"]),
+    }
+    sharding = Sharding(pipeline=NRANKS, virtual=virtual, micro_batches=micro_batches)
+    return Case(shape, rng.randint(1, 2), rng.randint(5, 30), sharding, how)
+
+
+class Stage:
+    """A part of the model where the runner wants a stage. mark: told when `most` micro-batches wait."""
+
+    def __init__(self, module: Part, batch: tuple[torch.Tensor, torch.Tensor], waiting: dict, full):
+        self.module, self.batch, self.waiting, self.full = module, batch, waiting, full
+
+    def forward(self, microbatch, x):
+        plan, (tokens, targets) = self.module.sharding, self.batch
+        x = tokens if x is None else x.requires_grad_()
+        out = self.module(x, targets if plan.last else None)
+        self.waiting[plan.stage, microbatch] = x, torch.autograd.graph.get_gradient_edge(out)
+        out = None if plan.last else out.detach()
+        self.full()
+        return out
+
+    def backward(self, microbatch, dy):
+        x, edge = self.waiting.pop((self.module.sharding.stage, microbatch))
+        torch.autograd.backward((edge,), None if dy is None else (dy,))
+        return x.grad
+
+    def empty(self):
+        return next(self.module.parameters()).new_empty((*self.batch[0].shape, self.module.hidden))
+
+
+def real(case: Case):
+    """This rank's second step, watched from the first one on."""
+    import torch.distributed as dist
+
+    from helpers.parallel.pipeline.runner import Runner
+
+    class Waits(Runner):
+        """A send is over before the next action: else what it holds depends on the neighbour's clock."""
+
+        def _send(self, action):
+            super()._send(action)
+            for work, _ in self.leaving:
+                work.wait()
+            self.leaving.clear()
+
+    torch.set_num_threads(1)
+    rank, precision = dist.get_rank(), case.how["precision"]
+    plan = replace(case.sharding, stage=rank)
+    parts = [Part(case.shape, one, "math", device="cpu", dtype=computes(precision)) for one in plan.parts]
+    model = checkpointing.apply(Parts(parts, plan), case.how["checkpoint"])
+    adam = optimizer("adamw", model.parameters(), precision)
+    tokens, targets = (torch.zeros(case.batch, case.seq, dtype=torch.int64) for _ in range(2))
+    schedule = SCHEDULES["interleaved" if plan.virtual > 1 else "1f1b"](NRANKS, plan.micro_batches, plan.virtual)
+    with track(model, adam, (tokens, targets)) as watch:
+        watch.register(list(getattr(adam, "masters", {}).values()), "optimizer")
+        watch.register(list(getattr(adam, "main_grads", {}).values()), "gradient")
+        for _ in range(2):
+            waiting, seen = {}, []
+
+            def full(waiting=waiting, seen=seen):
+                if len(waiting) == peak(schedule)[rank] and not seen:
+                    seen.append(watch.mark(STAGES[0]))
+
+            stages = {one.sharding.stage: Stage(one, (tokens, targets), waiting, full) for one in parts}
+            Waits(schedule, stages).step()
+            watch.mark(STAGES[1])
+            adam.step()
+            watch.mark(STAGES[2])
+            adam.zero_grad()
+            watch.mark(STAGES[3])
+    return watch.trace
+
+
+def second(trace) -> list[int]:
+    """Bytes at the stages of the second step, and the most of them."""
+    ends = [index for index, name, _ in trace.marks if name == STAGES[3]]
+    found = [n for index, _, n in trace.marks if index > ends[0]]
+    return [*found, int(np.max(trace.total[ends[0] + 1 :]))]
+
+
+@pytest.mark.parametrize("seed", some(range(12), [0], "eleven more setups"))
+def test_the_bytes_of_a_real_rank(ranks, seed):
+    case = draw(seed)
+    traces = ranks.run(real, case)
+    for rank in (seed % NRANKS, (seed + 3) % NRANKS):
+        plan, trace = replace(case.sharding, stage=rank), traces[rank]
+        how = {"batch": case.batch, "seq": case.seq, "attention": "math", "operators": "cpu", **case.how}
+        there, here = second(trace), second(predict_step(case.shape, sharding=plan, **how).trace)
+        print(seed, rank, np.subtract(there, here), there[-1])
+        assert len(there) == len(here) and np.abs(np.subtract(there, here)).max() <= SLACK, (case, rank, there, here)
+
+
+def test_interleaving_keeps_more_and_the_same_states():
+    """Narayanan et al. 2021: rank 0 of p holds activations of 1 + (p - 1) / (p v) times 1F1B's micro-batches."""
+    shape = Model("a small Llama", layers=8, heads=4, head_dim=16, hidden=64, ffn=176, vocab=256, context=512)
+    kept = {}
+    for virtual in (1, 2):
+        plan = Sharding(pipeline=4, virtual=virtual, micro_batches=8)
+        done = predict_step(shape, seq=512, steps=1, sharding=plan, operators="cpu")
+        there = done.trace.peak.by_class
+        kept[virtual] = there["activation"]
+        mine = part(shape, Sharding(pipeline=4), 512)
+        assert done.nparams == sum(p.numel() for p in mine.parameters())
+        assert there["parameter"] == states(done.nparams)["parameters"].nbytes
+    assert kept[2] / kept[1] == pytest.approx(1 + 3 / 8, rel=0.05)
