@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from tools import progress
 
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+# Without windows Chromium would round the widths of letters to pixels, and lines would break elsewhere than a reader's do.
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--font-render-hinting=none"]
 
 
 class Kind(NamedTuple):

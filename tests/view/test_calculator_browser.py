@@ -186,6 +186,8 @@ def test_a_link_brings_the_choice_back(open_calculator):
     assert other.locator(".bim-sentence").nth(1).inner_text() != words
     broken = open_calculator(PLAIN, hash_="#calculator-0--model-Llama-9--mode-train")
     assert "cannot be computed" in broken.get_by_role("status").inner_text()
+    place = open_calculator(PLAIN, hash_="#calculator-0--")
+    assert place.locator(".bim-notice").inner_text() == "", "a link that asks for nothing is a place"
 
 
 def test_the_python_is_on_the_clipboard(open_calculator):

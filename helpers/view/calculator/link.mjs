@@ -11,10 +11,10 @@ function value(key, text) {
   return key === "sequence" ? text === "true" : text;
 }
 
-// The spec in a link made for this widget, or null when it is about something else.
+// The spec in a link made for this widget, or null when it is about something else, or names the widget and asks for nothing.
 export function decode(hash, index) {
   const start = `#calculator-${index}--`;
-  if (!hash.startsWith(start)) return null;
+  if (!hash.startsWith(start) || hash === start) return null;
   return Object.fromEntries(
     hash
       .slice(start.length)
