@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from helpers.parallel.context.blocks import attend, merged
+from helpers.parallel.attention.blocks import attend, merged
 from helpers.parallel.counting import counted
 from helpers.ranks import RankError, Ranks
 

@@ -6,6 +6,9 @@ from dataclasses import dataclass, replace
 
 from helpers.facts import Model
 
+FORMS = ("ring", "gathered", "heads")  # those of helpers.context, which stands on this room
+ORDERS = ("plain", "zigzag", "striped")
+
 
 class ShardingError(ValueError):
     """A way to share out that cannot be: the message names the value and what was expected."""
@@ -18,7 +21,8 @@ class Sharding:
     data: ranks with other batches. zero: 0 (DDP where data > 1), 1, 2 or 3. tensor: ranks that share every layer (heads, MLP columns,
     vocabulary); sequence: they share the tokens of norms, dropout and residuals, too. pipeline: ranks behind each other; stage: which of
     them this is; virtual: how many parts of the model each of them has, far from each other (interleaved 1F1B); micro_batches: per step.
-    expert: among how many of the data ranks the experts are spread.
+    expert: among how many of the data ranks the experts are spread. context: ranks that share every sequence; place: which of them this
+    is; form: how they attend, one of FORMS; order: who has which tokens, one of ORDERS ("heads" keeps the plain one).
     ShardingError for counts that are not positive, or that contradict each other.
     """
 
@@ -31,14 +35,25 @@ class Sharding:
     virtual: int = 1
     micro_batches: int = 1
     expert: int = 1
+    context: int = 1
+    place: int = 0
+    form: str = "ring"
+    order: str = "zigzag"
 
     def __post_init__(self) -> None:
-        for name in ("data", "tensor", "pipeline", "virtual", "micro_batches", "expert"):
+        for name in ("data", "tensor", "pipeline", "virtual", "micro_batches", "expert", "context"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise ShardingError(f"{name} is a whole number of at least 1, got {value!r}")
         if isinstance(self.zero, bool) or self.zero not in (0, 1, 2, 3):
             raise ShardingError(f"zero is 0, 1, 2 or 3, got {self.zero!r}")
+        for name, known in (("form", FORMS), ("order", ORDERS)):
+            if getattr(self, name) not in known:
+                raise ShardingError(f"{name} is one of {', '.join(known)}, got {getattr(self, name)!r}")
+        if self.place not in range(self.context):
+            raise ShardingError(
+                f"place is one of 0 to {self.context - 1} of context={self.context}, got {self.place!r}"
+            )
         if not isinstance(self.sequence, bool):
             raise ShardingError(f"sequence is True or False, got {self.sequence!r}")
         if self.stage not in range(self.pipeline):
@@ -58,7 +73,8 @@ class Sharding:
             f"virtual={virtual} parts take micro-batches by pipeline={ranks}, so it must divide micro_batches={m}": (
                 virtual > 1 and m % ranks > 0
             ),
-            f"zero={zero} splits among data ranks, so data must be at least 2": zero > 0 and data == 1,
+            f"zero={zero} splits among data ranks, so data must be at least 2": zero > 0 and self.alike == 1,
+            f"expert={expert} with context={self.context} is not written": expert > 1 and self.context > 1,
             "sequence=True shares tokens among tensor ranks, so tensor must be at least 2": self.sequence
             and self.tensor == 1,
             f"expert={expert} spreads experts over data ranks, so it must divide data={data}": data % expert > 0,
@@ -67,7 +83,12 @@ class Sharding:
     @property
     def nranks(self) -> int:
         """All ranks of the job."""
-        return self.data * self.tensor * self.pipeline
+        return self.data * self.context * self.tensor * self.pipeline
+
+    @property
+    def alike(self) -> int:
+        """Ranks with the same parameters and other tokens: those that ZeRO shares the states out among."""
+        return self.data * self.context
 
     @property
     def parts(self) -> tuple[Sharding, ...]:
@@ -109,11 +130,14 @@ class Sharding:
             raise ShardingError(f"no closed form has expert={self.expert} with zero={self.zero}: ask predict_step")
         if self.virtual > 1:
             raise ShardingError(f"no closed form has virtual={self.virtual} parts of a rank: ask predict_step")
+        if self.context > 1:
+            raise ShardingError(f"no closed form has context={self.context}: ask predict_step")
 
     def check(self, model: Model, seq: int) -> None:
         """ShardingError naming what of this model the ranks cannot share evenly."""
         pairs = [("tensor", name, getattr(model, name)) for name in ("heads", "kv_heads", "ffn")]
-        pairs += [("tensor", "seq", seq)] if self.sequence else []
+        pairs += [("tensor", "seq", seq // self.context)] if self.sequence else []
+        self._check_context(model, seq)
         pairs += [("pipeline", "layers", model.layers // self.virtual)]
         if model.layers % self.virtual:
             raise ShardingError(
@@ -129,6 +153,18 @@ class Sharding:
                 f"expert={self.expert} ranks cannot share experts={model.experts} of {model.name} evenly"
             )
 
+    def _check_context(self, model: Model, seq: int) -> None:
+        """Of a sequence each context rank has a piece, or two."""
+        pieces = self.context * (2 if self.form != "heads" and self.order == "zigzag" else 1)
+        if self.context > 1 and seq % pieces:
+            raise ShardingError(f"context={self.context} ranks cut a sequence into {pieces} pieces, got seq={seq}")
+        for name in ("heads", "kv_heads") if self.form == "heads" else ():
+            if getattr(model, name) // self.tensor % self.context:
+                there = getattr(model, name)
+                raise ShardingError(
+                    f"context={self.context} ranks of tensor={self.tensor} cannot share {name}={there} of {model.name} evenly"
+                )
+
     def __str__(self) -> str:
         """What differs from a single rank: "8 data, ZeRO-3" or "stage 0 of 4, tensor 8"."""
         words = [f"{self.data} data"] if self.data > 1 else []
@@ -138,6 +174,8 @@ class Sharding:
         words += [f"{self.virtual} parts"] if self.virtual > 1 else []
         words += [f"{self.micro_batches} micro-batches"] if self.micro_batches > 1 else []
         words += [f"experts over {self.expert}"] if self.expert > 1 else []
+        how = f"{self.form}, {self.order}" if self.form != "heads" else self.form
+        words += [f"context {self.context} ({how})"] if self.context > 1 else []
         return ", ".join(words) or "a single rank"
 
 

@@ -9,7 +9,7 @@ import torch.distributed as dist
 
 from helpers.exercises.context import a_ring, even_chunks, two_parts
 from helpers.parallel import context
-from helpers.parallel.context.blocks import attend, merged
+from helpers.parallel.attention.blocks import attend, merged
 from helpers.ranks import Ranks
 
 PAGE = Path(__file__).parents[2] / "book" / "context.md"

@@ -47,6 +47,7 @@ def test_stages_share_the_layers_and_hold_micro_batches_in_flight():
     [
         ({"expert": 2, "data": 2, "zero": 1}, "no closed form has expert=2 with zero=1: ask predict_step"),
         ({"pipeline": 2, "virtual": 2, "micro_batches": 2}, "no closed form has virtual=2 parts of a rank"),
+        ({"context": 2}, "no closed form has context=2: ask predict_step"),
     ],
 )
 def test_what_only_a_prediction_knows_is_refused_by_formulas(split, said):
