@@ -14,7 +14,7 @@ from torch import Tensor
 
 from helpers.context import Ring, layer_passes
 from helpers.facts import ACCELERATORS, LINKS, MODELS, Link
-from helpers.parallel.context.blocks import attend, merged
+from helpers.parallel.attention.blocks import attend, merged
 from helpers.parallel.counting import counted
 from helpers.ranks import RankError, Ranks
 from helpers.units import seconds_text

@@ -6,6 +6,9 @@ from dataclasses import dataclass, replace
 
 from helpers.facts import Model
 
+FORMS = ("ring", "gathered", "heads")  # those of helpers.context, which stands on this room
+ORDERS = ("plain", "zigzag", "striped")
+
 
 class ShardingError(ValueError):
     """A way to share out that cannot be: the message names the value and what was expected."""
@@ -19,7 +22,8 @@ class Sharding:
     vocabulary); sequence: they share the tokens of norms, dropout and residuals, too. pipeline: ranks behind each other; stage: which of
     them this is; virtual: how many parts of the model each of them has, far from each other (interleaved 1F1B); micro_batches: per step.
     expert: among how many of the data ranks the experts are spread. context: ranks that share the tokens of every sequence; for states
-    they are data ranks. team: among how many of these ZeRO-3 shares one replica out (HSDP), all unless told.
+    they are data ranks; place: which of them this is; form: how they attend, one of FORMS; order: who has which tokens, one of ORDERS
+    ("heads" keeps the plain one). team: among how many data ranks ZeRO-3 shares one replica out (HSDP), all unless told.
     ShardingError for counts that are not positive, or that contradict each other.
     """
 
@@ -33,6 +37,9 @@ class Sharding:
     micro_batches: int = 1
     expert: int = 1
     context: int = 1
+    place: int = 0
+    form: str = "ring"
+    order: str = "zigzag"
     team: int | None = None
 
     def __post_init__(self) -> None:
@@ -44,6 +51,13 @@ class Sharding:
                 raise ShardingError(f"{name} is a whole number of at least 1, got {value!r}")
         if isinstance(self.zero, bool) or self.zero not in (0, 1, 2, 3):
             raise ShardingError(f"zero is 0, 1, 2 or 3, got {self.zero!r}")
+        for name, known in (("form", FORMS), ("order", ORDERS)):
+            if getattr(self, name) not in known:
+                raise ShardingError(f"{name} is one of {', '.join(known)}, got {getattr(self, name)!r}")
+        if self.place not in range(self.context):
+            raise ShardingError(
+                f"place is one of 0 to {self.context - 1} of context={self.context}, got {self.place!r}"
+            )
         if not isinstance(self.sequence, bool):
             raise ShardingError(f"sequence is True or False, got {self.sequence!r}")
         if self.stage not in range(self.pipeline):
@@ -157,6 +171,18 @@ class Sharding:
             raise ShardingError(
                 f"expert={self.expert} ranks cannot share experts={model.experts} of {model.name} evenly"
             )
+
+    def check_context(self, model: Model, seq: int) -> None:
+        """ShardingError unless each context rank can have its piece of a sequence, or its two, and by heads its heads."""
+        pieces = self.context * (2 if self.form != "heads" and self.order == "zigzag" else 1)
+        if self.context > 1 and seq % pieces:
+            raise ShardingError(f"context={self.context} ranks cut a sequence into {pieces} pieces, got seq={seq}")
+        for name in ("heads", "kv_heads") if self.form == "heads" else ():
+            if getattr(model, name) // self.tensor % self.context:
+                there = getattr(model, name)
+                raise ShardingError(
+                    f"context={self.context} ranks of tensor={self.tensor} cannot share {name}={there} of {model.name} evenly"
+                )
 
     def __str__(self) -> str:
         """What differs from a single rank: "8 data, ZeRO-3" or "stage 0 of 4, tensor 8"."""

@@ -9,7 +9,7 @@ import torch.distributed as dist
 
 from helpers.exercises.context import JOBS, a_ring, even_chunks, ring_or_all_to_all, two_parts
 from helpers.parallel import context
-from helpers.parallel.context.blocks import attend, merged
+from helpers.parallel.attention.blocks import attend, merged
 from helpers.ranks import Ranks
 
 PAGE = Path(__file__).parents[2] / "book" / "context.md"

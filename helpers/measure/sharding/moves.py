@@ -15,16 +15,26 @@ NOBODY = "on paper"  # the name of a group that is never asked
 ops = torch.ops._c10d_functional
 
 
+def all_gathered(part: Tensor, nranks: int) -> Tensor:
+    """Every rank's part, behind each other along the first dimension."""
+    return ops.all_gather_into_tensor(part, nranks, NOBODY)
+
+
+def reduce_scattered(whole: Tensor, nranks: int) -> Tensor:
+    """This rank's part, along the first dimension, of the sum."""
+    return ops.reduce_scatter_tensor(whole, "sum", nranks, NOBODY)
+
+
 def gathered(x: Tensor, nranks: int) -> Tensor:
     """[batch, tokens / nranks, hidden] -> [batch, tokens, hidden]: every rank's tokens."""
-    whole = ops.all_gather_into_tensor(x, nranks, NOBODY)
+    whole = all_gathered(x, nranks)
     return whole.view(x.shape[0], x.shape[1] * nranks, *x.shape[2:])
 
 
 def scattered(x: Tensor, nranks: int) -> Tensor:
     """[batch, tokens, hidden] -> [batch, tokens / nranks, hidden]: the sum over ranks of this rank's tokens."""
     rows = x.reshape(x.shape[0] * x.shape[1], *x.shape[2:])
-    part = ops.reduce_scatter_tensor(rows, "sum", nranks, NOBODY)
+    part = reduce_scattered(rows, nranks)
     return part.view(x.shape[0], x.shape[1] // nranks, *x.shape[2:])
 
 
@@ -49,6 +59,21 @@ class Gather(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad: Tensor):
         return scattered(grad, ctx.nranks), None
+
+
+class Together(torch.autograd.Function):
+    """Every rank's x along one dimension on the way there, in rank order; the sum of gradients of the own part on the way back."""
+
+    @staticmethod
+    def forward(ctx, x: Tensor, dim: int, nranks: int) -> Tensor:
+        ctx.dim, ctx.nranks = dim, nranks
+        part = x.movedim(dim, 0).contiguous()
+        return all_gathered(part, nranks).movedim(0, dim).contiguous()
+
+    @staticmethod
+    def backward(ctx, grad: Tensor):
+        whole = grad.movedim(ctx.dim, 0).contiguous()
+        return reduce_scattered(whole, ctx.nranks).movedim(0, ctx.dim), None, None
 
 
 class Scatter(torch.autograd.Function):

@@ -18,12 +18,13 @@ from helpers.facts import Model
 from helpers.measure.step.models import Transformer, angles, cross_entropy, known
 from helpers.memory.sharding import Sharding, ShardingError
 
+from .context import core
 from .moves import Column, Exchange, Gather, Gathered, Scatter
 
 
 class Part(Transformer):
     """What one rank holds and computes. Tokens go in at the first stage, else the stream [batch, tokens, hidden] of the one before;
-    the last stage gives the loss, the others hand on the stream.
+    the last stage gives the loss, the others hand on the stream. A context rank gets its own tokens of a sequence and no others.
 
     shape: of the whole model. Embedding and head hold vocab / tensor rows, rounded up; norms, positions and biases added after a sum
     are on every rank.
@@ -36,6 +37,8 @@ class Part(Transformer):
             self.embedding = self.positions = None
         if not sharding.last:
             self.norm = self.head = None
+        for layer in self.layers if sharding.context > 1 else ():
+            layer.attention.core = core(layer.attention, sharding)
         if sharding.sequence:
             self._share_tokens()
         if sharding.expert > 1:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor, nn
 
@@ -34,12 +36,14 @@ class Share(MetaStep):
         self.zero = self.fsdp2 = self.pipeline = None
         optimizers = None
         if policy := types.FSDP2.get(setup.precision):
-            self.fsdp2 = FullyShard(model, sharding.data, policy, reshard=sharding.zero == 3)
+            self.fsdp2 = FullyShard(model, sharding.data_ranks, policy, reshard=sharding.zero == 3)
             optimizers = [types.optimizer(setup.optimizer, self.fsdp2.shards, setup.precision)]
         elif sharding.zero:
             self.zero = zero(model, setup, sharding)
             optimizers = [self.zero.optimizer]
         super().__init__(setup, model, optimizers)
+        if sharding.context > 1:
+            self.inputs = replace(setup, seq=setup.seq // sharding.context).batch_of()
 
     def begin(self, watch: Tracker) -> None:
         """Also: what ZeRO holds, or DDP's buckets (fp32 gradient buffers are reduced where they are)."""
@@ -48,7 +52,7 @@ class Share(MetaStep):
         watch.label(label=f"{self.setup.label}, {self.sharding}", sharding=str(self.sharding))
         if self.zero is not None or self.fsdp2 is not None:
             (self.zero or self.fsdp2).tell(watch.register)
-        elif self.sharding.data > 1 and self.setup.precision != "bf16-fp32grads":
+        elif self.sharding.data_ranks > 1 and self.setup.precision != "bf16-fp32grads":
             self.buckets = make_buckets(self.model)
             watch.register(self.buckets, "communication")
 
@@ -89,7 +93,7 @@ def zero(model: nn.Module, setup: Setup, sharding: Sharding) -> Zero:
         model,
         sharding.zero,
         units=units(model) if sharding.expert > 1 else None,
-        group=Paper(sharding.data),
+        group=Paper(sharding.data_ranks),
         prefetch=True,
         optimizer=lambda shares: types.optimizer(setup.optimizer, shares, "bf16" if main else setup.precision),
         main_grads=torch.float32 if main else None,
@@ -104,8 +108,8 @@ def units(model: nn.Module) -> list[nn.Module]:
 
 def check(setup: Setup, sharding: Sharding) -> None:
     """ShardingError for what is asked for and cannot be."""
-    if sharding.context > 1 or sharding.team is not None:
-        raise ShardingError(f"context ranks and teams are not predicted yet, got {sharding}")
+    if sharding.team is not None:
+        raise ShardingError(f"teams that share a replica out are not predicted yet, got team={sharding.team}")
     if setup.precision in types.FSDP2:
         _check_fsdp2(setup, sharding)
     if sharding.zero > 1 and setup.precision == "bf16-fp32grads":
@@ -118,6 +122,9 @@ def check(setup: Setup, sharding: Sharding) -> None:
         )
     if isinstance(setup.model, Model):
         check_part(setup.model, sharding, setup.seq)
+        sharding.check_context(setup.model, setup.seq)
+        if sharding.context > 1 and setup.dropout:
+            raise ShardingError(f"dropout in attention of context ranks is not written, got dropout={setup.dropout}")
         if sharding.sequence and setup.chunks > 1:
             raise ShardingError(
                 f"chunks of the loss under sequence parallelism are not written, got chunks={setup.chunks}"

@@ -1,6 +1,8 @@
 """Context parallel: one sequence on several ranks, its attention in a ring, gathered, or by heads. Chapter: context."""
 
-from . import activations, blocks, by_heads, cut, gathered, ours, ring
+from helpers.parallel.attention import blocks, ring
+
+from . import activations, by_heads, cut, gathered, ours
 from .cut import Cut, cut_model
 
 STRATEGIES = ours.STRATEGIES

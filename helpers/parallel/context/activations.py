@@ -9,11 +9,11 @@ from __future__ import annotations
 import torch.distributed as dist
 
 from helpers.memory import CLASSES
+from helpers.parallel.attention.ring import Group
 from helpers.parallel.reference import Training
 from helpers.parallel.strategy import watched
 
 from .cut import cut_model
-from .ring import Group
 
 AFTER_FORWARD = "after forward"
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor
 
+from helpers.parallel.attention.ring import Group
 from helpers.parallel.expert.exchange import exchanged
-
-from .ring import Group
 
 
 def attended(q: Tensor, k: Tensor, v: Tensor, group: Group) -> Tensor:

@@ -15,10 +15,11 @@ from torch import Tensor
 
 from helpers.context import FORMS, positions
 from helpers.context.chunks import check as check_order
+from helpers.parallel.attention import ring
 from helpers.parallel.checks import divides_all, whole
 from helpers.parallel.model import Model, Params, Transformer
 
-from . import by_heads, gathered, ring
+from . import by_heads, gathered
 
 TOKENS = 1  # the dimension of tokens in [batch, seq, ...]
 

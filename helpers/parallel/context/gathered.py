@@ -11,9 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from helpers.context import chunks, positions
+from helpers.parallel.attention.ring import Group, mask, slices
 from helpers.parallel.tensor.conjugates import gathered
-
-from .ring import Group, mask, slices
 
 TOKENS = -2  # the dimension of tokens in [..., tokens, d]
 

@@ -8,6 +8,7 @@ q: [batch, heads, n, d]; k and v: [batch, kv_heads, m, d], each read by heads / 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -53,6 +54,16 @@ def gradients(q: Tensor, k: Tensor, v: Tensor, lse: Tensor, grad: Tensor, mean: 
 def weighed(out: Tensor, grad: Tensor) -> Tensor:
     """[batch, heads, n]: what the softmax's backward takes off each row, the gradient of its weights averaged over them."""
     return (out * grad).sum(-1)
+
+
+class Kernel(NamedTuple):
+    """What computes with some of the keys, as `attend` and `gradients` do."""
+
+    attend: Callable[..., Part]
+    gradients: Callable[..., tuple[Tensor, Tensor, Tensor]]
+
+
+MATH = Kernel(attend, gradients)  # scores written out
 
 
 def _grouped(x: Tensor, groups: int) -> Tensor:
