@@ -225,7 +225,7 @@ def test_the_comparison_is_chosen_linked_and_copied(open_player):
     widget_harness.assert_on_one_screen(page, narrow=MEMORY_AND_TIME)
     widget_harness.narrow(page)
     assert page.evaluate(ALONG) == 4 * [[True, True]], "Play is on the screen wherever the stage is"
-    page.set_viewport_size({"width": 1280, "height": 900})
+    widget_harness.resized(page, {"width": 1280, "height": 900})
     choose(page, "Nodes", "nodes of 2")
     assert page.locator(".bim-topology .bim-node").count() == 8
     assert "nvls" not in offers(page, "Compared with")

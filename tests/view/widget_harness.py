@@ -99,7 +99,12 @@ def violations_in_both_themes(page) -> list:
 
 def narrow(page, width: int = 375) -> None:
     """The page in place on a telephone, when its widgets have heard of it."""
-    page.set_viewport_size({"width": width, "height": 900})
+    resized(page, {"width": width, "height": 900})
+
+
+def resized(page, size: dict) -> None:
+    """The page in another size, when its widgets have heard of it and are drawn anew."""
+    page.set_viewport_size(size)
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
@@ -124,7 +129,7 @@ def assert_on_one_screen(page, wide: str = ".bim-panel", narrow: str | None = No
     """Play and the whole stage are in view together; or of the stage the panels that the selectors name."""
     size = page.viewport_size
     for (width, height), panels in zip(SCREENS.items(), [wide, narrow or wide], strict=True):
-        page.set_viewport_size({"width": width, "height": height})
+        resized(page, {"width": width, "height": height})
         found = page.evaluate(AT_HAND, [HEAD, panels])
         assert found and all(one == [True, []] for one in found), f"{width} x {height}: {found}"
-    page.set_viewport_size(size)
+    resized(page, size)
