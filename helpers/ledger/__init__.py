@@ -6,7 +6,6 @@
 SETUPS names two jobs: "7B" on eight H200, "70B" on 64 H100. Chapters: data-parallel to meshes.
 """
 
-from .context_axis import Context
 from .entry import Entry, entry
 from .flops import Flops, flops
 from .published import Compared, compared
@@ -17,7 +16,6 @@ __all__ = [
     "AXES",
     "SETUPS",
     "Compared",
-    "Context",
     "Entry",
     "Flops",
     "Setup",

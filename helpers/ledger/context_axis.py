@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
-from helpers.context import FORMS, ORDERS, Ring, layer_passes, slowest
-from helpers.context.chunks import check
+from helpers.context import Ring, layer_passes, slowest
 from helpers.ledger.places import Place, place, strides
 from helpers.ledger.setups import Setup
 from helpers.ledger.traffic import Traffic
-from helpers.memory import Sharding, ShardingError
+from helpers.memory import Sharding
 from helpers.memory.closed_form import Step
 from helpers.memory.closed_form.terms import Operator, Term, Terms
 
@@ -25,48 +24,18 @@ BACKWARDS = 2.0  # as all products of the clock: flash attention's fifth is not 
 Lines = tuple[Traffic, ...]
 
 
-@dataclass(frozen=True)
-class Context:
-    """How context ranks share out attention. form: of helpers.context.FORMS; order: of its ORDERS, for all but "heads".
-
-    ValueError for another.
-    """
-
-    form: str = "ring"
-    order: str = "zigzag"
-
-    def __post_init__(self) -> None:
-        for said, value, known in (("attention", self.form, FORMS), ("tokens", self.order, ORDERS)):
-            if value not in known:
-                raise ValueError(f"a way to share out {said} is one of {', '.join(known)}, got {value!r}")
-
-    def check(self, setup: Setup, sharding: Sharding) -> None:
-        """ValueError for a sequence that cannot be placed so, ShardingError for heads that cannot be shared."""
-        if sharding.context == 1:
-            return
-        if self.form != "heads":
-            check(self.order, setup.seq, sharding.context)
-        elif setup.model.kv_heads % (sharding.tensor * sharding.context):
-            raise ShardingError(
-                f"context={sharding.context} ranks that share heads cannot share kv_heads={setup.model.kv_heads} of "
-                f"{setup.model.name} evenly with tensor={sharding.tensor}"
-            )
-
-    def uneven(self, seq: int, nranks: int) -> float:
-        """Scores of the rank that has most, by those of an even share."""
-        if nranks == 1 or self.form == "heads":
-            return 1.0
-        return slowest(self.order, seq, nranks) / (seq * (seq + 1) / 2 / nranks)
-
-
-RING = Context()
-
-
 class Longer(NamedTuple):
     """Of a micro-batch: seconds by which forward and backward are longer than their arithmetic."""
 
     forward: float
     backward: float
+
+
+def uneven(seq: int, sharding: Sharding) -> float:
+    """Scores of the context rank that has most, by those of an even share."""
+    if sharding.context == 1 or sharding.form == "heads":
+        return 1.0
+    return slowest(sharding.order, seq, sharding.context) / (seq * (seq + 1) / 2 / sharding.context)
 
 
 def layer_times(form: str, keys: int, stream: int, place: Place) -> tuple[Lines, Lines]:
@@ -94,12 +63,12 @@ def _line(what: str, op: str, nbytes: int, times: int, place: Place) -> Traffic:
 
 
 def context_traffic(
-    setup: Setup, sharding: Sharding, batch: int, precision: str, checkpoint: str = "none", context: Context = RING
+    setup: Setup, sharding: Sharding, batch: int, precision: str, checkpoint: str = "none"
 ) -> Iterator[Traffic]:
     """Of one step of the rank on `sharding.stage`. batch: sequences of a micro-batch."""
     if sharding.context == 1:
         return
-    there, back = _layer(setup, sharding, batch, precision, context)
+    there, back = _layer(setup, sharding, batch, precision)
     times = len(sharding.layers(setup.model)) * sharding.micro_batches
     again = there * (checkpoint != "none")
     calls, ahead = (Counter[Traffic]() for _ in range(2))
@@ -111,31 +80,25 @@ def context_traffic(
         yield replace(one, times=number, forward=ahead[one])
 
 
-def longer(
-    setup: Setup, sharding: Sharding, batch: int, precision: str, checkpoint: str, rate: float, context: Context
-) -> Longer:
+def longer(setup: Setup, sharding: Sharding, batch: int, precision: str, checkpoint: str, rate: float) -> Longer:
     """Of a micro-batch on this stage. rate: FLOP/s that a GPU reaches."""
     if sharding.context == 1:
         return Longer(0.0, 0.0)
     layers, again = len(sharding.layers(setup.model)), checkpoint != "none"
-    if context.form == "ring":
-        ring = _ring(setup, sharding, batch, precision, rate, context.order)
+    if sharding.form == "ring":
+        ring = _ring(setup, sharding, batch, precision, rate)
         forward, backward = ring.exposed(), ring.exposed(backward=True)
     else:
-        forward, backward = (
-            sum(one.seconds for one in lines) for lines in _layer(setup, sharding, batch, precision, context)
-        )
+        forward, backward = (sum(one.seconds for one in lines) for lines in _layer(setup, sharding, batch, precision))
     return Longer(layers * forward, layers * (backward + again * forward))
 
 
-def held(
-    one: Step, setup: Setup, sharding: Sharding, batch: int, precision: str, checkpoint: str, context: Context
-) -> Step:
+def held(one: Step, setup: Setup, sharding: Sharding, batch: int, precision: str, checkpoint: str) -> Step:
     """The closed form's step on this rank, which has its own tokens alone; gathered keys of others stand there until a block's backward.
 
     What a ring has in its hands besides, two blocks of one layer, is not counted.
     """
-    if sharding.context == 1 or context.form != "gathered":
+    if sharding.context == 1 or sharding.form != "gathered":
         return one
     model, width, others = setup.model, _width(precision), setup.seq - setup.seq // sharding.context
     nbytes = 2 * model.kv_hidden // sharding.tensor * batch * others * width
@@ -151,20 +114,22 @@ def _with(terms: Terms, keys: tuple[Operator, ...], kept: str) -> Terms:
     return replace(terms, terms=(*terms, more)) if blocks else terms
 
 
-def _ring(setup: Setup, sharding: Sharding, batch: int, precision: str, rate: float, order: str) -> Ring:
+def _ring(setup: Setup, sharding: Sharding, batch: int, precision: str, rate: float) -> Ring:
     where = place(setup.machine, *strides(sharding)["context"])
     link = where.inside if where.level == "node" else where.across
     seen = rate * (setup.seq + 1) / (2 * setup.seq)  # a ring counts the scores that count, the clock all of them
     width = _width(precision)
-    return Ring(setup.model, setup.seq, sharding.context, link, seen, order, sharding.tensor, width, batch, BACKWARDS)
+    return Ring(
+        setup.model, setup.seq, sharding.context, link, seen, sharding.order, sharding.tensor, width, batch, BACKWARDS
+    )
 
 
-def _layer(setup: Setup, sharding: Sharding, batch: int, precision: str, context: Context) -> tuple[Lines, Lines]:
+def _layer(setup: Setup, sharding: Sharding, batch: int, precision: str) -> tuple[Lines, Lines]:
     """Of one layer and micro-batch; tensor ranks share its heads."""
     model, width = setup.model, _width(precision)
     tokens = batch * setup.seq * width // sharding.tensor
     where = place(setup.machine, *strides(sharding)["context"])
-    return layer_times(context.form, 2 * model.kv_hidden * tokens, model.heads * model.head_dim * tokens, where)
+    return layer_times(sharding.form, 2 * model.kv_hidden * tokens, model.heads * model.head_dim * tokens, where)
 
 
 def _width(precision: str) -> int:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from helpers.facts import Model
 from helpers.ledger.clock import Clock
-from helpers.ledger.context_axis import RING, Context, context_traffic, held
+from helpers.ledger.context_axis import context_traffic, held
 from helpers.ledger.efficiency import efficiency_of
 from helpers.ledger.flops import flops
 from helpers.ledger.layers import layer_traffic
@@ -47,7 +47,6 @@ class Entry:
     efficiency: float
     optimizer: str = "adamw"
     hides: tuple[str, ...] = ()
-    context: Context = RING
 
     @property
     def sent(self) -> float:
@@ -95,7 +94,7 @@ class Entry:
     def clock(self) -> Clock:
         """The step in seconds, part by part; tokens a second, MFU and HFU, with every query and every key counted."""
         counted = flops(self.setup.model, self.setup.tokens, self.setup.seq, self.checkpoint)
-        how = self.efficiency, self.optimizer, self.hides, self.context
+        how = self.efficiency, self.optimizer, self.hides
         return clock(self.setup, self.stages, self.precision, counted, *how)
 
     @property
@@ -144,13 +143,12 @@ def entry(
     efficiency: float | None = None,
     hides: Sequence[str] = (),
     regather: bool = False,
-    context: Context = RING,
 ) -> Entry:
     """A line. setup: one of SETUPS, or a Setup; model: another one on the same machines; `stage` of the sharding is not looked at.
 
     precision, checkpoint, optimizer: as helpers.memory.closed_form.step has them. efficiency: of the peak for products, by default
     what published runs on such GPUs reach. hides: of helpers.ledger.timing.HIDES. regather: sequence parallelism as Megatron-LM has it
-    (`layer_traffic`). context: how context ranks share out attention.
+    (`layer_traffic`).
     ValueError for a setup that is not known, ranks that are not the machine's, sequences that do not divide; ShardingError for a model
     that cannot be shared out so.
     """
@@ -161,15 +159,14 @@ def entry(
         raise ValueError(f"a way to share out is a Sharding, as Sharding(data=8), got {sharding!r}")
     batch = _batch(known_setup, sharding)
     sharding.check(known_setup.model, known_setup.seq)
-    context.check(known_setup, sharding)
+    sharding.check_context(known_setup.model, known_setup.seq)
     stages = [replace(sharding, stage=i) for i in sorted({0, min(1, sharding.pipeline - 1), sharding.pipeline - 1})]
-    moved = [(one, _traffic(known_setup, one, batch, precision, checkpoint, regather, context)) for one in stages]
+    moved = [(one, _traffic(known_setup, one, batch, precision, checkpoint, regather)) for one in stages]
     types = HELD_AS.get(precision, precision)
     model, how = known_setup.model, (types, optimizer, checkpoint)
     filled = [step(model, batch, known_setup.seq, *how, sharding=one) for one in stages]
     filled = [
-        held(each, known_setup, one, batch, precision, checkpoint, context)
-        for each, one in zip(filled, stages, strict=True)
+        held(each, known_setup, one, batch, precision, checkpoint) for each, one in zip(filled, stages, strict=True)
     ]
     busiest = max((traffic for _, traffic in moved), key=lambda traffic: sum(t.priced for t in traffic))
     fullest = max(filled, key=lambda one: one.peak)
@@ -185,15 +182,14 @@ def entry(
         reached,
         optimizer,
         tuple(hides),
-        context,
     )
 
 
 def _traffic(
-    setup: Setup, sharding: Sharding, batch: int, precision: str, checkpoint: str, regather: bool, context: Context
+    setup: Setup, sharding: Sharding, batch: int, precision: str, checkpoint: str, regather: bool
 ) -> tuple[Traffic, ...]:
     states = state_traffic(setup, sharding, precision)
-    keys = context_traffic(setup, sharding, batch, precision, checkpoint, context)
+    keys = context_traffic(setup, sharding, batch, precision, checkpoint)
     return (*states, *layer_traffic(setup, sharding, batch, precision, checkpoint, regather), *keys)
 
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from helpers.ledger.clock import Clock
-from helpers.ledger.context_axis import RING, Context, longer
+from helpers.ledger.context_axis import longer, uneven
 from helpers.ledger.data_axis import of_data_axis
 from helpers.ledger.flops import AGAIN, Flops
 from helpers.ledger.setups import Setup
@@ -62,17 +62,16 @@ def clock(
     efficiency: float,
     optimizer: str = "adamw",
     hides: Sequence[str] = (),
-    context: Context = RING,
 ) -> Clock:
     """stages: the first, one in the middle and the last, each with its traffic; one where there is no pipeline.
 
     counted: FLOPs of a whole step of all GPUs. efficiency: of the peak for products, as `helpers.ledger.efficiency` has it.
-    hides: of HIDES, ValueError for another. context: how a ring, or what does its work, lies.
+    hides: of HIDES, ValueError for another.
     """
     if unknown := [name for name in hides if name not in HIDES]:
         raise ValueError(f"what may be hidden besides is {' or '.join(HIDES)}, got {unknown[0]!r}")
     hidden = "tensor" in hides
-    works = [work(setup, one, traffic, counted, efficiency, hidden, precision, context) for one, traffic in stages]
+    works = [work(setup, one, traffic, counted, efficiency, hidden, precision) for one, traffic in stages]
     busy = max(range(len(stages)), key=lambda i: works[i].whole)
     sharding, traffic = stages[busy]
     m, mine = sharding.micro_batches, works[busy]
@@ -109,14 +108,12 @@ def work(
     efficiency: float,
     hides: bool = False,
     precision: str = "bf16",
-    context: Context = RING,
 ) -> Work:
     """Of one micro-batch on a rank of `sharding.stage`. hides: collectives of the tensor axis go on beside products."""
     each = 1 / (sharding.data_ranks * sharding.micro_batches * sharding.tensor)
     here = len(sharding.layers(setup.model)) / setup.model.layers
     rate = setup.peak * efficiency
-    uneven = context.uneven(setup.seq, sharding.context) - 1
-    more = uneven * counted.scores
+    more = (uneven(setup.seq, sharding) - 1) * counted.scores
     ahead = here * (counted.blocks + counted.scores + more) + sharding.last * counted.head
     again = here * (counted.again + AGAIN[counted.checkpoint][1] * more)
     forward, backward = each * ahead / rate, each * (2 * ahead + again) / rate
@@ -125,7 +122,7 @@ def work(
     first = sum(t.seconds * t.forward / t.times for t in blocking if t.forward) / m
     shows = max(0.0, 1 - (forward + backward) / calls) if hides and calls else 1.0
     batch = setup.sequences // (sharding.data * m)
-    there, back = longer(setup, sharding, batch, precision, counted.checkpoint, rate, context)
+    there, back = longer(setup, sharding, batch, precision, counted.checkpoint, rate)
     return Work(forward, backward, first * shows + there, (calls - first) * shows + back, shows, there + back)
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from helpers.context import FORMS, ORDERS
+from helpers.context.chunks import check as check_order
 from helpers.facts import Model
-
-FORMS = ("ring", "gathered", "heads")  # those of helpers.context, which stands on this room
-ORDERS = ("plain", "zigzag", "striped")
 
 
 class ShardingError(ValueError):
@@ -174,9 +173,12 @@ class Sharding:
 
     def check_context(self, model: Model, seq: int) -> None:
         """ShardingError unless each context rank can have its piece of a sequence, or its two, and by heads its heads."""
-        pieces = self.context * (2 if self.form != "heads" and self.order == "zigzag" else 1)
-        if self.context > 1 and seq % pieces:
-            raise ShardingError(f"context={self.context} ranks cut a sequence into {pieces} pieces, got seq={seq}")
+        if self.context == 1:
+            return
+        try:
+            check_order("plain" if self.form == "heads" else self.order, seq, self.context)
+        except ValueError as uneven:
+            raise ShardingError(str(uneven)) from None
         for name in ("heads", "kv_heads") if self.form == "heads" else ():
             if getattr(model, name) // self.tensor % self.context:
                 there = getattr(model, name)

@@ -7,8 +7,8 @@ import pytest
 
 from helpers.context import FORMS, ORDERS, layer_passes, slowest
 from helpers.facts import LINKS
-from helpers.ledger import SETUPS, Context, entry
-from helpers.ledger.context_axis import context_traffic
+from helpers.ledger import SETUPS, entry
+from helpers.ledger.context_axis import context_traffic, uneven
 from helpers.ledger.flops import flops
 from helpers.memory import Sharding, ShardingError
 from helpers.memory.closed_form import padded, step
@@ -25,9 +25,9 @@ IB = LINKS[SEVENTY.machine.network]
 
 
 def long(nodes: int, **how):
-    """Four sequences of 131,072 tokens on 64 H100; so many nodes share each of them."""
-    shape = Sharding(data=8 // nodes, context=nodes, tensor=8, sequence=True, zero=1, micro_batches=nodes // 2)
-    return entry(LONG, shape, checkpoint="full", **how)
+    """Four sequences of 131,072 tokens on 64 H100; so many nodes share each of them, as how says."""
+    shape = Sharding(data=8 // nodes, context=nodes, tensor=8, sequence=True, zero=1, micro_batches=nodes // 2, **how)
+    return entry(LONG, shape, checkpoint="full")
 
 
 def of_axis(one, axis):
@@ -43,8 +43,8 @@ def test_a_step_moves_what_context_parallel_ranks_are_held_to(form, nranks):
     training = Training(model, batch=2, steps=1)
     want = predicted(training, nranks, form=form)
     setup = replace(SEVENTY, model=shape_of(model), seq=16, sequences=2)
-    sharding = Sharding(context=nranks)
-    lines = [*context_traffic(setup, sharding, 2, "fp32", context=Context(form))]
+    sharding = Sharding(context=nranks, form=form)
+    lines = [*context_traffic(setup, sharding, 2, "fp32")]
     names = {"send_recv": "send"}
     keys = {op: n for op, n in want.sent.items() if op != "all_reduce"}
     wide = Fraction(training.itemsize, 4)
@@ -58,7 +58,7 @@ def test_a_step_moves_what_context_parallel_ranks_are_held_to(form, nranks):
 @pytest.mark.parametrize("form", ["ring", "gathered"])
 def test_of_the_running_example_a_layer_moves_what_the_chapter_s_formula_says(nodes, form):
     """Blocks are computed again: keys travel three times, gradients once."""
-    one, model = long(nodes, context=Context(form)), SEVENTY.model
+    one, model = long(nodes, form=form), SEVENTY.model
     keys = 2 * 2 * model.kv_hidden // 8 * LONG.seq
     layers = model.layers * nodes // 2
     assert sum(t.sent for t in of_axis(one, "context")) == layers * layer_passes(form, keys, 0, nodes).total(again=True)
@@ -81,10 +81,10 @@ def test_other_axes_move_and_hold_a_context_rank_s_tokens():
 def test_gathered_keys_of_others_stand_there_until_a_block_s_backward():
     """Of all 32 layers, or of one that is computed again: what the ring's ranks never hold."""
     job = replace(SETUPS["7B"], sequences=2)
-    shape = Sharding(data=2, context=4)
+    shapes = [Sharding(data=2, context=4, form=form) for form in THREE]
     others = 2 * 4096 * 2 * (4096 - 1024)
     for checkpoint, layers in (("none", 32), ("selective", 1), ("full", 1)):
-        ring, heads, gathered = (entry(job, shape, checkpoint=checkpoint, context=Context(form)).step for form in THREE)
+        ring, heads, gathered = (entry(job, shape, checkpoint=checkpoint).step for shape in shapes)
         assert ring == heads
         more = {name: gathered.moments[name].total - ring.moments[name].total for name in ring.moments}
         assert max(more.values()) == layers * others and more["optimizer"] == 0
@@ -94,7 +94,7 @@ def test_gathered_keys_of_others_stand_there_until_a_block_s_backward():
 
 # Seconds ----------------------------------------------------------------------------------------------------------------
 def test_a_ring_shows_the_way_home_of_its_gradients_and_a_gather_all_of_it():
-    ring, gathered = long(8), long(8, context=Context("gathered"))
+    ring, gathered = long(8), long(8, form="gathered")
     block = 2 * 2 * SEVENTY.model.kv_hidden // 8 * LONG.seq // 8
     home = 4 * SEVENTY.model.layers * (IB.call + IB.seconds(block))
     assert ring.clock.exposed["context", "network"] == pytest.approx(home)
@@ -118,12 +118,12 @@ def test_a_short_sequence_s_ring_shows_what_its_scores_do_not_hide():
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_of_an_uneven_placement_the_slowest_rank_is_waited_for(order):
-    one, zigzag = (long(8, context=Context(order=each)) for each in (order, "zigzag"))
+    one, zigzag = (long(8, order=each) for each in (order, "zigzag"))
     scores = flops(SEVENTY.model, LONG.tokens, LONG.seq).scores * 4 / 64 / (SEVENTY.peak * one.efficiency)
     more = slowest(order, LONG.seq, 8) / slowest("zigzag", LONG.seq, 8) - 1
     assert one.clock.compute - zigzag.clock.compute == pytest.approx(more * scores)
-    heads = Context("heads", "plain").uneven(LONG.seq, 8)
-    assert heads == 1 and Context(order=order).uneven(LONG.seq, 1) == 1
+    assert uneven(LONG.seq, Sharding(context=8, form="heads", order=order)) == 1
+    assert uneven(LONG.seq, Sharding(order=order)) == 1
 
 
 # Teams ------------------------------------------------------------------------------------------------------------------
@@ -165,9 +165,9 @@ def test_the_calls_of_several_micro_batches_are_added_up_each_time():
 @pytest.mark.parametrize(
     ("ask", "said"),
     [
-        (lambda: Context("star"), "share out attention is one of ring, gathered, heads, got 'star'"),
-        (lambda: Context(order="round"), "share out tokens is one of plain, zigzag, striped, got 'round'"),
-        (lambda: long(4, context=Context("heads")), "context=4 ranks that share heads cannot share kv_heads=8"),
+        (lambda: long(8, form="star"), "form is one of ring, gathered, heads, got 'star'"),
+        (lambda: long(8, order="round"), "order is one of plain, zigzag, striped, got 'round'"),
+        (lambda: long(4, form="heads"), "context=4 ranks of tensor=8 cannot share kv_heads=8"),
         (lambda: entry(replace(SETUPS["7B"], seq=8), Sharding(context=8)), "zigzag cuts a sequence into 16 chunks"),
         (lambda: entry("7B", Sharding(context=3)), "the 8 GPUs of .*, got 3"),
         (lambda: entry(replace(SETUPS["7B"], seq=4097), Sharding(context=8)), "context=8 ranks cannot share seq=4097"),

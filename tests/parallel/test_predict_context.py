@@ -172,7 +172,7 @@ def test_what_contradicts_itself_is_refused(ask, said):
 @pytest.mark.parametrize(
     ("plan", "how", "said"),
     [
-        (Sharding(context=4), {"seq": 20}, "context=4 ranks cut a sequence into 8 pieces, got seq=20"),
+        (Sharding(context=4), {"seq": 20}, "zigzag cuts a sequence into 8 chunks for 4 context ranks, and seq 20"),
         (Sharding(context=16, form="heads"), {"seq": 64}, "context=16 ranks of tensor=1 cannot share kv_heads=8"),
         (Sharding(context=2), {"seq": 64, "dropout": 0.1}, "dropout in attention of context ranks is not written"),
     ],
