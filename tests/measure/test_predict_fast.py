@@ -9,7 +9,7 @@ import torch
 
 from helpers.facts import MODELS
 from helpers.measure import predict_step
-from helpers.measure.predict import fast_meta, predict
+from helpers.measure.predict import layouts, predict
 from helpers.measure.predict.fast_meta import FastMeta, aten
 
 SHAPES = [
@@ -23,6 +23,7 @@ LAYOUTS = {
     "plain": lambda x: x,
     "transposed": lambda x: x.transpose(0, -1).contiguous().transpose(0, -1),
     "half": lambda x: torch.cat((x, x), dim=-1).chunk(2, dim=-1)[0],
+    "swapped": lambda x: x.unsqueeze(0).transpose(0, -1).contiguous().transpose(0, -1).squeeze(0),
     "expanded": lambda x: x[..., :1].expand(x.shape),
 }
 TYPES = (torch.float32, torch.bfloat16)
@@ -43,11 +44,22 @@ def alike(function):
     ]
 
 
-@pytest.mark.parametrize("op", [aten.mul.Tensor, aten.add.Tensor, aten.sub.Tensor, aten.div.Tensor])
+@pytest.mark.parametrize(
+    "op", [aten.mul.Tensor, aten.add.Tensor, aten.sub.Tensor, aten.div.Tensor, aten.logaddexp.default, aten.ge.Tensor]
+)
 def test_two_operands_of_any_layout(op):
-    for (a, b), one, two, dtype in itertools.product(SHAPES, LAYOUTS.values(), LAYOUTS.values(), TYPES):
-        x, y = one(torch.empty(a, device="meta", dtype=dtype)), two(torch.empty(b, device="meta", dtype=dtype))
+    pairs = [(TYPES[0], TYPES[0]), (TYPES[1], TYPES[1]), TYPES]
+    for (a, b), one, two, (here, there) in itertools.product(SHAPES, LAYOUTS.values(), LAYOUTS.values(), pairs):
+        x, y = one(torch.empty(a, device="meta", dtype=here)), two(torch.empty(b, device="meta", dtype=there))
         plain, fast = alike(lambda x=x, y=y: op(x, y))
+        assert plain == fast
+
+
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_stacks_of_any_layout(dim):
+    for one, two, shape in itertools.product(LAYOUTS.values(), LAYOUTS.values(), [(3, 4, 6), (2, 3, 4, 6), (1, 5)]):
+        x, y = (layout(torch.empty(shape, device="meta")) for layout in (one, two))
+        plain, fast = alike(lambda x=x, y=y: torch.stack((x, y), dim))
         assert plain == fast
 
 
@@ -73,7 +85,7 @@ def test_types_that_mix_are_left_to_torch():
     assert plain == fast and plain[0][2] == torch.float32
 
 
-@pytest.mark.parametrize("op", [aten.neg.default, aten.sqrt.default])
+@pytest.mark.parametrize("op", [aten.neg.default, aten.sqrt.default, aten.silu.default])
 def test_one_operand(op):
     for shape, one in itertools.product([(3, 4, 5), (1, 6)], LAYOUTS.values()):
         x = one(torch.empty(shape, device="meta"))
@@ -156,4 +168,4 @@ def test_shapes_are_broadcast_as_torch_does(one, other):
         except RuntimeError as error:
             return str(error)
 
-    assert said(fast_meta._broadcast) == said(torch.broadcast_shapes)
+    assert said(layouts.broadcast) == said(torch.broadcast_shapes)

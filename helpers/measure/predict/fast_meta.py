@@ -11,8 +11,6 @@ import os
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import cache
-from itertools import zip_longest
 from pathlib import Path
 
 import torch
@@ -21,6 +19,8 @@ from torch.optim import Optimizer
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from helpers.patches import OPTIMIZERS
+
+from .layouts import compared, dense, elementwise, in_order
 
 aten = torch.ops.aten
 SAME_TYPE = {
@@ -34,8 +34,10 @@ SAME_TYPE = {
     aten.cos.default,
     aten.sin.default,
     aten.exp.default,
+    aten.logaddexp.default,
     aten.gelu.default,
     aten.gelu_backward.default,
+    aten.silu.default,
     aten.silu_backward.default,
 }
 # Never the line that a reader wants to see; the separator, for torchvision's is.
@@ -70,6 +72,8 @@ def answers(func: torch._ops.OpOverload) -> Callable[[tuple, dict | None], objec
         return lambda args, kwargs: args[0] if args[0].is_meta else None
     if func in SAME_TYPE:
         return lambda args, kwargs: None if kwargs and kwargs.keys() - NO_MATTER else elementwise(args)
+    if func == aten.ge.Tensor:
+        return lambda args, kwargs: compared(args)
     shape = SHAPES.get(func)
     return None if shape is None else lambda args, kwargs: shape(*args, **(kwargs or {}))
 
@@ -84,35 +88,29 @@ def without_compiler() -> Iterator[None]:
         yield
 
 
-def elementwise(args: tuple) -> Tensor | None:
-    """An empty tensor with the shape, strides and type of the result, or None where the answer is not plain."""
-    tensors = [arg for arg in args if isinstance(arg, Tensor)]
-    first = tensors[0]
-    if not first.is_floating_point() or any(not t.is_meta or t.dtype != first.dtype for t in tensors):
-        return None
-    if any(isinstance(arg, complex) for arg in args):
-        return None
-    shape = first.shape
-    if any(t.shape != shape for t in tensors):
-        shape = _broadcast(*(t.shape for t in tensors))
-    if all(_in_order(t) for t in tensors):
-        return torch.empty(shape, dtype=first.dtype, device="meta")
-    return None
-
-
 def cat(tensors: list[Tensor], dim: int = 0) -> Tensor | None:
     """As elementwise, for tensors that differ along `dim` only."""
     first = tensors[0]
-    if any(not (t.is_meta and t.dtype == first.dtype and t.dim() == first.dim() and _in_order(t)) for t in tensors):
+    if any(not (t.is_meta and t.dtype == first.dtype and t.dim() == first.dim() and in_order(t)) for t in tensors):
         return None
     shape = list(first.shape)
     shape[dim] = sum(t.shape[dim] for t in tensors)
     return torch.empty(shape, dtype=first.dtype, device="meta")
 
 
+def stack(tensors: list[Tensor], dim: int = 0) -> Tensor | None:
+    """Of one shape, type and place; the result is laid out row by row, whatever they are."""
+    first = tensors[0]
+    if any(not t.is_meta or t.dtype != first.dtype or t.shape != first.shape for t in tensors):
+        return None
+    shape = list(first.shape)
+    shape.insert(dim if dim >= 0 else dim + len(shape) + 1, len(tensors))
+    return torch.empty(shape, dtype=first.dtype, device="meta")
+
+
 def layer_norm(x: Tensor, shape: list[int], weight: Tensor | None, bias: Tensor | None, eps: float) -> tuple | None:
     """(result, mean, 1/deviation): two fp32 numbers a row."""
-    if not (x.is_meta and _in_order(x)) or x.dtype == torch.float64:
+    if not (x.is_meta and in_order(x)) or x.dtype == torch.float64:
         return None
     rows = (*x.shape[: x.dim() - len(shape)], *(1,) * len(shape))
     statistics = (torch.empty(rows, dtype=torch.float32, device="meta") for _ in range(2))
@@ -121,7 +119,7 @@ def layer_norm(x: Tensor, shape: list[int], weight: Tensor | None, bias: Tensor 
 
 def layer_norm_backward(grad, x, shape, mean, rstd, weight, bias, mask) -> tuple | None:
     """(dx, dweight, dbias), None where nobody asks."""
-    if not (x.is_meta and _in_order(x)):
+    if not (x.is_meta and in_order(x)):
         return None
     shapes = (x.shape, shape, shape)
     return tuple(
@@ -132,12 +130,12 @@ def layer_norm_backward(grad, x, shape, mean, rstd, weight, bias, mask) -> tuple
 
 def softmax(x: Tensor, dim: int, half_to_float: bool) -> Tensor | None:
     """As its input."""
-    return None if half_to_float else elementwise((x,))
+    return None if half_to_float or not in_order(x) else elementwise((x,))
 
 
 def softmax_backward(grad: Tensor, result: Tensor, dim: int, dtype: torch.dtype) -> Tensor | None:
     """As the gradient, if that has the input's type."""
-    return elementwise((grad, result)) if grad.dtype == dtype else None
+    return elementwise((grad, result)) if grad.dtype == dtype and in_order(grad) and in_order(result) else None
 
 
 def nll_loss(logs: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignored: int) -> tuple | None:
@@ -149,27 +147,29 @@ def nll_loss(logs: Tensor, target: Tensor, weight: Tensor | None, reduction: int
 
 def nll_loss_backward(grad: Tensor, logs: Tensor, *rest: object) -> Tensor | None:
     """As the logs."""
-    return elementwise((logs,)) if logs.is_meta and logs.dim() == 2 else None
+    return elementwise((logs,)) if logs.is_meta and logs.dim() == 2 and in_order(logs) else None
 
 
 def arange(start: float, stop: float | None = None, step: float = 1, **kwargs) -> Tensor | None:
-    """Numbers on a line, of a type that was asked for."""
+    """Numbers on a line, of a type that was asked for; whole ones need not ask."""
     start, stop = (0, start) if stop is None else (start, stop)
-    if str(kwargs.get("device")) != "meta" or kwargs.get("dtype") is None:
+    whole = torch.int64 if all(isinstance(number, int) for number in (start, stop, step)) else None
+    dtype = kwargs.get("dtype") or whole
+    if str(kwargs.get("device")) != "meta" or dtype is None:
         return None
-    return torch.empty(math.ceil((stop - start) / step), dtype=kwargs["dtype"], device="meta")
+    return torch.empty(math.ceil((stop - start) / step), dtype=dtype, device="meta")
 
 
 def like(x: Tensor, **options) -> Tensor | None:
     """empty_like and zeros_like of a tensor that fills its storage: the same strides."""
-    if not x.is_meta or options.get("memory_format") not in (None, torch.preserve_format) or not _dense(x):
+    if not x.is_meta or options.get("memory_format") not in (None, torch.preserve_format) or not dense(x):
         return None
     return torch.empty_strided(x.shape, x.stride(), dtype=options.get("dtype") or x.dtype, device="meta")
 
 
 def flash(q: Tensor, k: Tensor, v: Tensor, *_: object, **__: object) -> tuple | None:
     """(output, log of sums, None, None, tokens, tokens, seed, offset, no debug mask)."""
-    if not (q.is_meta and _dense(q)):
+    if not (q.is_meta and dense(q)):
         return None
     rows = torch.empty(q.shape[:3], dtype=torch.float32, device="meta")
     seed, offset = (torch.empty(n, dtype=torch.uint64, device="meta") for n in ((2,), ()))
@@ -179,7 +179,7 @@ def flash(q: Tensor, k: Tensor, v: Tensor, *_: object, **__: object) -> tuple | 
 
 def flash_backward(grad: Tensor, q: Tensor, k: Tensor, v: Tensor, *_: object, **__: object) -> tuple | None:
     """(dq, dk, dv), laid out as q, k and v are."""
-    return (like(q), like(k), like(v)) if q.is_meta and all(map(_dense, (q, k, v))) else None
+    return (like(q), like(k), like(v)) if q.is_meta and all(map(dense, (q, k, v))) else None
 
 
 def embedding(table: Tensor, tokens: Tensor, *_: object) -> Tensor | None:
@@ -208,9 +208,9 @@ def dropout(x: Tensor, p: float, train: bool | None) -> tuple | None:
     """(result, mask of one byte an element)."""
     if not (x.is_meta and train):
         return None
-    if _dense(x):
+    if dense(x):
         return like(x), like(x, dtype=torch.bool)
-    if not _in_order(x):
+    if not in_order(x):
         return None
     return tuple(torch.empty(x.shape, dtype=dtype, device="meta") for dtype in (x.dtype, torch.bool))
 
@@ -233,39 +233,9 @@ def index(x: Tensor, places: list[Tensor | None]) -> None:
             value(place)
 
 
-@cache
-def _broadcast(*shapes: torch.Size) -> torch.Size:
-    """torch's own takes 150 us, and loads its compiler first."""
-    wide = [{n for n in sizes if n != 1} or {1} for sizes in zip_longest(*map(reversed, shapes), fillvalue=1)]
-    if any(len(sizes) > 1 for sizes in wide):
-        return torch.broadcast_shapes(*shapes)  # says what does not fit
-    return torch.Size(sizes.pop() for sizes in reversed(wide))
-
-
-def _dense(tensor: Tensor) -> bool:
-    """No gap and no overlap: the strides are those of some order of the dimensions."""
-    expected = 1
-    for stride, size in sorted((st, n) for n, st in zip(tensor.shape, tensor.stride(), strict=True) if n != 1):
-        if stride != expected:
-            return False
-        expected *= size
-    return True
-
-
-def _in_order(tensor: Tensor) -> bool:
-    """Strides never rise from left to right: then an elementwise result is laid out row by row. Broadcast dims do not count."""
-    last = None
-    for size, stride in zip(tensor.shape, tensor.stride(), strict=True):
-        if size == 1 or stride == 0:
-            continue
-        if last is not None and stride > last:
-            return False
-        last = stride
-    return True
-
-
 SHAPES = {
     aten.cat.default: cat,
+    aten.stack.default: stack,
     aten.addmm.default: addmm,
     aten.mm.default: mm,
     aten.embedding.default: embedding,
