@@ -33,6 +33,9 @@ RECORDED = "BYTES_IN_MOTION"  # notebooks under nbval plot the recorded runs
 def pytest_addoption(parser):
     group = parser.getgroup("suite")
     group.addoption("--shard", metavar="I/N", default="1/1", help="only the I-th of N shares of equal weight")
+    group.addoption(
+        "--matrix", action="store_true", help="also what only `make test-all` runs (left out but for -m or a name)"
+    )
     group.addoption("--tally", metavar="FILE", help="write counts, and what was left out and why, as JSON")
 
 
@@ -88,6 +91,9 @@ def read_shard(text: str) -> tuple[int, int]:
 def pytest_configure(config):
     config.tally = {"left out": {}, "other shards": 0, "GPU tests": [0, 0], "Firefox tests": [0, 0], "left behind": []}
     read_shard(config.getoption("shard"))
+    named = any("::" in str(one) for one in config.args)
+    if not (config.option.markexpr or config.getoption("matrix") or named):
+        config.option.markexpr = "not matrix"  # `pytest tests/parallel` is what `make test` runs of it
 
 
 def pytest_deselected(items):

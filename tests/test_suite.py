@@ -150,6 +150,27 @@ def test_a_lane_that_fails_stops_no_other_and_is_the_exit_status(played):
     assert lines[-1].startswith("=== 1 passed, 1 failed, lanes that failed: first in ")
 
 
+@pytest.mark.parametrize(
+    ("asked", "ran"),
+    [
+        ([], {"test_it"}),
+        (["--matrix"], {"test_it", "test_more"}),
+        (["-m", "matrix"], {"test_more"}),
+        (["::test_more"], {"test_more"}),
+    ],
+)
+def test_pytest_by_itself_runs_what_make_test_does(tmp_path, root, asked, ran):
+    file = tmp_path / "test_some.py"
+    file.write_text(f"{MORE}def test_it(): pass\n")
+    where, asked = (f"{file}{asked[0]}", []) if "::" in "".join(asked) else (str(file), asked)
+    command = [sys.executable, "-m", "pytest", "--co", "-q", "-p", "no:cacheprovider", "-p", "no:nbval", "-p", "lanes"]
+    command += ["-c", str(root / "pyproject.toml"), where, *asked]
+    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(root / "tests")}, capture_output=True, text=True)
+    assert {line.rpartition("::")[2] for line in done.stdout.splitlines() if "::" in line} == ran, (
+        done.stdout + done.stderr
+    )
+
+
 def lines_of(lines: list[str], lane: str) -> str:
     """The seconds that a lane took, as printed."""
     return next(line.split()[1] for line in lines if line.startswith(f"{lane} "))

@@ -42,6 +42,8 @@ PYTEST = [
     "-p",
     "_hypothesis_pytestplugin",
     "--hypothesis-seed=0",
+    "-m",
+    "matrix or not matrix",
 ]
 BARE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 UNSHARE = ["unshare", "--pid", "--fork", "--mount", "--mount-proc", "--kill-child"]
