@@ -6,6 +6,9 @@ ranks. Rows that would have to be put in order afterwards are not: on meta there
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
 import torch
 import torch.distributed._functional_collectives  # registers the operators below for meta tensors
 from torch import Tensor, nn
@@ -126,6 +129,15 @@ class Column(nn.Module):
         super().__init__()
         self.weight, self.bias, self.nranks, self.part = linear.weight, linear.bias, nranks, None
 
+    @contextmanager
+    def of(self, part: Tensor) -> Iterator[None]:
+        """Inside, what it gathers is `part`. A recomputation that ends early leaves by an exception, and must leave nothing behind."""
+        self.part = part
+        try:
+            yield
+        finally:
+            self.part = None
+
     def forward(self, whole: Tensor) -> Tensor:
         return GatheredLinear.apply(whole, self.part, self.weight, self.bias, self.nranks)
 
@@ -142,10 +154,9 @@ class Gathered(nn.Module):
 
     def forward(self, x: Tensor, *rest: object) -> Tensor:
         whole = Gather.apply(x, self.nranks)
-        for column in self.columns:
-            column.part = x
-        out = self.inner(whole, *rest)
-        for column in self.columns:
-            column.part = None
+        with ExitStack() as parts:
+            for column in self.columns:
+                parts.enter_context(column.of(x))
+            out = self.inner(whole, *rest)
         del whole
         return Scatter.apply(out, self.nranks)

@@ -88,9 +88,8 @@ class Part(Transformer):
         """Over this rank's piece of the vocabulary: the sums over the rest are two numbers a token."""
         if not self.sharding.sequence:
             return super().loss(x, targets)
-        self.head.part = x
-        logits = self.head(Gather.apply(x, self.sharding.tensor))
-        self.head.part = None
+        with self.head.of(x):
+            logits = self.head(Gather.apply(x, self.sharding.tensor))
         return cross_entropy(logits, targets)
 
 
