@@ -22,9 +22,6 @@ from helpers.memory.closed_form.activations import known
 from helpers.pipeline import SCHEDULES, bubble_share
 from helpers.units import GIB, nbytes_text, seconds_text
 
-# FSDP2 keeps fp32 shards of weights, gradients and two moments, 16 B a parameter; the closed form that a step is summed up by has 16 B,
-# too, with bf16 weights and gradients and a master copy. The unit on its way is in fp32 with FSDP2: 2 B a parameter of one block more.
-HELD_AS = {"fsdp2": "bf16"}
 LEVELS = ("node", "network")
 HEADER = ("what", "axis", "collective", "ranks", "crosses", "times", "size", "sent", "price", "predict")
 
@@ -162,8 +159,7 @@ def entry(
     sharding.check_context(known_setup.model, known_setup.seq)
     stages = [replace(sharding, stage=i) for i in sorted({0, min(1, sharding.pipeline - 1), sharding.pipeline - 1})]
     moved = [(one, _traffic(known_setup, one, batch, precision, checkpoint, regather)) for one in stages]
-    types = HELD_AS.get(precision, precision)
-    model, how = known_setup.model, (types, optimizer, checkpoint)
+    model, how = known_setup.model, (precision, optimizer, checkpoint)
     filled = [step(model, batch, known_setup.seq, *how, sharding=one) for one in stages]
     filled = [
         held(each, known_setup, one, batch, precision, checkpoint) for each, one in zip(filled, stages, strict=True)

@@ -35,7 +35,7 @@ def test_data_parallel_sends_every_gradient_twice_but_a_share():
 @pytest.mark.parametrize(("zero", "gathers", "reductions"), [(1, 1, 1), (2, 1, 4), (3, 8, 4)])
 def test_shards_are_gathered_and_reduced_as_often_as_their_stage_says(zero, gathers, reductions):
     shape = Sharding(data=2, pipeline=4, zero=zero, micro_batches=4)
-    one = entry("7B", shape, precision="fsdp2")
+    one = entry("7B", shape, precision="bf16-fp32grads")
     units = RankWeights(SEVEN.model, Sharding(data=2, pipeline=4, zero=zero, micro_batches=4, stage=3)).units
     blocks = sum(padded(unit, 2) for unit in units[:8])
     assert sent(one, what="weights") == Fraction(1, 2) * 2 * blocks * gathers
@@ -226,7 +226,7 @@ def test_memory_is_the_fullest_stage_s():
     last = [step("Llama-2-7B", 8, 4096, sharding=Sharding(pipeline=8, stage=i)).peak for i in (0, 7)]
     assert entry("7B", Sharding(pipeline=8)).nbytes == last[1] > last[0], "logits, and one micro-batch at a time"
     shards = Sharding(data=8, zero=3)
-    assert entry("7B", shards, precision="fsdp2").nbytes == step("Llama-2-7B", 1, 4096, "bf16", sharding=shards).peak
+    assert entry("7B", shards, precision="fsdp2").nbytes == step("Llama-2-7B", 1, 4096, "fsdp2", sharding=shards).peak
     assert entry("70B", Sharding(data=64, zero=3), checkpoint="full").fits
 
 

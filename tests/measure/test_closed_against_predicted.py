@@ -10,7 +10,7 @@ from lanes import some
 
 from helpers.measure import predict_step
 from helpers.measure.predictions import COLUMNS, HOW, TARGET, questions, row
-from helpers.measure.sharding import Sharding
+from helpers.measure.sharding import Sharding, ShardingError
 from helpers.memory import closed_form
 
 FIVE = [("GPT-2", 4, 1024), ("Llama-2-7B", 1, 4096), ("Llama-3-8B", 2, 8192), ("Llama-2-70B", 1, 4096)]
@@ -80,6 +80,43 @@ def test_one_rank_of_many_within_half_a_percent(model, split):
     """The last stage of a pipeline holds one micro-batch; the first ones differ more, for gradients and the last one in flight overlap."""
     run = predict_step(model, seq=1024, checkpoint="none", sharding=split)
     assert closed_form.step(model, seq=1024, sharding=split).peak == pytest.approx(run.peak.nbytes, rel=5e-3)
+
+
+@pytest.mark.parametrize("checkpoint", ["full", "selective"])
+def test_tokens_that_are_shared_and_computed_again_are_let_go(checkpoint):
+    """A recomputation ends early, by an exception: what tensor ranks gather must not outlive it, or every block's activations stay."""
+    split = Sharding(tensor=8, sequence=True)
+    run = predict_step("Llama-2-7B", batch=4, seq=1024, checkpoint=checkpoint, sharding=split)
+    made = closed_form.step("Llama-2-7B", 4, 1024, checkpoint=checkpoint, sharding=split)
+    assert made.peak == pytest.approx(run.peak.nbytes, rel=0.01)
+
+
+FSDP2 = [
+    ("GPT-2", 1, 64, {"data": 8}, "none", "adamw"),  # a table that is read twice, with two gradients
+    ("GPT-2", 1, 64, {"data": 2}, "full", "adamw-foreach"),
+    ("GPT-2", 4, 1024, {"data": 8, "zero": 2}, "none", "adamw"),
+    ("Llama-2-7B", 1, 64, {"data": 8}, "full", "adamw"),  # a block of which all gradients are there
+    ("Llama-2-7B", 1, 4096, {"data": 8}, "full", "adamw"),
+    ("Llama-2-7B", 1, 4096, {"data": 4, "tensor": 2, "sequence": True}, "full", "adamw"),
+    ("Llama-3-8B", 1, 64, {"data": 2}, "none", "adamw"),  # the embedding's reduction
+    ("Llama-3-8B", 1, 512, {"data": 8, "zero": 2}, "full", "adamw"),  # the head's
+    ("Llama-3-70B", 1, 8192, {"data": 64}, "full", "adamw"),  # the running example
+    ("Mixtral-8x7B", 8, 1024, {"data": 8}, "none", "adamw"),  # the block before the last
+]
+
+
+@pytest.mark.parametrize("case", some(FSDP2, [*FSDP2[:2], FSDP2[3], FSDP2[8]], AGAIN), ids=str)
+def test_a_rank_under_fsdp2_within_half_a_percent(case):
+    model, batch, seq, split, checkpoint, optimizer = case
+    how = {"checkpoint": checkpoint, "optimizer": optimizer, "sharding": Sharding(**{"zero": 3} | split)}
+    run = predict_step(model, batch=batch, seq=seq, precision="fsdp2", **how)
+    assert closed_form.step(model, batch, seq, "fsdp2", **how).peak == pytest.approx(run.peak.nbytes, rel=6e-3)
+
+
+def test_fsdp2_without_shards_is_refused():
+    for split in (Sharding(), Sharding(data=8), Sharding(data=8, zero=1)):
+        with pytest.raises(ShardingError, match="FSDP2 shards: zero is 3, or 2 to keep what was gathered, got"):
+            closed_form.step("GPT-2", 1, 64, "fsdp2", sharding=split)
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 
 from helpers.facts import Model
+from helpers.memory.closed_form import fsdp2_moments
 from helpers.memory.closed_form.kept import Kept, operators, sizes
 from helpers.memory.closed_form.states import PRECISIONS, padded, states
 from helpers.memory.closed_form.temporaries import (
@@ -44,6 +46,7 @@ class Choice:
     sharding: Sharding
     kept: Terms
     again: Term | None
+    fsdp2: fsdp2_moments.Units | None = None
 
     @cached_property
     def held(self) -> RankWeights:
@@ -57,7 +60,11 @@ class Choice:
 
 def moment(name: str, c: Choice) -> Terms:
     """What stands in memory at that moment."""
-    parts = (*_states(name, c), *_activations(name, c), *_cast(name, c), *_gathered(name, c), *_temporaries(name, c))
+    if c.fsdp2:
+        held, moved = fsdp2_moments.states(name, c.fsdp2, c.optimizer), fsdp2_moments.moving(name, c.fsdp2)
+    else:
+        held, moved = _states(name, c), chain(_cast(name, c), _gathered(name, c))
+    parts = (*held, *_activations(name, c), *moved, *_temporaries(name, c))
     return Terms(name, tuple(term for term in parts if term.nbytes))
 
 
@@ -85,12 +92,13 @@ def _activations(name: str, c: Choice) -> Iterator[Term]:
     if name in ("last reduction", "optimizer"):
         return
     others = c.sharding.in_flight - 1
-    layers = {"first block": 1, "reduction": blocks.times - 1}.get(name, blocks.times)
+    here = {"first block": 1, "reduction": blocks.times - 1}.get(name, blocks.times)
+    layers = c.fsdp2.blocks_held(name) if c.fsdp2 else here
     yield replace(blocks, times=layers + others * blocks.times)
     for term in around:
         if name in AROUND or term.name == "positions":
             yield term
-    if name in ("last block", "first block") and c.again:
+    if name.endswith("block") and c.again:
         yield replace(c.again, name="one block, computed again", times=1)
 
 
@@ -114,7 +122,7 @@ def _cast(name: str, c: Choice) -> Iterator[Term]:
 
 
 def _temporaries(name: str, c: Choice) -> Iterator[Term]:
-    if name in REDUCTIONS:
+    if name in fsdp2_moments.QUIET or name.endswith("done"):
         return
     if name == "optimizer":
         listed = _optimizer(c)
@@ -131,6 +139,8 @@ def _temporaries(name: str, c: Choice) -> Iterator[Term]:
 
 
 def _optimizer(c: Choice) -> tuple[Operator, ...]:
+    if c.fsdp2:
+        return fsdp2_moments.update(c.fsdp2, c.optimizer)
     if not c.sharding.zero:
         return optimizer_temporaries(c.optimizer, c.precision, sum(c.held.units), *c.held.largest())
     share = max(padded(unit, c.sharding.shards) for unit in c.held.units) // c.sharding.shards

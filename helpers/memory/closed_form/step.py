@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from helpers.facts import Model
+from helpers.memory.closed_form import fsdp2_moments
 from helpers.memory.closed_form.activations import activations, known
 from helpers.memory.closed_form.moments import AROUND, MOMENTS, REDUCTIONS, Choice, moment
 from helpers.memory.closed_form.terms import Terms
+from helpers.memory.closed_form.weights import RankWeights
 from helpers.memory.sharding import ALONE, Sharding
 from helpers.units import nbytes_text
 
@@ -60,15 +62,19 @@ def step(
 ) -> Step:
     """One rank's training step. batch: sequences of one micro-batch; seq: tokens of each, the model's context unless told.
 
-    sharding: how the ranks share the step out, and which of them this is. FormError and ShardingError for what cannot be.
+    precision "fsdp2": torch's FSDP2, fp32 shards computed in bf16. sharding: how the ranks share the step out, and which of them this is.
+    FormError and ShardingError for what cannot be.
     """
     model = known(model)
     seq = model.context if seq is None else seq
-    forward = partial(activations, model, batch, seq, precision, attention, dropout=dropout, sharding=sharding)
+    fsdp2 = fsdp2_moments.Units(RankWeights(model, sharding), sharding) if precision == "fsdp2" else None
+    types = fsdp2_moments.COMPUTES if fsdp2 else precision
+    forward = partial(activations, model, batch, seq, types, attention, dropout=dropout, sharding=sharding)
     kept = forward(checkpoint=checkpoint)
     again = forward()["blocks"] if checkpoint != "none" else None
-    choice = Choice(model, batch, seq, precision, optimizer, sharding, kept, again)
-    return Step(_title(choice), {name: moment(name, choice) for name in _there(choice)})
+    choice = Choice(model, batch, seq, types, optimizer, sharding, kept, again, fsdp2)
+    there = fsdp2.moments() if fsdp2 else _there(choice)
+    return Step(_title(choice, precision), {name: moment(name, choice) for name in there})
 
 
 def _there(c: Choice) -> list[str]:
@@ -77,9 +83,9 @@ def _there(c: Choice) -> list[str]:
     return [name for name in MOMENTS if name not in absent]
 
 
-def _title(c: Choice) -> str:
+def _title(c: Choice, precision: str) -> str:
     split = [f"ZeRO-{c.sharding.zero} on {c.sharding.shards} ranks"] if c.sharding.zero else []
     split += [f"context parallel {c.sharding.context}"] if c.sharding.context > 1 else []
     split += [f"tensor parallel {c.sharding.tensor}"] if c.sharding.tensor > 1 else []
     split += [f"stage {c.sharding.stage} of {c.sharding.pipeline}"] if c.sharding.pipeline > 1 else []
-    return ", ".join([f"{c.model.name}, batch {c.batch}, {c.seq:,} tokens, {c.precision}, {c.optimizer}", *split])
+    return ", ".join([f"{c.model.name}, batch {c.batch}, {c.seq:,} tokens, {precision}, {c.optimizer}", *split])

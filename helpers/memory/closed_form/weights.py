@@ -115,11 +115,9 @@ class RankWeights:
         if name in ("forward", "loss"):
             return 0
         tied = self.model.tied and self.sharding.first and self.sharding.last
-        end = 0 if tied else self._count(self._end())
-        here = self.layers
+        end = 0 if tied else self.ending
+        here, half = self.layers, self.half
         last = block_weights(self.model, here[-1] < self.model.dense)
-        experts = tuple(weight for weight in last if weight.split == EXPERT)
-        half = self._count(experts) or max(numel for numel, _ in self._here(last))
         if name == "last reduction":
             return sum(self.units[len(here) :])
         table = self._count(first_weights(self.model)[:1]) if tied else 0
@@ -129,6 +127,18 @@ class RankWeights:
             return end + table + half
         others = sum(self._blocks()[1:])
         return end + table + others + half
+
+    @property
+    def ending(self) -> int:
+        """Parameters behind the blocks here."""
+        return self._count(self._end())
+
+    @property
+    def half(self) -> int:
+        """Parameters of the last block whose gradients are there halfway through its MLP: the experts', or the largest matrix's."""
+        last = block_weights(self.model, self.layers[-1] < self.model.dense)
+        experts = tuple(weight for weight in last if weight.split == EXPERT)
+        return self._count(experts) or max(numel for numel, _ in self._here(last))
 
     def multiplied(self) -> tuple[int, int, int]:
         """Parameters that a matrix multiplication reads, as autocast casts them: of all blocks, of one block, of the head."""
