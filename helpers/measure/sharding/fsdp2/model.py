@@ -1,0 +1,62 @@
+"""A model under fully_shard: all its units. Chapter: too-big."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from helpers.measure.step.precision import Policy
+
+from .piece import Piece
+from .unit import Seen, Unit, Wire
+from .units import parameters, units
+
+
+class FullyShard:
+    """A model under fully_shard: its units, and the shards that an optimizer works on.
+
+    model: on meta, its parameters in the type that computes. reshard: as torch's reshard_after_forward of all units but the root and the
+    last, which torchtitan keeps. rank 0 has the most rows where they do not go up. ShardingError for a parameter that has no dimension.
+    """
+
+    def __init__(self, model: nn.Module, nranks: int, policy: Policy, reshard: bool, rank: int = 0):
+        self.wire, self.units = Wire(), []
+        taken: set[nn.Parameter] = set()
+        for modules, again in (*units(model), ([model], False)):
+            mine = [p for p in dict.fromkeys(parameters(modules)) if p not in taken]
+            taken.update(mine)
+            made = [Piece(p, nranks, rank, torch.float32) for p in mine]
+            self.units.append(Unit(modules, made, nranks, self.wire, policy))
+            self.units[-1].reshard = again and reshard
+        self.units[-1].root = True
+        place = {module: i for i, module in enumerate(model.modules())}
+        self.units.sort(key=lambda unit: place[unit.modules[0]])
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """Of all units."""
+        return [piece for unit in self.units for piece in unit.pieces]
+
+    @property
+    def shards(self) -> list[nn.Parameter]:
+        """What the optimizer works on."""
+        return [piece.shard for piece in self.pieces]
+
+    def tell(self, seen: Seen) -> None:
+        """Tell who watches what each buffer is for, those of now and those to come."""
+        for piece in self.pieces:
+            seen(piece.kept, "parameter")
+            seen(piece.gathered, "communication")
+        for unit in self.units:
+            unit.seen = seen
+
+    def finish(self) -> None:
+        """Backward is over: what nobody reduced is, in the order of the modules."""
+        for unit in self.units:
+            if unit.state != "reduced":
+                unit.after_backward()
+            unit.state = "idle"
+            unit.asked = None
+            unit.turns.clear()
+        self.wire.order.clear()
+        self.wire.reduced = None
