@@ -158,10 +158,6 @@ def test_a_module_of_your_own_is_shared_out_by_data():
             "zero is 3, or 2 to keep what was gathered, got 1",
         ),
         (
-            {"sharding": Sharding(data=4, zero=3, team=2)},
-            "teams that share a replica out are not predicted yet, got team=2",
-        ),
-        (
             {"precision": "fsdp2-fp32", "sharding": Sharding(data=2, zero=3, pipeline=2)},
             "is not written, got pipeline=2",
         ),

@@ -36,7 +36,7 @@ class Share(MetaStep):
         self.zero = self.fsdp2 = self.pipeline = None
         optimizers = None
         if policy := types.FSDP2.get(setup.precision):
-            self.fsdp2 = FullyShard(model, sharding.data_ranks, policy, reshard=sharding.zero == 3)
+            self.fsdp2 = fully_shard(model, policy, sharding)
             optimizers = [types.optimizer(setup.optimizer, self.fsdp2.shards, setup.precision)]
         elif sharding.zero:
             self.zero = zero(model, setup, sharding)
@@ -93,12 +93,17 @@ def zero(model: nn.Module, setup: Setup, sharding: Sharding) -> Zero:
         model,
         sharding.zero,
         units=units(model) if sharding.expert > 1 else None,
-        group=Paper(sharding.data_ranks),
+        group=Paper(sharding.shards),
         prefetch=True,
         optimizer=lambda shares: types.optimizer(setup.optimizer, shares, "bf16" if main else setup.precision),
         main_grads=torch.float32 if main else None,
         groups={one: Paper(sharding.data // sharding.expert) for one in model.modules() if isinstance(one, Elsewhere)},
     )
+
+
+def fully_shard(model: nn.Module, policy: types.Policy, sharding: Sharding) -> FullyShard:
+    """The same by torch's FSDP2."""
+    return FullyShard(model, sharding.shards, policy, reshard=sharding.zero == 3, teams=sharding.replicas)
 
 
 def units(model: nn.Module) -> list[nn.Module]:
@@ -108,8 +113,6 @@ def units(model: nn.Module) -> list[nn.Module]:
 
 def check(setup: Setup, sharding: Sharding) -> None:
     """ShardingError for what is asked for and cannot be."""
-    if sharding.team is not None:
-        raise ShardingError(f"teams that share a replica out are not predicted yet, got team={sharding.team}")
     if setup.precision in types.FSDP2:
         _check_fsdp2(setup, sharding)
     if sharding.zero > 1 and setup.precision == "bf16-fp32grads":

@@ -7,6 +7,8 @@ Written from torch 2.13, torch/distributed/fsdp/_fully_shard, and held against i
 - In forward a unit's gathered buffer lives until the next unit copies its own out; in backward it goes at once, and the unit that comes
   next is asked for meanwhile.
 - The input of a reduction lives until the next unit's reduction, the last gradient copied into it until the reduction is issued.
+- Among replicas (HSDP) a share crosses in place, and what crossed stays until backward is over, of every unit: where the reduction has a
+  type of its own or adds to an earlier gradient, those are bytes beside the gradients.
 - A unit whose inputs want no gradient (the embedding, the root) is reduced when backward is over.
 """
 

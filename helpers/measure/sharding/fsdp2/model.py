@@ -16,10 +16,11 @@ class FullyShard:
     """A model under fully_shard: its units, and the shards that an optimizer works on.
 
     model: on meta, its parameters in the type that computes. reshard: as torch's reshard_after_forward of all units but the root and the
-    last, which torchtitan keeps. rank 0 has the most rows where they do not go up. ShardingError for a parameter that has no dimension.
+    last, which torchtitan keeps. rank 0 has the most rows where they do not go up. teams: of nranks each (HSDP), one unless told.
+    ShardingError for a parameter that has no dimension.
     """
 
-    def __init__(self, model: nn.Module, nranks: int, policy: Policy, reshard: bool, rank: int = 0):
+    def __init__(self, model: nn.Module, nranks: int, policy: Policy, reshard: bool, rank: int = 0, teams: int = 1):
         self.wire, self.units = Wire(), []
         taken: set[nn.Parameter] = set()
         for modules, again in (*units(model), ([model], False)):
@@ -27,7 +28,7 @@ class FullyShard:
             taken.update(mine)
             made = [Piece(p, nranks, rank, torch.float32) for p in mine]
             self.units.append(Unit(modules, made, nranks, self.wire, policy))
-            self.units[-1].reshard = again and reshard
+            self.units[-1].reshard, self.units[-1].teams = again and reshard, teams
         self.units[-1].root = True
         place = {module: i for i, module in enumerate(model.modules())}
         self.units.sort(key=lambda unit: place[unit.modules[0]])
@@ -56,7 +57,7 @@ class FullyShard:
             if unit.state != "reduced":
                 unit.after_backward()
             unit.state = "idle"
-            unit.asked = None
+            unit.asked = unit.crossed = None
             unit.turns.clear()
         self.wire.order.clear()
         self.wire.reduced = None

@@ -26,12 +26,16 @@ class Wire:
 
 
 class Unit:
-    """The modules whose parameters travel together. reshard: they are freed after forward and gathered again for backward."""
+    """The modules whose parameters travel together. reshard: they are freed after forward and gathered again for backward.
+
+    teams: how many replicas there are, each shared out among nranks; a share of a gradient is reduced among them, too.
+    """
 
     def __init__(self, modules: list[nn.Module], pieces: list[Piece], nranks: int, wire: Wire, policy: Policy):
         self.modules, self.pieces, self.nranks, self.wire, self.policy = modules, pieces, nranks, wire, policy
         self.numel = sum(piece.numel for piece in pieces)
         self.reshard = self.root = False
+        self.teams, self.crossed = 1, None
         self.state, self.here, self.asked = "idle", False, None
         self.left: set[nn.Module] = set()
         self.turns: list[int] = []
@@ -113,6 +117,7 @@ class Unit:
         self.free()
         self.wire.reduced = None
         if grads:
+            self.crossed = None
             self._reduce(there, grads)
 
     def _reduce(self, pieces: list[Piece], grads: list[Tensor]) -> None:
@@ -122,6 +127,7 @@ class Unit:
         _last = grads[-1]  # torch's loop variable holds it until its function returns
         grads.clear()
         part = torch.empty(numel, dtype=dtype, device="meta")
+        self.crossed = part if self.teams > 1 else None
         part = part.to(pieces[0].kept.dtype)
         self.seen(part, "gradient")
         start = 0
