@@ -9,12 +9,14 @@ Written from torch 2.13, torch/distributed/fsdp/_fully_shard, and held against i
 - The input of a reduction lives until the next unit's reduction, the last gradient copied into it until the reduction is issued.
 - Among replicas (HSDP) a share crosses in place, and what crossed stays until backward is over, of every unit: where the reduction has a
   type of its own or adds to an earlier gradient, those are bytes beside the gradients.
+- In a pipeline no micro-batch is reduced on its own (stages.py).
 - A unit whose inputs want no gradient (the embedding, the root) is reduced when backward is over.
 """
 
 from .model import FullyShard
 from .piece import Piece
+from .stages import Stages
 from .unit import Unit, Wire
 from .units import units
 
-__all__ = ["FullyShard", "Piece", "Unit", "Wire", "units"]
+__all__ = ["FullyShard", "Piece", "Stages", "Unit", "Wire", "units"]

@@ -28,7 +28,8 @@ class Wire:
 class Unit:
     """The modules whose parameters travel together. reshard: they are freed after forward and gathered again for backward.
 
-    teams: how many replicas there are, each shared out among nranks; a share of a gradient is reduced among them, too.
+    teams: how many replicas there are, each shared out among nranks; a share of a gradient is reduced among them, too. reduces, frees: does
+    a backward end with a reduction, and with the whole parameters gone (torch's set_requires_gradient_sync and set_reshard_after_backward)?
     """
 
     def __init__(self, modules: list[nn.Module], pieces: list[Piece], nranks: int, wire: Wire, policy: Policy):
@@ -36,6 +37,7 @@ class Unit:
         self.numel = sum(piece.numel for piece in pieces)
         self.reshard = self.root = False
         self.teams, self.crossed = 1, None
+        self.reduces = self.frees = True
         self.state, self.here, self.asked = "idle", False, None
         self.left: set[nn.Module] = set()
         self.turns: list[int] = []
@@ -108,17 +110,28 @@ class Unit:
 
     @torch.no_grad()
     def after_backward(self) -> None:
-        """Gradients to their owners; the whole parameters go first."""
+        """Gradients to their owners; the whole parameters go first. Or both stay, and gradients are added up."""
         self.state = "reduced"
-        there = [piece for piece in self.pieces if piece.whole.grad is not None]
-        grads = [piece.whole.grad for piece in there]
-        for piece in there:
-            piece.whole.grad = None
-        self.free()
+        for piece in self.pieces:
+            piece.add_up()
+        if not self.reduces:
+            self._keep()
+            return
+        there = [piece for piece in self.pieces if piece.grad is not None]
+        grads = [piece.take() for piece in there]
+        if self.frees:
+            self.free()
         self.wire.reduced = None
         if grads:
             self.crossed = None
             self._reduce(there, grads)
+
+    def _keep(self) -> None:
+        if self.frees:
+            self.free()
+        for piece in self.pieces:
+            piece.widen(self.policy.reduce)
+        self.seen([piece.added for piece in self.pieces], "gradient")
 
     def _reduce(self, pieces: list[Piece], grads: list[Tensor]) -> None:
         numel, dtype = sum(piece.numel for piece in pieces), self.policy.reduce or grads[0].dtype
