@@ -135,6 +135,17 @@ def test_fsdp2_gathers_a_unit_ahead_and_frees_it():
     assert rest(done, "after forward")["communication"] == 2 * ends, "norm and head wait for backward"
 
 
+def test_outside_a_pipeline_every_micro_batch_of_fsdp2_is_reduced():
+    """So micro_batches are accumulate's. In a pipeline gradients are added up whole, in the reduction's type."""
+    how = {"precision": "fsdp2", "seq": SEQ, "checkpoint": "full"}
+    apart = predict_step(LLAMA, sharding=Sharding(data=2, zero=3, micro_batches=2), **how).trace
+    added = predict_step(LLAMA, sharding=Sharding(data=2, zero=3), accumulate=2, **how).trace
+    assert abs(apart.peak.nbytes - added.peak.nbytes) <= 512, "the loss is there or is not"
+    done = predict_step(LLAMA, sharding=Sharding(data=2, zero=2, pipeline=2, micro_batches=2), **how)
+    half = LLAMA.layers // 2 * LLAMA.layer_nparams() + LLAMA.vocab * LLAMA.hidden
+    assert 4 * half <= max(map(int, done.trace.by_class[:, CLASSES.index("gradient")])) < 4 * half * 1.5
+
+
 def test_a_module_of_your_own_is_shared_out_by_data():
     model = nn.Sequential(*[nn.Linear(64, 64) for _ in range(4)])
     ask = {"inputs": torch.empty(8, 64), "loss": torch.sum, "precision": "fp32"}
@@ -156,14 +167,6 @@ def test_a_module_of_your_own_is_shared_out_by_data():
         (
             {"sharding": Sharding(data=2, zero=1), "precision": "fsdp2"},
             "zero is 3, or 2 to keep what was gathered, got 1",
-        ),
-        (
-            {"sharding": Sharding(data=4, zero=3, team=2)},
-            "teams that share a replica out are not predicted yet, got team=2",
-        ),
-        (
-            {"precision": "fsdp2-fp32", "sharding": Sharding(data=2, zero=3, pipeline=2)},
-            "is not written, got pipeline=2",
         ),
         (
             {"sharding": Sharding(data=2, zero=3), "chunking": "torchtitan", "chunks": 4},

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
 from typing import NamedTuple
@@ -21,6 +21,7 @@ from helpers.memory.sharding import Sharding
 from helpers.pipeline import SCHEDULES, PipelineSchedule, peak
 from helpers.pipeline.action import Action
 
+from .fsdp2 import FullyShard, Stages
 from .moves import received
 from .part import Part
 
@@ -54,17 +55,23 @@ class Pipeline:
 
     phase("forward") or phase("backward") is entered around each: what a rank receives is made outside of any module.
 
-    An output that has been sent on is freed, as Megatron frees it.
+    An output that has been sent on is freed, as Megatron frees it. sharded: each of the model's parts, where FSDP2 shares them out.
     """
 
     def __init__(
-        self, model: Part | Parts, batch: Callable[[], Targets], phase: Callable[[str], AbstractContextManager]
+        self,
+        model: Part | Parts,
+        batch: Callable[[], Targets],
+        phase: Callable[[str], AbstractContextManager],
+        sharded: Sequence[FullyShard] = (),
     ):
         plan = model.sharding
         self.model, self.batch, self.phase = model, batch, phase
         self.parts = {one.stage: (i, one) for i, one in enumerate(plan.parts)}
         made = schedule(plan.pipeline, plan.micro_batches, plan.virtual)
         self.most, self.todo = peak(made)[plan.stage], deque(made.programs[plan.stage])
+        stages = dict(zip(self.parts, sharded, strict=True)) if sharded else {}
+        self.sharded, self.at = Stages(stages, [*self.todo], plan.pipeline == 1), 0
         self.waiting: dict[Spot, Waiting] = {}
         self.here: dict[tuple[str, int, int], Tensor] = {}  # received and not yet used, or made and not yet sent
         self.do = {"F": self._forward, "B": self._backward, "RECV_F": self._receive, "RECV_B": self._receive}
@@ -82,7 +89,10 @@ class Pipeline:
     def _next(self) -> None:
         action = self.todo.popleft()
         with self.phase("forward" if action.kind.endswith("F") else "backward"):
+            self.sharded.before(self.at, action)
             self.do.get(action.kind, self._send)(action)
+            self.sharded.after(self.at)
+        self.at += 1
 
     def _receive(self, action: Action) -> None:
         like = next(self.model.parameters())
@@ -107,6 +117,7 @@ class Pipeline:
         device = next(self.model.parameters()).device
         grad = torch.ones((), device=device) if plan.last else self.here.pop(("B", *action[1:]))
         torch.autograd.backward((edge,), (grad,))
+        self.sharded.backward_over(action.stage)
         if not plan.first:
             assert x.grad is not None
             self.here["SEND_B", *action[1:]] = x.grad

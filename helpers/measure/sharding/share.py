@@ -33,11 +33,13 @@ class Share(MetaStep):
         check(setup, sharding)
         self.sharding = sharding
         model = build(setup, sharding) if isinstance(setup.model, Model) else setup.build()
-        self.zero = self.fsdp2 = self.pipeline = None
+        self.zero = self.pipeline = None
+        self.fsdp2: list[FullyShard] = []
         optimizers = None
         if policy := types.FSDP2.get(setup.precision):
-            self.fsdp2 = FullyShard(model, sharding.data_ranks, policy, reshard=sharding.zero == 3)
-            optimizers = [types.optimizer(setup.optimizer, self.fsdp2.shards, setup.precision)]
+            self.fsdp2 = fully_shard(model, policy, sharding)
+            shards = [shard for one in self.fsdp2 for shard in one.shards]
+            optimizers = [types.optimizer(setup.optimizer, shards, setup.precision)]
         elif sharding.zero:
             self.zero = zero(model, setup, sharding)
             optimizers = [self.zero.optimizer]
@@ -50,9 +52,12 @@ class Share(MetaStep):
         super().begin(watch)
         self.phase = watch.phase
         watch.label(label=f"{self.setup.label}, {self.sharding}", sharding=str(self.sharding))
-        if self.zero is not None or self.fsdp2 is not None:
-            (self.zero or self.fsdp2).tell(watch.register)
-        elif self.sharding.data_ranks > 1 and self.setup.precision != "bf16-fp32grads":
+        shared_out = self.fsdp2 if self.zero is None else [self.zero]
+        for one in shared_out:
+            one.tell(watch.register)
+        if shared_out:
+            return
+        if self.sharding.data_ranks > 1 and self.setup.precision != "bf16-fp32grads":
             self.buckets = make_buckets(self.model)
             watch.register(self.buckets, "communication")
 
@@ -61,7 +66,7 @@ class Share(MetaStep):
         if not isinstance(self.model, Part | Parts):
             return super().forward()
         with self.setup.around():
-            self.pipeline = Pipeline(self.model, lambda: self.inputs, self.phase)
+            self.pipeline = Pipeline(self.model, lambda: self.inputs, self.phase, self.fsdp2)
             self.pipeline.fill()
         return None
 
@@ -69,11 +74,11 @@ class Share(MetaStep):
         """The rest of the step's forwards and backwards."""
         if loss is not None:
             super().backward(loss)
+            for one in self.fsdp2:
+                one.finish()
         else:
             with self.setup.around():
                 self.pipeline.drain()
-        if self.fsdp2 is not None:
-            self.fsdp2.finish()
 
     def update(self) -> None:
         """The optimizer's step, and with ZeRO what it sends."""
@@ -93,12 +98,22 @@ def zero(model: nn.Module, setup: Setup, sharding: Sharding) -> Zero:
         model,
         sharding.zero,
         units=units(model) if sharding.expert > 1 else None,
-        group=Paper(sharding.data_ranks),
+        group=Paper(sharding.shards),
         prefetch=True,
         optimizer=lambda shares: types.optimizer(setup.optimizer, shares, "bf16" if main else setup.precision),
         main_grads=torch.float32 if main else None,
         groups={one: Paper(sharding.data // sharding.expert) for one in model.modules() if isinstance(one, Elsewhere)},
     )
+
+
+def fully_shard(model: nn.Module, policy: types.Policy, sharding: Sharding) -> list[FullyShard]:
+    """The same by torch's FSDP2, each part of the model on its own.
+
+    In a pipeline zero=2 is torchtitan's default and zero=3 its "always", under which norm and head are freed after forward, too.
+    """
+    how = {"reshard": sharding.zero == 3, "ends": sharding.pipeline > 1, "teams": sharding.replicas}
+    parts = model.children() if isinstance(model, Parts) else [model]
+    return [FullyShard(part, sharding.shards, policy, **how) for part in parts]
 
 
 def units(model: nn.Module) -> list[nn.Module]:
@@ -108,8 +123,6 @@ def units(model: nn.Module) -> list[nn.Module]:
 
 def check(setup: Setup, sharding: Sharding) -> None:
     """ShardingError for what is asked for and cannot be."""
-    if sharding.team is not None:
-        raise ShardingError(f"teams that share a replica out are not predicted yet, got team={sharding.team}")
     if setup.precision in types.FSDP2:
         _check_fsdp2(setup, sharding)
     if sharding.zero > 1 and setup.precision == "bf16-fp32grads":
@@ -157,5 +170,3 @@ def _check_fsdp2(setup: Setup, sharding: Sharding) -> None:
         )
     if sharding.expert > 1:
         raise ShardingError(f"FSDP2 with experts elsewhere is not written, got expert={sharding.expert}")
-    if sharding.pipeline > 1:
-        raise ShardingError(f"FSDP2 in a pipeline is not written, got pipeline={sharding.pipeline}")

@@ -1,0 +1,154 @@
+"""What travels together: when it is gathered and freed, and how its gradients go to their owners. Chapter: too-big."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from helpers.measure.step.precision import Policy
+from helpers.measure.tracker.dispatch import tensors
+
+from .hooks import watched
+from .piece import Piece
+
+Seen = Callable[[object, str], object]
+
+
+class Wire:
+    """What all units share: the gathered buffer that waits to be freed, the last reduction's input, and who ran forward in which order."""
+
+    def __init__(self) -> None:
+        self.gathered: Tensor | None = None
+        self.reduced: Tensor | None = None
+        self.order: list[Unit] = []
+
+
+class Unit:
+    """The modules whose parameters travel together. reshard: they are freed after forward and gathered again for backward.
+
+    teams: how many replicas there are, each shared out among nranks; a share of a gradient is reduced among them, too. reduces, frees: does
+    a backward end with a reduction, and with the whole parameters gone (torch's set_requires_gradient_sync and set_reshard_after_backward)?
+    """
+
+    def __init__(self, modules: list[nn.Module], pieces: list[Piece], nranks: int, wire: Wire, policy: Policy):
+        self.modules, self.pieces, self.nranks, self.wire, self.policy = modules, pieces, nranks, wire, policy
+        self.numel = sum(piece.numel for piece in pieces)
+        self.reshard = self.root = False
+        self.teams, self.crossed = 1, None
+        self.reduces = self.frees = True
+        self.state, self.here, self.asked = "idle", False, None
+        self.left: set[nn.Module] = set()
+        self.turns: list[int] = []
+        self.seen: Seen = lambda what, cls: None
+        for module in modules:
+            module.register_forward_pre_hook(self._enter, prepend=True, with_kwargs=True)
+            module.register_forward_hook(self._leave)
+
+    def ask(self) -> None:
+        """Begin to gather: this rank's shards in the policy's type, where that is another one, then everybody's."""
+        if self.here or self.asked is not None or not self.pieces:
+            return
+        gathers, wide = self.pieces[0].gathered.dtype, self.pieces[0].kept.dtype
+        mine = torch.empty(self.numel, dtype=gathers, device="meta") if gathers != wide else None
+        self.asked = torch.empty(self.numel * self.nranks, dtype=gathers, device="meta")
+        self.seen([mine, self.asked], "communication")
+
+    def gather(self, forward: bool) -> None:
+        """The whole parameters are here when this returns."""
+        self.ask()
+        if self.asked is None:
+            return
+        if forward:
+            self.wire.gathered = None
+        for piece in self.pieces:
+            piece.make()
+        self.wire.gathered = self.asked if forward else self.wire.gathered
+        self.here, self.asked = True, None
+
+    def free(self) -> None:
+        """The whole parameters go."""
+        for piece in self.pieces if self.here else ():
+            piece.free()
+        self.here = False
+
+    def _enter(self, _module: nn.Module, args: tuple, kwargs: dict) -> tuple[tuple, dict] | None:
+        if self.state == "backward":  # a recomputation
+            return None
+        self.left = self.left or set(self.modules)
+        first, self.state = self.state != "forward", "forward"
+        self.gather(forward=True)
+        return watched(self.after_backward, args, kwargs) if first and self.pieces and torch.is_grad_enabled() else None
+
+    def _leave(self, module: nn.Module, _inputs: object, output: object) -> None:
+        if self.state == "backward":
+            return
+        self.left.discard(module)
+        if self.left:
+            return
+        if self.reshard:
+            self.free()
+        if self.pieces:
+            self.turns.append(len(self.wire.order))
+            self.wire.order.append(self)
+        for tensor in tensors(output):
+            if tensor.requires_grad:
+                tensor.register_hook(self._before_backward)
+        self.state = "idle"
+        if self.root:
+            self.wire.gathered = None
+
+    def _before_backward(self, _grad: Tensor) -> None:
+        if self.state == "backward":
+            return
+        self.state = "backward"
+        self.gather(forward=False)
+        turn = self.turns.pop() if self.turns else 0
+        if turn:
+            self.wire.order[turn - 1].ask()
+
+    @torch.no_grad()
+    def after_backward(self) -> None:
+        """Gradients to their owners; the whole parameters go first. Or both stay, and gradients are added up."""
+        self.state = "reduced"
+        for piece in self.pieces:
+            piece.add_up()
+        if not self.reduces:
+            self._keep()
+            return
+        there = [piece for piece in self.pieces if piece.grad is not None]
+        grads = [piece.take() for piece in there]
+        if self.frees:
+            self.free()
+        self.wire.reduced = None
+        if grads:
+            self.crossed = None
+            self._reduce(there, grads)
+
+    def _keep(self) -> None:
+        if self.frees:
+            self.free()
+        for piece in self.pieces:
+            piece.widen(self.policy.reduce)
+        self.seen([piece.added for piece in self.pieces], "gradient")
+
+    def _reduce(self, pieces: list[Piece], grads: list[Tensor]) -> None:
+        numel, dtype = sum(piece.numel for piece in pieces), self.policy.reduce or grads[0].dtype
+        whole = torch.empty(numel * self.nranks, dtype=dtype, device="meta")
+        self.seen(whole, "communication")
+        _last = grads[-1]  # torch's loop variable holds it until its function returns
+        grads.clear()
+        part = torch.empty(numel, dtype=dtype, device="meta")
+        self.crossed = part if self.teams > 1 else None
+        part = part.to(pieces[0].kept.dtype)
+        self.seen(part, "gradient")
+        start = 0
+        for piece in pieces:
+            mine = piece.of(part, start)
+            start += piece.numel
+            if piece.shard.grad is None:
+                piece.shard.grad = mine
+            else:
+                piece.shard.grad += mine
+        self.wire.reduced = whole
