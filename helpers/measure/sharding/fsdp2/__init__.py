@@ -8,6 +8,8 @@ Written from torch 2.13, torch/distributed/fsdp/_fully_shard, and held against i
   next is asked for meanwhile.
 - The input of a reduction lives until the next unit's reduction, the last gradient copied into it until the reduction is issued.
 - A unit whose inputs want no gradient (the embedding, the root) is reduced when backward is over.
+- Some of a unit's modules may run again (a head, once for each piece of the loss) or not at all: then its forward ends with the root's.
+  What comes into a unit that begins anew is watched anew: so a head whose pieces are computed again is reduced twice.
 """
 
 from .model import FullyShard

@@ -7,6 +7,7 @@ from torch import nn
 
 from helpers.measure.step.precision import Policy
 
+from .as_module import as_fsdp_module
 from .piece import Piece
 from .unit import Seen, Unit, Wire
 from .units import parameters, units
@@ -31,6 +32,9 @@ class FullyShard:
         self.units[-1].root = True
         place = {module: i for i, module in enumerate(model.modules())}
         self.units.sort(key=lambda unit: place[unit.modules[0]])
+        self.wire.units = self.units
+        for unit in self.units:
+            as_fsdp_module(unit)
 
     @property
     def pieces(self) -> list[Piece]:
@@ -53,9 +57,10 @@ class FullyShard:
     def finish(self) -> None:
         """Backward is over: what nobody reduced is, in the order of the modules."""
         for unit in self.units:
+            unit.left.clear()
             if unit.state != "reduced":
                 unit.after_backward()
-            unit.state = "idle"
+            unit.state = unit.phase = "idle"
             unit.asked = None
             unit.turns.clear()
         self.wire.order.clear()

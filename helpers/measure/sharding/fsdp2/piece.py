@@ -22,6 +22,7 @@ class Piece:
         self.shard = nn.Parameter(self.of(self.kept, 0), whole.requires_grad)
         self.gathered = torch.empty(self.numel * nranks, dtype=whole.dtype, device="meta")
         whole.data = self.gathered[: whole.numel()].view(whole.shape)
+        self.summed: Tensor | None = None  # whole gradients that wait for more, in the type of the reduction
         self.free()
 
     def of(self, flat: Tensor, start: int) -> Tensor:
@@ -35,3 +36,26 @@ class Piece:
     def free(self) -> None:
         """The whole parameter goes; its shape stays."""
         self.gathered.untyped_storage().resize_(0)
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The whole gradient."""
+        return self.whole.grad if self.summed is None else self.summed
+
+    def add_up(self) -> None:
+        """A new gradient, to those that wait."""
+        if self.summed is not None and self.whole.grad is not None:
+            self.summed += self.whole.grad
+            self.whole.grad = None
+
+    def keep(self, dtype: torch.dtype | None) -> None:
+        """The gradient will wait for more, in that type; None: in its own."""
+        if (grad := self.whole.grad) is not None and dtype not in (None, grad.dtype):
+            self.whole.grad = None
+            self.summed = grad.to(dtype)
+
+    def take(self) -> Tensor | None:
+        """The whole gradient, which nobody else holds afterwards."""
+        grad = self.grad
+        self.summed = self.whole.grad = None
+        return grad

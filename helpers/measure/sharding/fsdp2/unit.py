@@ -23,16 +23,22 @@ class Wire:
         self.gathered: Tensor | None = None
         self.reduced: Tensor | None = None
         self.order: list[Unit] = []
+        self.units: list[Unit] = []
 
 
 class Unit:
-    """The modules whose parameters travel together. reshard: they are freed after forward and gathered again for backward."""
+    """The modules whose parameters travel together. reshard: they are freed after forward and gathered again for backward.
+
+    frees: after backward, too; sync: their gradients are reduced then. state: where the parameters are in a step, phase: the modules.
+    """
 
     def __init__(self, modules: list[nn.Module], pieces: list[Piece], nranks: int, wire: Wire, policy: Policy):
         self.modules, self.pieces, self.nranks, self.wire, self.policy = modules, pieces, nranks, wire, policy
         self.numel = sum(piece.numel for piece in pieces)
         self.reshard = self.root = False
-        self.state, self.here, self.asked = "idle", False, None
+        self.sync = self.frees = True
+        self.state, self.phase = "idle", "idle"
+        self.here, self.asked = False, None
         self.left: set[nn.Module] = set()
         self.turns: list[int] = []
         self.seen: Seen = lambda what, cls: None
@@ -68,19 +74,23 @@ class Unit:
         self.here = False
 
     def _enter(self, _module: nn.Module, args: tuple, kwargs: dict) -> tuple[tuple, dict] | None:
-        if self.state == "backward":  # a recomputation
-            return None
         self.left = self.left or set(self.modules)
-        first, self.state = self.state != "forward", "forward"
+        if self.phase == "backward":  # a recomputation
+            self.gather(forward=False)
+            return None
+        first, self.state, self.phase = self.state != "forward", "forward", "forward"
         self.gather(forward=True)
         return watched(self.after_backward, args, kwargs) if first and self.pieces and torch.is_grad_enabled() else None
 
     def _leave(self, module: nn.Module, _inputs: object, output: object) -> None:
-        if self.state == "backward":
+        if module not in self.left:
             return
         self.left.discard(module)
-        if self.left:
-            return
+        if not self.left and self.phase != "backward":
+            self.end_forward(output)
+
+    def end_forward(self, output: object) -> None:
+        """All modules ran that will. The root's end is that of every unit of which some did not."""
         if self.reshard:
             self.free()
         if self.pieces:
@@ -89,11 +99,15 @@ class Unit:
         for tensor in tensors(output):
             if tensor.requires_grad:
                 tensor.register_hook(self._before_backward)
-        self.state = "idle"
+        self.state = self.phase = "idle"
         if self.root:
+            for unit in reversed([unit for unit in self.wire.units if unit.left]):
+                unit.end_forward(output)
+                unit.left.clear()
             self.wire.gathered = None
 
     def _before_backward(self, _grad: Tensor) -> None:
+        self.phase = "backward"
         if self.state == "backward":
             return
         self.state = "backward"
@@ -104,13 +118,18 @@ class Unit:
 
     @torch.no_grad()
     def after_backward(self) -> None:
-        """Gradients to their owners; the whole parameters go first."""
+        """Gradients to their owners; the whole parameters go first. Without sync they wait."""
         self.state = "reduced"
-        there = [piece for piece in self.pieces if piece.whole.grad is not None]
-        grads = [piece.whole.grad for piece in there]
-        for piece in there:
-            piece.whole.grad = None
-        self.free()
+        for piece in self.pieces:
+            piece.add_up()
+        there = [piece for piece in self.pieces if piece.grad is not None]
+        grads = [piece.take() for piece in there] if self.sync else []
+        if self.frees:
+            self.free()
+        if not self.sync:
+            for piece in there:
+                piece.keep(self.policy.reduce)
+            return
         self.wire.reduced = None
         if grads:
             self._reduce(there, grads)
