@@ -132,8 +132,12 @@ def check(setup: Setup, sharding: Sharding) -> None:
     if isinstance(setup.model, Model):
         check_part(setup.model, sharding, setup.seq)
         sharding.check_context(setup.model, setup.seq)
-        if sharding.context > 1 and setup.dropout:
-            raise ShardingError(f"dropout in attention of context ranks is not written, got dropout={setup.dropout}")
+        if (
+            sharding.context > 1 and setup.dropout and sharding.form != "heads"
+        ):  # every block needs a random state of its own
+            raise ShardingError(
+                f"dropout among context ranks is written with form='heads' only, got form={sharding.form!r}, dropout={setup.dropout}"
+            )
         in_parts = setup.chunking == "torchtitan" and setup.chunks > 1
         if in_parts and setup.model.tied and sharding.zero and setup.precision not in types.FSDP2:
             raise ShardingError(
