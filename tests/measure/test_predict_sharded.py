@@ -159,7 +159,10 @@ def test_a_module_of_your_own_is_shared_out_by_data():
     "ask, said",
     [
         ({"sharding": Sharding(tensor=3)}, "tensor=3 ranks cannot share heads=32"),
-        ({"sharding": Sharding(tensor=2, sequence=True), "chunks": 4}, "are not written, got chunks=4"),
+        (
+            {"sharding": Sharding(tensor=2, sequence=True), "chunking": "liger"},
+            "wants every token and the whole vocabulary in one kernel",
+        ),
         (
             {"sharding": Sharding(data=2, zero=2), "precision": "bf16-fp32grads"},
             "precision bf16 or fp32, got bf16-fp32grads",
@@ -168,20 +171,34 @@ def test_a_module_of_your_own_is_shared_out_by_data():
             {"sharding": Sharding(data=2, zero=1), "precision": "fsdp2"},
             "zero is 3, or 2 to keep what was gathered, got 1",
         ),
-        (
-            {"sharding": Sharding(data=2, zero=3), "chunking": "torchtitan", "chunks": 4},
-            "chunking 'torchtitan' in a pipeline, under sequence parallelism or ZeRO is not written",
-        ),
-        (
-            {"sharding": Sharding(data=2, zero=3), "precision": "fsdp2", "chunks": 4},
-            "chunks of the loss under FSDP2 are not written, got chunks=4",
-        ),
     ],
 )
 def test_what_cannot_be_is_refused(ask, said):
     with pytest.raises(ShardingError) as refused:
         predict_step(LLAMA, seq=SEQ, **ask)
     assert said in str(refused.value)
+
+
+def test_a_tied_head_in_pieces_is_refused_under_zero():
+    """Its gradient has a term from every piece, and one more from the embedding when backward ends."""
+    ask = {"sharding": Sharding(data=2, zero=2), "chunking": "torchtitan", "chunks": 4, "seq": SEQ}
+    with pytest.raises(ShardingError, match="a tied head's gradient is not whole with its last piece"):
+        predict_step(replace(LLAMA, tied=True), **ask)
+    predict_step(LLAMA, **ask)
+
+
+def test_pieces_free_the_logits_under_fsdp2_and_one_gradient_of_the_table_stays():
+    """Llama-2's loss on eight ranks: forward ends with the fp32 input of the head's reduction, and no table."""
+    whole, pieces = (
+        predict_step(
+            LLAMA, seq=4096, precision="fsdp2", chunking="torchtitan", chunks=n, sharding=Sharding(data=8, zero=3)
+        )
+        for n in (1, 8)
+    )
+    logits, table = 4096 * LLAMA.vocab, LLAMA.vocab * LLAMA.hidden
+    assert rest(whole, "after forward")["activation"] - rest(pieces, "after forward")["activation"] > 4 * logits
+    assert rest(pieces, "after forward")["communication"] == 4 * table
+    assert rest(whole, "after forward")["communication"] == 2 * (table + LLAMA.hidden)
 
 
 @pytest.mark.parametrize("sharding", [None, Sharding(data=8, zero=3)], ids=str)

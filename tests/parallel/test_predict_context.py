@@ -79,7 +79,7 @@ def real(case: Case):
 
     torch.set_num_threads(1)
     plan, precision, group = case.plan, case.how["precision"], dist.group.WORLD
-    model = Part(case.shape, Sharding(), "math", device="cpu", dtype=computes(precision))
+    model = Part(case.shape, Sharding(), "math", case.how.get("dropout", 0.0), device="cpu", dtype=computes(precision))
     where = {"order": plan.order, "seq": case.seq, "group": group}
     for layer in model.layers:
         ways = {"ring": partial(ring.attended, **where), "gathered": partial(gathered.attended, **where)}
@@ -135,6 +135,19 @@ def test_the_bytes_of_a_real_rank(ranks, way, seed):
     assert len(there) == len(here) and np.abs(np.subtract(there, here)).max() <= SLACK, (case, there, here)
 
 
+@pytest.mark.parametrize("seed", some(range(4), [1], "three more setups"))
+def test_heads_drop_scores_as_one_rank_does(ranks, seed):
+    case = draw("heads", "plain", seed)
+    case = replace(case, how=case.how | {"dropout": 0.1})
+    there = later(ranks.run(real, case)[case.plan.place]).min(axis=0)
+    how = {"batch": case.batch, "seq": case.seq, "attention": "math", "operators": "cpu", **case.how}
+    here, without = (
+        later(predict_step(case.shape, sharding=case.plan, **one).trace)[0] for one in (how, how | {"dropout": 0.0})
+    )
+    print(seed, np.subtract(there, here), here)
+    assert np.abs(np.subtract(there, here)).max() <= SLACK and (here > without).any(), (case, there, here)
+
+
 def test_the_names_are_those_of_the_room_that_knows_them():
     assert sharding.FORMS == FORMS and sharding.ORDERS == ORDERS
 
@@ -174,7 +187,7 @@ def test_what_contradicts_itself_is_refused(ask, said):
     [
         (Sharding(context=4), {"seq": 20}, "zigzag cuts a sequence into 8 chunks for 4 context ranks, and seq 20"),
         (Sharding(context=16, form="heads"), {"seq": 64}, "context=16 ranks of tensor=1 cannot share kv_heads=8"),
-        (Sharding(context=2), {"seq": 64, "dropout": 0.1}, "dropout in attention of context ranks is not written"),
+        (Sharding(context=2), {"seq": 64, "dropout": 0.1}, "is written with form='heads' only, got form='ring'"),
     ],
 )
 def test_what_ranks_cannot_share_is_refused(plan, how, said):

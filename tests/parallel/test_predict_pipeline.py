@@ -105,6 +105,7 @@ def real(case: Case):
     rank, precision = dist.get_rank(), case.how["precision"]
     plan = replace(case.sharding, stage=rank)
     parts = [Part(case.shape, one, "math", device="cpu", dtype=computes(precision)) for one in plan.parts]
+    parts[-1].chunks, parts[-1].chunking = case.how.get("chunks", 1), case.how.get("chunking", "recompute")
     model = checkpointing.apply(Parts(parts, plan), case.how["checkpoint"])
     adam = optimizer("adamw", model.parameters(), precision)
     tokens, targets = (torch.zeros(case.batch, case.seq, dtype=torch.int64) for _ in range(2))
@@ -145,6 +146,20 @@ def test_the_bytes_of_a_real_rank(ranks, seed):
         how = {"batch": case.batch, "seq": case.seq, "attention": "math", "operators": "cpu", **case.how}
         there, here = second(trace), second(predict_step(case.shape, sharding=plan, **how).trace)
         print(seed, rank, np.subtract(there, here), there[-1])
+        assert len(there) == len(here) and np.abs(np.subtract(there, here)).max() <= SLACK, (case, rank, there, here)
+
+
+@pytest.mark.parametrize("seed", some(range(4), [1], "three more setups of each"))
+@pytest.mark.parametrize("chunking", some(["torchtitan", "recompute", "liger"], ["torchtitan"], "two more chunkings"))
+def test_the_last_stage_computes_its_loss_in_pieces(ranks, chunking, seed):
+    chunks, case = 1 if chunking == "liger" else 2 + seed, draw(seed)
+    case = replace(case, seq=chunks * 5, how=case.how | {"chunks": chunks, "chunking": chunking})
+    traces = ranks.run(real, case)
+    for rank in (0, NRANKS - 1):
+        how = {"batch": case.batch, "seq": case.seq, "attention": "math", "operators": "cpu", **case.how}
+        done = predict_step(case.shape, sharding=replace(case.sharding, stage=rank), **how)
+        there, here = second(traces[rank]), second(done.trace)
+        print(chunking, seed, rank, np.subtract(there, here), there[-1])
         assert len(there) == len(here) and np.abs(np.subtract(there, here)).max() <= SLACK, (case, rank, there, here)
 
 

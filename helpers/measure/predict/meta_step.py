@@ -66,6 +66,7 @@ class Setup:
     def share_out_loss(self, built: models.Transformer) -> None:
         """Tell a model in which pieces to compute its loss."""
         built.chunks, built.chunking = self.chunks, self.chunking
+        built.apart = self.chunking == "torchtitan" and self.chunks > 1 and self.precision in types.FSDP2
         built.again = checkpointing.recompute(self.around)
 
     @property

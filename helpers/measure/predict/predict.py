@@ -115,7 +115,8 @@ def predict_step(
     function that makes either, and loss a function of its output. seq: tokens of a sequence, by default the model's context.
     optimizer: one of precision.OPTIMIZERS, "adamw" and "adam" a parameter at a time. precision: one of precision.PRECISIONS.
     checkpoint: one of checkpointing.CHECKPOINTS. attention "flash" or "math", dropout, chunks of the loss and
-    chunking (one of chunked.CHUNKINGS; "liger" counts its chunks itself): for a Model.
+    chunking (one of chunked.CHUNKINGS; "liger" counts its chunks itself): for a Model, shared out in any way but that "liger" wants all
+    tokens (no sequence=True), and "torchtitan" under ZeRO a head that is not the embedding. Context ranks drop in form "heads" only.
     accumulate: micro-batches, of `batch` each, whose gradients are added up before a step. zero_grad "before backward": a loop that
     forgets the last step's gradients only then, and so holds them through forward. sharding: what one rank of many does (Sharding); a
     team under torch's FSDP2 (precision "fsdp2" and its like) and our ZeRO-3 alike. FSDP2 in a pipeline keeps what it gathered with zero=2,

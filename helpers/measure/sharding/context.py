@@ -3,6 +3,9 @@
 The ring is `helpers.parallel.attention.ring` itself; the others are written from `helpers.parallel.context`, buffer by buffer, and all
 are held against it on real ranks (tests) with scores written out, attention "math". "flash", whose kernels keep one number a row, has
 met no GPU.
+
+Dropout is written for heads alone, where attention is one rank's own. In a ring each block's random numbers have to be drawn again in
+backward, from a state that is kept: Transformer Engine keeps one for every step, ring-flash-attention has no dropout.
 """
 
 from __future__ import annotations

@@ -123,7 +123,10 @@ class GatheredLinear(torch.autograd.Function):
 
 
 class Column(nn.Module):
-    """An nn.Linear whose output columns are shared by ranks, and whose input is gathered from `part`, this rank's tokens."""
+    """An nn.Linear whose output columns are shared by ranks, and whose input is gathered from `part`, this rank's tokens.
+
+    Without a part it is an nn.Linear: its input stays as it is.
+    """
 
     def __init__(self, linear: nn.Linear, nranks: int):
         super().__init__()
@@ -139,6 +142,8 @@ class Column(nn.Module):
             self.part = None
 
     def forward(self, whole: Tensor) -> Tensor:
+        if self.part is None:
+            return F.linear(whole, self.weight, self.bias)
         return GatheredLinear.apply(whole, self.part, self.weight, self.bias, self.nranks)
 
 

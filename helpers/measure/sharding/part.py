@@ -72,7 +72,9 @@ class Part(Transformer):
         if not self.sharding.last:
             return x
         x = self.norm(x)  # the same name: the stream before it is not needed any more
-        return self.loss(x, targets)
+        if self.sharding.sequence and self.chunks > 1:
+            x = Gather.apply(x, self.sharding.tensor)
+        return x if self.apart else self.loss(x, targets)
 
     def embedded(self, tokens: Tensor) -> Tensor:
         """As in the whole model; with sequence parallelism this rank's tokens of it."""
@@ -85,8 +87,12 @@ class Part(Transformer):
         return F.dropout(x, self.dropout, self.training) if self.dropout else x
 
     def loss(self, x: Tensor, targets: Tensor) -> Tensor:
-        """Over this rank's piece of the vocabulary: the sums over the rest are two numbers a token."""
-        if not self.sharding.sequence:
+        """Over this rank's piece of the vocabulary: the sums over the rest are two numbers a token.
+
+        In pieces it is of the tokens of all ranks, gathered once (torchtitan's norm before the head does so); else of this rank's, whose
+        neighbours' are gathered again in backward.
+        """
+        if not self.sharding.sequence or self.chunks > 1:
             return super().loss(x, targets)
         with self.head.of(x):
             logits = self.head(Gather.apply(x, self.sharding.tensor))

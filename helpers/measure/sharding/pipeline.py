@@ -107,6 +107,8 @@ class Pipeline:
         x = tokens if plan.first else self.here.pop(("F", *action[1:])).requires_grad_()
         which = (i,) if isinstance(self.model, Parts) else ()
         out = self.model(*which, x, targets if plan.last else None)
+        if plan.last and self._part(i).apart:
+            out = self._part(i).loss(out, targets)
         self.waiting[action[1:]] = Waiting(x, torch.autograd.graph.get_gradient_edge(out))
         if not plan.last:
             self.here["SEND_F", *action[1:]] = out.detach()
@@ -127,8 +129,10 @@ class Pipeline:
     def _stream(self) -> tuple[int, int, int]:
         """The shape of what passes from stage to stage."""
         plan, (tokens, _) = self.model.sharding, self.batch()
-        part = self.model if isinstance(self.model, Part) else self.model.get_submodule("0")
-        return tokens.shape[0], tokens.shape[1] // (plan.tensor if plan.sequence else 1), part.hidden
+        return tokens.shape[0], tokens.shape[1] // (plan.tensor if plan.sequence else 1), self._part(0).hidden
+
+    def _part(self, i: int) -> Part:
+        return self.model if isinstance(self.model, Part) else self.model.get_submodule(str(i))
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -43,6 +44,7 @@ class Share(MetaStep):
         elif sharding.zero:
             self.zero = zero(model, setup, sharding)
             optimizers = [self.zero.optimizer]
+            wait_for_pieces(model, self.zero)
         super().__init__(setup, model, optimizers)
         if sharding.context > 1:
             self.inputs = replace(setup, seq=setup.seq // sharding.context).batch_of()
@@ -116,6 +118,13 @@ def fully_shard(model: nn.Module, policy: types.Policy, sharding: Sharding) -> l
     return [FullyShard(part, sharding.shards, policy, **how) for part in parts]
 
 
+def wait_for_pieces(model: nn.Module, zero: Zero) -> None:
+    """A head's gradient is whole after the last piece of the loss, as DeepSpeed's tiled loss has it (ds_grad_is_ready)."""
+    for module in model.modules():
+        if (head := getattr(module, "head", None)) is not None:
+            head.set_requires_gradient_sync = partial(zero.set_requires_gradient_sync, head)
+
+
 def units(model: nn.Module) -> list[nn.Module]:
     """Every block, and behind it its experts."""
     return [one for block in blocks(model) for one in block.modules() if one is block or isinstance(one, Elsewhere)]
@@ -136,18 +145,21 @@ def check(setup: Setup, sharding: Sharding) -> None:
     if isinstance(setup.model, Model):
         check_part(setup.model, sharding, setup.seq)
         sharding.check_context(setup.model, setup.seq)
-        if sharding.context > 1 and setup.dropout:
-            raise ShardingError(f"dropout in attention of context ranks is not written, got dropout={setup.dropout}")
-        if sharding.sequence and setup.chunks > 1:
+        if (
+            sharding.context > 1 and setup.dropout and sharding.form != "heads"
+        ):  # every block needs a random state of its own
             raise ShardingError(
-                f"chunks of the loss under sequence parallelism are not written, got chunks={setup.chunks}"
+                f"dropout among context ranks is written with form='heads' only, got form={sharding.form!r}, dropout={setup.dropout}"
             )
-        if setup.chunking != "recompute" and (sharding.sequence or sharding.pipeline > 1 or sharding.zero):
+        in_parts = setup.chunking == "torchtitan" and setup.chunks > 1
+        if in_parts and setup.model.tied and sharding.zero and setup.precision not in types.FSDP2:
             raise ShardingError(
-                f"chunking {setup.chunking!r} in a pipeline, under sequence parallelism or ZeRO is not written, got {sharding}"
+                f"a tied head's gradient is not whole with its last piece, so ZeRO cannot tell when to reduce it, got chunks={setup.chunks}"
             )
-        if setup.chunks > 1 and setup.precision in types.FSDP2:
-            raise ShardingError(f"chunks of the loss under FSDP2 are not written, got chunks={setup.chunks}")
+        if setup.chunking == "liger" and sharding.sequence:
+            raise ShardingError(
+                f"chunking 'liger' wants every token and the whole vocabulary in one kernel: not under sequence parallelism, got {sharding}"
+            )
     elif sharding.nranks > sharding.data or sharding.micro_batches > 1 or sharding.expert > 1:
         raise ShardingError(f"a module of your own is shared out by data and zero only, got {sharding}")
 

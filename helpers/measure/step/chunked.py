@@ -2,7 +2,8 @@
 
 "recompute": each piece's logits are thrown away and computed again in backward (torch's checkpoint around head and loss).
 "torchtitan": ChunkedLossWrapper (components/loss.py at b5bcd76): each piece goes forward and backward at once, inside the forward of the
-    model; the gradient of the stream is gathered in an fp32 buffer, and backward begins with it.
+    model; the gradient of the stream is gathered in an fp32 buffer, and backward begins with it. A head under FSDP2 stays gathered from
+    the first piece to the last, whose backward alone is followed by a reduction.
 "liger": Liger-Kernel's fused linear cross entropy (ops/fused_linear_cross_entropy.py at ead96b6): one kernel turns a piece's logits into
     their gradient where they stand, and the gradients of stream and head are there when forward ends. It cuts the tokens itself, into
     pieces whose logits are about as large as the stream.
@@ -49,14 +50,42 @@ def at_once(head: nn.Module, x: Tensor, targets: Tensor, chunks: int) -> Tensor:
     found = torch.zeros_like(stream, dtype=torch.float32)
     total = stream.new_zeros((), dtype=torch.float32)
     each, answers = len(stream) // chunks, places.chunk(chunks)
+    _hold(head)
     for i, (leaf, answer) in enumerate(zip(leaves, answers, strict=True)):
+        if i == chunks - 1:
+            _ask(head, "set_requires_gradient_sync", True, recurse=False)
         logits = head(leaf)
         loss = cross_entropy(logits, answer, "sum") / places.numel()
         total = total + loss.detach()
         loss.backward()
         found[i * each : (i + 1) * each] = leaf.grad.float()
         leaf.grad = None
+    _let_go(head)
     return _Known.apply(stream, found.to(stream.dtype), total)
+
+
+def _hold(head: nn.Module) -> None:
+    """A head under FSDP2 is gathered, once, and its gradients wait: ChunkedLossWrapper's calls, in its order."""
+    _ask(head, "set_reshard_after_forward", False)
+    _ask(head, "set_reshard_after_backward", False)
+    _ask(head, "set_requires_gradient_sync", False, recurse=False)
+    _ask(head, "unshard")
+
+
+def _let_go(head: nn.Module) -> None:
+    """From now on its table goes after every forward, which before the first pieces it did not."""
+    _ask(head, "set_reshard_after_forward", True)
+    _ask(head, "set_reshard_after_backward", True)
+    _ask(head, "set_requires_gradient_sync", True, recurse=False)
+    _ask(head, "reshard")
+
+
+def _ask(head: nn.Module, method: str, *args: bool, **options: bool) -> None:
+    """A method that FSDP2 gives to its modules, and ZeRO in part; any other head has nothing to do."""
+    getattr(head, method, _nothing)(*args, **options)
+
+
+def _nothing(*_args: bool, **_options: bool) -> None: ...
 
 
 class _Known(torch.autograd.Function):

@@ -101,12 +101,13 @@ class Transformer(nn.Module):
     """Tokens [batch, tokens] -> logits [batch, tokens, vocab]; with targets (tokens, too) -> the loss.
 
     chunks: how many pieces the loss is computed in, one at a time. chunking: how, one of chunked.CHUNKINGS; again: a second time.
+    apart: the loss is asked for afterwards, so forward gives what goes into the head (torchtitan's _skip_lm_head).
     """
 
     def __init__(self, shape: Model, attention: str = "flash", dropout: float = 0.0, **where):
         super().__init__()
         self.head_dim, self.dropout = shape.head_dim, dropout
-        self.chunks, self.chunking, self.again = 1, "recompute", recompute()
+        self.chunks, self.chunking, self.again, self.apart = 1, "recompute", recompute(), False
         self.embedding = Embedding(shape.vocab, shape.hidden, **where)
         learned = shape.positions == "learned"
         self.positions = Embedding(shape.context, shape.hidden, **where) if learned else None
@@ -122,6 +123,8 @@ class Transformer(nn.Module):
         for layer in self.layers:
             x = layer(x, turns)
         x = self.norm(x)
+        if self.apart:
+            return x
         return self.head(x) if targets is None else self.loss(x, targets)
 
     def embedded(self, tokens: Tensor) -> Tensor:

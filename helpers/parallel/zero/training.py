@@ -125,6 +125,15 @@ class Zero:
         module.register_forward_pre_hook(enter)
         module.register_forward_hook(leave)
 
+    def set_requires_gradient_sync(self, module: nn.Module, sync: bool, *, recurse: bool = True) -> None:
+        """False: gradients of the module's parameters are parts, which add up here until one comes after True.
+
+        recurse: those of modules inside it, too.
+        """
+        for p in module.parameters(recurse):
+            for unit in self.units:
+                (unit.parts.discard if sync else unit.parts.add)(p)
+
     def _arrived(self, unit: Unit, parameter: nn.Parameter) -> None:
         if unit.arrived(parameter) and unit.stage > 1:
             unit.reduce()

@@ -44,6 +44,7 @@ class Unit:
         if self.stage == 1 and not wide:
             for p, piece in zip(params, self._pieces(self.grads), strict=True):
                 p.grad = piece
+        self.parts: set[torch.nn.Parameter] = set()  # parameters whose next gradient is not their last one
         self.seen: Seen = lambda tensor, cls: None
         self.handle, self.here = None, True
         self.backward, self.waiting, self.ready = False, len(params), False
@@ -104,6 +105,8 @@ class Unit:
         if self.main:
             self.main[parameter].add_(parameter.grad)
             parameter.grad = None
+        if parameter in self.parts:
+            return False
         self.waiting -= 1
         if self.waiting == 0:
             self.waiting, self.ready = len(self.params), True

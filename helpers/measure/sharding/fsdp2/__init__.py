@@ -11,6 +11,8 @@ Written from torch 2.13, torch/distributed/fsdp/_fully_shard, and held against i
   type of its own or adds to an earlier gradient, those are bytes beside the gradients.
 - In a pipeline no micro-batch is reduced on its own (stages.py).
 - A unit whose inputs want no gradient (the embedding, the root) is reduced when backward is over.
+- Some of a unit's modules may run again (a head, once for each piece of the loss) or not at all: then its forward ends with the root's.
+  What comes into a unit that begins anew is watched anew: so a head whose pieces are computed again is reduced twice.
 """
 
 from .model import FullyShard

@@ -7,6 +7,7 @@ from torch import nn
 
 from helpers.measure.step.precision import Policy
 
+from .as_module import as_fsdp_module
 from .piece import Piece
 from .unit import Seen, Unit, Wire
 from .units import parameters, units
@@ -41,6 +42,9 @@ class FullyShard:
         self.units[-1].root, self.units[-1].reshard = True, False
         place = {module: i for i, module in enumerate(model.modules())}
         self.units.sort(key=lambda unit: place[unit.modules[0]])
+        self.wire.units = self.units
+        for unit in self.units:
+            as_fsdp_module(unit)
 
     @property
     def pieces(self) -> list[Piece]:
@@ -92,9 +96,10 @@ class FullyShard:
     def finish(self, last: bool = True) -> None:
         """Backward is over: what nobody reduced is, in the order of the modules. last: of those whose gradients are added up."""
         for unit in self.units:
+            unit.left.clear()
             if unit.state != "reduced":
                 unit.after_backward()
-            unit.state = "idle"
+            unit.state = unit.phase = "idle"
             if last:
                 unit.asked = unit.crossed = None
                 unit.turns.clear()

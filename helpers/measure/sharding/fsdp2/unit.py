@@ -23,6 +23,7 @@ class Wire:
         self.gathered: Tensor | None = None
         self.reduced: Tensor | None = None
         self.order: list[Unit] = []
+        self.units: list[Unit] = []
 
 
 class Unit:
@@ -30,6 +31,7 @@ class Unit:
 
     teams: how many replicas there are, each shared out among nranks; a share of a gradient is reduced among them, too. reduces, frees: does
     a backward end with a reduction, and with the whole parameters gone (torch's set_requires_gradient_sync and set_reshard_after_backward)?
+    state: where the parameters are in a step, phase: the modules.
     """
 
     def __init__(self, modules: list[nn.Module], pieces: list[Piece], nranks: int, wire: Wire, policy: Policy):
@@ -38,7 +40,8 @@ class Unit:
         self.reshard = self.root = False
         self.teams, self.crossed = 1, None
         self.reduces = self.frees = True
-        self.state, self.here, self.asked = "idle", False, None
+        self.state, self.phase = "idle", "idle"
+        self.here, self.asked = False, None
         self.left: set[nn.Module] = set()
         self.turns: list[int] = []
         self.seen: Seen = lambda what, cls: None
@@ -74,19 +77,23 @@ class Unit:
         self.here = False
 
     def _enter(self, _module: nn.Module, args: tuple, kwargs: dict) -> tuple[tuple, dict] | None:
-        if self.state == "backward":  # a recomputation
-            return None
         self.left = self.left or set(self.modules)
-        first, self.state = self.state != "forward", "forward"
+        if self.phase == "backward":  # a recomputation
+            self.gather(forward=False)
+            return None
+        first, self.state, self.phase = self.state != "forward", "forward", "forward"
         self.gather(forward=True)
         return watched(self.after_backward, args, kwargs) if first and self.pieces and torch.is_grad_enabled() else None
 
     def _leave(self, module: nn.Module, _inputs: object, output: object) -> None:
-        if self.state == "backward":
+        if module not in self.left:
             return
         self.left.discard(module)
-        if self.left:
-            return
+        if not self.left and self.phase != "backward":
+            self.end_forward(output)
+
+    def end_forward(self, output: object) -> None:
+        """All modules ran that will. The root's end is that of every unit of which some did not."""
         if self.reshard:
             self.free()
         if self.pieces:
@@ -95,11 +102,15 @@ class Unit:
         for tensor in tensors(output):
             if tensor.requires_grad:
                 tensor.register_hook(self._before_backward)
-        self.state = "idle"
+        self.state = self.phase = "idle"
         if self.root:
+            for unit in reversed([unit for unit in self.wire.units if unit.left]):
+                unit.end_forward(output)
+                unit.left.clear()
             self.wire.gathered = None
 
     def _before_backward(self, _grad: Tensor) -> None:
+        self.phase = "backward"
         if self.state == "backward":
             return
         self.state = "backward"
