@@ -4,7 +4,7 @@ Written from torch 2.13, torch/distributed/fsdp/_fully_shard, and held against i
 
 - Each parameter is cut along its first dimension on its own, filled up to equally many rows for every rank. Shards, their gradients and
   the optimizer's numbers are fp32; what computes is gathered in the policy's type.
-- In forward a unit's gathered buffer lives until the next unit copies its own out; in backward it goes at once, and the unit that comes
+- In forward a unit's gathered buffer lives until the next unit has copied its own out; in backward it goes at once, and the unit that comes
   next is asked for meanwhile.
 - The input of a reduction lives until the next unit's reduction, the last gradient copied into it until the reduction is issued.
 - Among replicas (HSDP) a share crosses in place, and what crossed stays until backward is over, of every unit: where the reduction has a

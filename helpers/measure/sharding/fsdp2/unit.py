@@ -60,6 +60,7 @@ class Unit:
         self.ask()
         if self.asked is None:
             return
+        _before = self.wire.gathered  # torch's variable holds it until all is copied out
         if forward:
             self.wire.gathered = None
         for piece in self.pieces:
