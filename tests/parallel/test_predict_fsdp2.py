@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -130,6 +131,17 @@ def second(trace: Trace) -> tuple[dict[str, list[int]], int]:
     return found, int(np.max(trace.total[begin:]))
 
 
+def most(trace: Trace) -> list[int]:
+    """The most bytes of each forward and backward, where fully_shard decides."""
+    marks = [(a, b, name) for (a, _, _), (b, name, _) in pairwise(trace.marks)]
+    return [int(np.max(trace.total[a : b + 1])) for a, b, name in marks if name in STAGES[:2]]
+
+
+def apart(there: Trace, here: Trace) -> int:
+    """How far the most of each forward and backward of the last step is from what was predicted."""
+    return int(np.abs(np.subtract(most(there), most(here)[-len(most(there)) :])).max())
+
+
 def at_rest(trace: Trace) -> dict[str, int]:
     """Bytes of the states after the last step."""
     index = [i for i, name, _ in trace.marks if name == STAGES[2]][-1]
@@ -155,3 +167,4 @@ def test_the_bytes_of_fully_shard(ranks, seed):
     away = {name: np.abs(np.subtract(found, said[name])).max() for name, found in measured.items()}
     assert max(*away.values(), abs(peak - highest)) <= SLACK, (case, measured, said, peak, highest)
     assert away[STAGES[2]] == away[STAGES[3]] == 0
+    assert apart(there[0], here) <= SLACK, (case, most(there[0]), most(here))

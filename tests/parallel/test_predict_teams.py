@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from lanes import some
-from test_predict_fsdp2 import SLACK, Case, draw, second, steps
+from test_predict_fsdp2 import SLACK, Case, apart, draw, most, second, steps
 
 from helpers.measure import build, predict_step, track
 from helpers.measure.predict.predict import STAGES
@@ -75,6 +75,7 @@ def held_against(there: Trace, case: Case) -> None:
     print(case.precision, case.checkpoint, case.accumulate, away, peak - highest, peak)
     assert measured.keys() == said.keys() == set(STAGES)
     assert max(*away.values(), abs(peak - highest)) <= SLACK, (case, measured, said, peak, highest)
+    assert apart(there, here) <= SLACK, (case, most(there), most(here))
 
 
 @pytest.mark.parametrize("seed", some(range(18), [1], "seventeen more setups"))

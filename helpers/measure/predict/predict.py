@@ -118,9 +118,9 @@ def predict_step(
     chunking (one of chunked.CHUNKINGS; "liger" counts its chunks itself): for a Model, shared out in any way but that "liger" wants all
     tokens (no sequence=True), and "torchtitan" under ZeRO a head that is not the embedding. Context ranks drop in form "heads" only.
     accumulate: micro-batches, of `batch` each, whose gradients are added up before a step. zero_grad "before backward": a loop that
-    forgets the last step's gradients only then, and so holds them through forward. sharding: what one rank of many does (Sharding); a
-    team under torch's FSDP2 (precision "fsdp2" and its like) and our ZeRO-3 alike. FSDP2 in a pipeline keeps what it gathered with zero=2,
-    torchtitan's default there, and gathers again for each micro-batch with zero=3.
+    forgets the last step's gradients only then, and so holds them through forward. sharding: what one rank of many does (Sharding);
+    team and expert go with torch's FSDP2 (precision "fsdp2" and its like) as with our ZeRO. In a pipeline FSDP2 keeps what it gathered
+    with zero=2, torchtitan's default there, and drops it after every forward with zero=3.
     trainer "hf": the loss, the outputs and the clipping of Hugging Face's Trainer (step/hf_trainer.py).
     operators "cpu": what torch built for the CPU runs, tensors not rounded up and AdamW's step counts among them, for whoever wants to hold
     a prediction against a small real run. ValueError naming what was given and what was expected, before anything runs; from inside the

@@ -114,8 +114,10 @@ def fully_shard(model: nn.Module, policy: types.Policy, sharding: Sharding) -> l
     In a pipeline zero=2 is torchtitan's default and zero=3 its "always", under which norm and head are freed after forward, too.
     """
     how = {"reshard": sharding.zero == 3, "ends": sharding.pipeline > 1, "teams": sharding.replicas}
+    among = sharding.data // sharding.expert
+    apart = {p: among for one in model.modules() if isinstance(one, Elsewhere) for p in one.parameters()}
     parts = model.children() if isinstance(model, Parts) else [model]
-    return [FullyShard(part, sharding.shards, policy, **how) for part in parts]
+    return [FullyShard(part, sharding.shards, policy, apart=apart, **how) for part in parts]
 
 
 def wait_for_pieces(model: nn.Module, zero: Zero) -> None:
@@ -180,5 +182,3 @@ def _check_fsdp2(setup: Setup, sharding: Sharding) -> None:
         raise ShardingError(
             f"precision {setup.precision} is that of FSDP2, which shards: zero is 3, or 2 to keep what was gathered, got {sharding.zero}"
         )
-    if sharding.expert > 1:
-        raise ShardingError(f"FSDP2 with experts elsewhere is not written, got expert={sharding.expert}")

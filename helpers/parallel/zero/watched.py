@@ -108,7 +108,7 @@ def unsharded(model: nn.Module) -> Iterator[torch.Tensor]:
     from torch.distributed.fsdp import FSDPModule
 
     for module in model.modules():
-        if isinstance(module, FSDPModule) and (group := module._get_fsdp_state()._fsdp_param_group):
+        for group in module._get_fsdp_state()._fsdp_param_groups if isinstance(module, FSDPModule) else ():
             for param in group.fsdp_params:
                 yield from param.all_gather_outputs
 

@@ -36,6 +36,10 @@ class Piece:
         """Room for the whole parameter."""
         self.gathered.untyped_storage().resize_(self.gathered.numel() * self.gathered.element_size())
 
+    def cast(self) -> Tensor:
+        """The shard in the type that computes; itself, where that is the same."""
+        return self.kept.to(self.whole.dtype)
+
     def free(self) -> None:
         """The whole parameter goes; its shape stays."""
         self.gathered.untyped_storage().resize_(0)

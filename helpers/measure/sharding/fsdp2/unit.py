@@ -17,11 +17,14 @@ Seen = Callable[[object, str], object]
 
 
 class Wire:
-    """What all units share: the gathered buffer that waits to be freed, the last reduction's input, and who ran forward in which order."""
+    """What all units share.
+
+    gathered: the buffer that waits to be freed; reduced: inputs of the last unit's reductions; order: who ran forward, in turn.
+    """
 
     def __init__(self) -> None:
         self.gathered: Tensor | None = None
-        self.reduced: Tensor | None = None
+        self.reduced: list[Tensor] = []
         self.order: list[Unit] = []
         self.units: list[Unit] = []
 
@@ -32,6 +35,9 @@ class Unit:
     teams: how many replicas there are, each shared out among nranks; a share of a gradient is reduced among them, too. reduces, frees: does
     a backward end with a reduction, and with the whole parameters gone (torch's set_requires_gradient_sync and set_reshard_after_backward)?
     state: where the parameters are in a step, phase: the modules.
+    groups: itself and, of the same modules, what fewer ranks have (experts), reduced first; clears: is it the last of them, before whose
+    reduction earlier inputs go? after, before: who is asked for once it is here, in forward and in backward; without them forward asks for
+    nobody, backward for the one that ran before.
     """
 
     def __init__(self, modules: list[nn.Module], pieces: list[Piece], nranks: int, wire: Wire, policy: Policy):
@@ -40,6 +46,10 @@ class Unit:
         self.reshard = self.root = False
         self.teams, self.crossed = 1, None
         self.reduces = self.frees = True
+        self.groups: list[Unit] = [self]
+        self.clears = True
+        self.after: Unit | None = None
+        self.before: Unit | None = None
         self.state, self.phase = "idle", "idle"
         self.here, self.asked = False, None
         self.left: set[nn.Module] = set()
@@ -53,6 +63,9 @@ class Unit:
         """Begin to gather: this rank's shards in the policy's type, where that is another one, then everybody's."""
         if self.here or self.asked is not None or not self.pieces:
             return
+        if self.nranks == 1:  # nobody to gather from
+            self.asked = torch.empty(0, device="meta")
+            return
         gathers, wide = self.pieces[0].gathered.dtype, self.pieces[0].kept.dtype
         mine = torch.empty(self.numel, dtype=gathers, device="meta") if gathers != wide else None
         self.asked = torch.empty(self.numel * self.nranks, dtype=gathers, device="meta")
@@ -63,11 +76,14 @@ class Unit:
         self.ask()
         if self.asked is None:
             return
+        _before = self.wire.gathered  # torch's variable holds it until all is copied out
         if forward:
             self.wire.gathered = None
         for piece in self.pieces:
+            _mine = piece.cast() if self.nranks == 1 else None  # torch's variable holds it until the next one is there
             piece.make()
-        self.wire.gathered = self.asked if forward else self.wire.gathered
+        if forward and self.nranks > 1:
+            self.wire.gathered = self.asked
         self.here, self.asked = True, None
 
     def free(self) -> None:
@@ -79,11 +95,17 @@ class Unit:
     def _enter(self, _module: nn.Module, args: tuple, kwargs: dict) -> tuple[tuple, dict] | None:
         self.left = self.left or set(self.modules)
         if self.phase == "backward":  # a recomputation
-            self.gather(forward=False)
+            for one in self.groups:
+                one.gather(forward=False)
             return None
         first, self.state, self.phase = self.state != "forward", "forward", "forward"
-        self.gather(forward=True)
-        return watched(self.after_backward, args, kwargs) if first and self.pieces and torch.is_grad_enabled() else None
+        for one in self.groups:
+            one.gather(forward=True)
+            if first and one.pieces and torch.is_grad_enabled():
+                args, kwargs = watched(one.after_backward, args, kwargs)
+        for one in self.after.groups if first and self.after else ():
+            one.ask()
+        return args, kwargs
 
     def _leave(self, module: nn.Module, _inputs: object, output: object) -> None:
         if module not in self.left:
@@ -94,11 +116,12 @@ class Unit:
 
     def end_forward(self, output: object) -> None:
         """All modules ran that will. The root's end is that of every unit of which some did not."""
-        if self.reshard:
-            self.free()
-        if self.pieces:
-            self.turns.append(len(self.wire.order))
-            self.wire.order.append(self)
+        for one in self.groups:
+            if one.reshard:
+                one.free()
+            if one.pieces:
+                one.turns.append(len(self.wire.order))
+                self.wire.order.append(one)
         for tensor in tensors(output):
             if tensor.requires_grad:
                 tensor.register_hook(self._before_backward)
@@ -114,9 +137,12 @@ class Unit:
         if self.state == "backward":
             return
         self.state = "backward"
-        self.gather(forward=False)
-        turn = self.turns.pop() if self.turns else 0
-        if turn:
+        for one in self.groups:
+            one.gather(forward=False)
+        if self.before:
+            for one in reversed(self.before.groups):
+                one.ask()
+        elif turn := self.turns.pop() if self.turns else 0:
             self.wire.order[turn - 1].ask()
 
     @torch.no_grad()
@@ -132,7 +158,8 @@ class Unit:
         grads = [piece.take() for piece in there]
         if self.frees:
             self.free()
-        self.wire.reduced = None
+        if self.clears:
+            self.wire.reduced.clear()
         if grads:
             self.crossed = None
             self._reduce(there, grads)
@@ -148,9 +175,11 @@ class Unit:
         numel, dtype = sum(piece.numel for piece in pieces), self.policy.reduce or grads[0].dtype
         whole = torch.empty(numel * self.nranks, dtype=dtype, device="meta")
         self.seen(whole, "communication")
-        _last = grads[-1]  # torch's loop variable holds it until its function returns
+        _last = grads[-1] if self.nranks > 1 else None  # torch's loop variable holds it until its function returns
         grads.clear()
         part = torch.empty(numel, dtype=dtype, device="meta")
+        if self.nranks == 1:
+            part.copy_(whole / 1.0)  # torchtitan's gradient_divide_factor
         self.crossed = part if self.teams > 1 else None
         part = part.to(pieces[0].kept.dtype)
         self.seen(part, "gradient")
@@ -162,4 +191,4 @@ class Unit:
                 piece.shard.grad = mine
             else:
                 piece.shard.grad += mine
-        self.wire.reduced = whole
+        self.wire.reduced.append(whole)
