@@ -2,6 +2,7 @@
 
 A signal makes faulthandler write the stack to the rank's file in the private directory. Its handler asks for SA_RESTART, so a
 system call goes on afterwards, and what the kernel never restarts (a sleep, an epoll_wait) Python and Gloo repeat by themselves.
+Code that calls the C library's sleep itself, as ctypes may, is woken early: a status that asks for stacks would end what it looks at.
 """
 
 from __future__ import annotations
