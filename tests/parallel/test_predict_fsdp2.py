@@ -132,14 +132,16 @@ def second(trace: Trace) -> tuple[dict[str, list[int]], int]:
 
 
 def most(trace: Trace) -> list[int]:
-    """The most bytes of each forward and backward, where fully_shard decides."""
+    """The most bytes of each forward, backward and update."""
     marks = [(a, b, name) for (a, _, _), (b, name, _) in pairwise(trace.marks)]
-    return [int(np.max(trace.total[a : b + 1])) for a, b, name in marks if name in STAGES[:2]]
+    return [int(np.max(trace.total[a : b + 1])) for a, b, name in marks if name in STAGES[:3]]
 
 
 def apart(there: Trace, here: Trace) -> int:
-    """How far the most of each forward and backward of the last step is from what was predicted."""
-    return int(np.abs(np.subtract(most(there), most(here)[-len(most(there)) :])).max())
+    """How far the most of each forward and backward of the last step is from what was predicted; of its update the same to the byte."""
+    real, said = most(there), most(here)[-len(most(there)) :]
+    assert real[-1] == said[-1], "most bytes within the update"
+    return int(np.abs(np.subtract(real, said)).max())
 
 
 def at_rest(trace: Trace) -> dict[str, int]:

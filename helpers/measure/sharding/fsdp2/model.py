@@ -36,7 +36,7 @@ class FullyShard:
         ends: bool = False,
         apart: Mapping[nn.Parameter, int] | None = None,
     ):
-        self.wire, self.units = Wire(), []
+        self.wire, self.units, self.wholes = Wire(), [], list(model.parameters())
         taken: set[nn.Parameter] = set()
         for modules, again in (*units(model), ([model], False)):
             mine = [p for p in dict.fromkeys(parameters(modules)) if p not in taken]
@@ -71,8 +71,9 @@ class FullyShard:
 
     @property
     def shards(self) -> list[nn.Parameter]:
-        """What the optimizer works on."""
-        return [piece.shard for piece in self.pieces]
+        """What the optimizer works on, in the order of the model's parameters: two neighbours' scratch is there at once."""
+        of = {piece.whole: piece.shard for piece in self.pieces}
+        return [of[whole] for whole in self.wholes]
 
     def tell(self, seen: Seen) -> None:
         """Tell who watches what each buffer is for, those of now and those to come."""
