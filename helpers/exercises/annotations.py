@@ -13,10 +13,11 @@ import torch
 from helpers.hlo import parse_hlo_collectives
 from helpers.parallel import Training, difference, train
 from helpers.parallel.annotated import LAYOUTS, Layout, by_dtensor, by_hand, total
-from helpers.ranks import RankError, Ranks
+from helpers.ranks import Ranks
 from helpers.units import nbytes_text
 
 from .answer import Answer, NotYetError, judge
+from .on_ranks import on_ranks
 
 JOB = Training(steps=1)  # the deep MLP: four matrices
 DEADLINE = 60.0  # seconds: for the ranks not to wait for an answer that never ends
@@ -46,10 +47,7 @@ def _trained(given: object, ranks: Ranks, name: str) -> None:
     if not isinstance(given, Layout):
         raise NotYetError(f"Expected a Layout, got {given!r}.")
     _kept(given, model, nranks)
-    try:
-        found = ranks.run(_run, given, limit=DEADLINE)
-    except RankError as error:
-        raise NotYetError(str(error)) from None
+    found = on_ranks(ranks, _run, given, limit=DEADLINE)
     if (far := max(difference(one, train(JOB)) for one in found)) > JOB.tolerance:
         raise NotYetError(f"It ends {far:.1e} away from one process.")
     want = by_hand(JOB, model, nranks)

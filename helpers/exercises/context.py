@@ -16,10 +16,11 @@ from helpers.context import Ring, layer_passes
 from helpers.facts import ACCELERATORS, LINKS, MODELS, Link
 from helpers.parallel.attention.blocks import attend, merged
 from helpers.parallel.counting import counted
-from helpers.ranks import RankError, Ranks
+from helpers.ranks import Ranks
 from helpers.units import seconds_text
 
 from .answer import Answer, NotYetError, judge
+from .on_ranks import on_ranks
 
 NEAR = 1e-9  # float64, a few additions in another order
 D = 4  # numbers of a head
@@ -98,7 +99,7 @@ def even_chunks(answer: Callable[[int, int], Sequence[int]], ranks: Ranks) -> An
 
 def _placed(answer: Callable, case: str, ranks: Ranks) -> None:
     each, nranks = (1 if case.startswith("one") else 3), ranks.world.nranks
-    found = _on(ranks, _looked, answer, each)
+    found = on_ranks(ranks, _looked, answer, each, limit=DEADLINE)
     taken = [number for numbers, _, _ in found for number in numbers]
     if sorted(taken) != list(range(2 * nranks)):
         told = "; ".join(f"rank {rank}: {numbers}" for rank, (numbers, _, _) in enumerate(found))
@@ -147,7 +148,7 @@ def a_ring(answer: Callable[[Tensor, Tensor, Tensor], Tensor], ranks: Ranks) -> 
 
 def _ring(answer: Callable, case: str, ranks: Ranks) -> None:
     n = 1 if case.startswith("one") else 5
-    for rank, (far, shape, ops, sent, least) in enumerate(_on(ranks, _passed, answer, n)):
+    for rank, (far, shape, ops, sent, least) in enumerate(on_ranks(ranks, _passed, answer, n, limit=DEADLINE)):
         if shape:
             raise NotYetError(f"With {case} rank {rank} returns {shape}. Expected its queries' results, shaped as q.")
         if not far <= NEAR:  # nan, too
@@ -260,14 +261,6 @@ def _chosen(answer: Callable, job: Job) -> None:
             f"{job}: {best} shows less; forward gets longer by {told}. Hint: of a ring's block only what arithmetic does not"
             " hide is seen, at every hop; and what does an all_to_all move besides keys?"
         )
-
-
-def _on(ranks: Ranks, fn: Callable, *args: object) -> list:
-    """fn on every rank. What fails there is refused with its report."""
-    try:
-        return ranks.run(fn, *args, limit=DEADLINE)
-    except RankError as error:
-        raise NotYetError(str(error)) from None
 
 
 __all__ = ["a_ring", "attend", "even_chunks", "merged", "ring_or_all_to_all", "two_parts"]

@@ -12,9 +12,10 @@ from helpers.memory.payloads import assigned
 from helpers.parallel import MLP, Training
 from helpers.parallel.data import server
 from helpers.parallel.data.bucketed import Overlap
-from helpers.ranks import RankError, Ranks
+from helpers.ranks import Ranks
 
 from .answer import Answer, NotYetError, judge
+from .on_ranks import on_ranks
 
 DEADLINE = 5.0  # seconds in one collective
 NEAR = 1e-12  # numbers are about 1, and eight of them are added in any order
@@ -39,7 +40,7 @@ def token_weights(answer: Callable[[list[Tensor], Tensor, int], None]) -> Answer
 def _weighed(ranks: Ranks, answer: Callable, counts: Sequence[int]) -> None:
     where = f"At {' + '.join(map(str, counts))} samples"
     want = _one_process(counts)
-    for rank, got in enumerate(_on(ranks, where, _try_weights, answer, counts)):
+    for rank, got in enumerate(on_ranks(ranks, _try_weights, answer, counts, where=where)):
         if got is None:
             raise NotYetError(f"{where}: rank {rank} has a parameter without a gradient.")
         far = max((a - b).abs().max().item() for a, b in zip(got, want, strict=True))
@@ -96,8 +97,8 @@ def _early(ranks: Ranks, answer: Callable, nbytes: Mapping[str, int], full: int)
     for number, bucket in enumerate(buckets[:-1]):
         if (held := sum(nbytes[name] for name in bucket)) < full:
             raise NotYetError(f"{where}: bucket {number} holds {held} bytes and is not the last.")
-    left = _on(ranks, where, _try_buckets, buckets, nbytes)[0]
-    best = _on(ranks, where, _try_buckets, _best(nbytes, full), nbytes)[0]
+    left = on_ranks(ranks, _try_buckets, buckets, nbytes, where=where)[0]
+    best = on_ranks(ranks, _try_buckets, _best(nbytes, full), nbytes, where=where)[0]
     for number, (got, want) in enumerate(zip(left, best, strict=False)):
         if got > want:
             raise NotYetError(f"{where}: bucket {number} leaves after gradient {got}, and could after {want}.")
@@ -140,11 +141,3 @@ def _ports(answer: Callable, nranks: int, nbytes: int) -> None:
     for who, mine, true in zip(("the server", "a worker", "a rank of the all_reduce"), got, want, strict=True):
         if mine != true:
             raise NotYetError(f"{where}: from {who} leave {true} bytes, not {mine}.")
-
-
-def _on(ranks: Ranks, where: str, fn: Callable, *args: object) -> list:
-    """fn on the ranks, results in rank order. What hangs, dies or raises there is refused with its report."""
-    try:
-        return ranks.run(fn, *args)
-    except RankError as error:
-        raise NotYetError(f"{where}: {error}") from None

@@ -10,9 +10,9 @@ import torch.distributed as dist
 from torch import Tensor
 
 from helpers.collectives.routing import Routes, made_up
-from helpers.ranks import RankError, Ranks
 
 from .answer import Answer, NotYetError, judge
+from .on_ranks import on_ranks
 
 DEADLINE = 5.0  # seconds in one collective: an answer that waits longer hangs
 
@@ -35,7 +35,9 @@ def _sizes(answer: Callable, nranks: int, experts: int, top_k: int, skew: int) -
     routes = made_up(nranks, 6, experts, top_k, skew, seed=4)
     where = f"At {nranks} ranks, {experts} experts, top {top_k}"
     columns = list(zip(*routes.matrix, strict=True))
-    for rank, got in enumerate(_run(where, nranks, _asked_for_sizes, answer, routes.chosen, experts)):
+    for rank, got in enumerate(
+        on_ranks(nranks, _asked_for_sizes, answer, routes.chosen, experts, deadline=DEADLINE, where=where)
+    ):
         want = [list(routes.matrix[rank]), list(columns[rank])]
         if got != want:
             raise NotYetError(
@@ -92,7 +94,7 @@ def averaged(answer: Callable[[Tensor, bool, object, object], Tensor]) -> Answer
 
 def _averaged(answer: Callable, is_expert: bool) -> None:
     what = "an expert" if is_expert else "what is no expert"
-    found = _run(f"For the gradient of {what}", 4, _asked_to_average, answer, is_expert)
+    found = on_ranks(4, _asked_to_average, answer, is_expert, deadline=DEADLINE, where=f"For the gradient of {what}")
     for rank, got in enumerate(found):
         holding = (rank, (rank + 2) % 4) if is_expert else range(4)
         want = sum(_gradient(one, is_expert) for one in holding) / 4
@@ -115,12 +117,3 @@ def _asked_to_average(answer: Callable, is_expert: bool) -> object:
     alike = [dist.new_group(pair) for pair in ([0, 2], [1, 3])][rank % 2]
     got = answer(torch.full((3,), _gradient(rank, is_expert)), is_expert, experts, alike)
     return got.tolist() if isinstance(got, Tensor) else repr(got)
-
-
-def _run(where: str, nranks: int, fn: Callable, *args: object) -> list:
-    """fn on ranks of its own, results in rank order. What hangs, dies or raises there is refused with its report."""
-    try:
-        with Ranks(nranks, backend="gloo", timeout=DEADLINE) as ranks:
-            return ranks.run(fn, *args)
-    except RankError as error:
-        raise NotYetError(f"{where}: {error}") from None

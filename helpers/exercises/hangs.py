@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 import torch
 import torch.distributed as dist
 
-from helpers.ranks import RankError, Ranks
-
 from .answer import Answer, NotYetError, judge
+from .on_ranks import on_ranks
 
 DEADLINE = 3.0  # seconds in one collective: an answer that waits longer hangs
 SIZES = (2, 3, 4)  # ranks
@@ -29,7 +28,7 @@ def _means(answer: Callable, counts: Sequence[int]) -> None:
     total = sum(counts)
     want = [sum(_batch(r, k)[i] for r, count in enumerate(counts) for k in range(count)) / total for i in range(3)]
     where = f"At {' + '.join(map(str, counts))} batches"
-    for rank, got in enumerate(_run(where, len(counts), _mean, answer, counts)):
+    for rank, got in enumerate(on_ranks(len(counts), _mean, answer, counts, deadline=DEADLINE, where=where)):
         if got != want:
             raise NotYetError(f"{where}: rank {rank} returns {got}, the mean is {want}.")
 
@@ -52,7 +51,7 @@ def neighbours(answer: Callable[[torch.Tensor], torch.Tensor]) -> Answer:
 
 
 def _shifted(answer: Callable, nranks: int) -> None:
-    found = _run(f"At {nranks} ranks", nranks, _shift, answer)
+    found = on_ranks(nranks, _shift, answer, deadline=DEADLINE, where=f"At {nranks} ranks")
     for rank, got in enumerate(found):
         want = [float((rank - 1) % nranks)] * 4
         if got != want:
@@ -74,7 +73,7 @@ def refuses_other_names(answer: Callable[[str, torch.Tensor], None]) -> Answer:
 def _named(answer: Callable, nranks: int, odd: int | None) -> None:
     same = odd is None
     where = f"At {nranks} ranks " + ("with one name" if same else f"when rank {odd} comes with another name")
-    for rank, (raised, value) in enumerate(_run(where, nranks, _try_name, answer, odd)):
+    for rank, (raised, value) in enumerate(on_ranks(nranks, _try_name, answer, odd, deadline=DEADLINE, where=where)):
         if same and raised:
             raise NotYetError(f"{where}: rank {rank} raises {raised}.")
         if same and value != nranks:
@@ -91,15 +90,6 @@ def _try_name(answer: Callable, odd: int | None) -> tuple[str, float]:
     except Exception as error:
         return f"{type(error).__name__}: {error}", x.item()
     return "", x.item()
-
-
-def _run(where: str, nranks: int, fn: Callable, *args: object) -> list:
-    """fn on ranks of its own, results in rank order. What hangs, dies or raises there is refused with its report."""
-    try:
-        with Ranks(nranks, backend="gloo", timeout=DEADLINE) as ranks:
-            return ranks.run(fn, *args)
-    except RankError as error:
-        raise NotYetError(f"{where}: {error}") from None
 
 
 def _plain(got: object) -> object:

@@ -10,9 +10,10 @@ import torch.distributed as dist
 from torch import Tensor
 
 from helpers.overlap import Bucket, overlap
-from helpers.ranks import RankError, Ranks
+from helpers.ranks import Ranks
 
 from .answer import Answer, NotYetError, judge
+from .on_ranks import on_ranks
 
 DEADLINE = 10.0  # seconds in one collective
 NRANKS = 2
@@ -97,7 +98,7 @@ def late_waits(answer: Callable[[Callable, Callable, int], list], ranks: Ranks |
 
 
 def _late(answer: Callable, n: int, ranks: Ranks | None) -> None:
-    found = _on(ranks, _try_late, answer, n)
+    found = on_ranks(ranks or NRANKS, _try_late, answer, n, deadline=DEADLINE)
     for rank, (log, got) in enumerate(found):
         where = f"{n} layers, rank {rank}"
         _in_order(where, log, n)
@@ -155,7 +156,7 @@ def gathers_ahead(answer: Callable[[Callable, Callable, int, int], list], ranks:
 
 
 def _ahead(answer: Callable, n: int, ahead: int, ranks: Ranks | None) -> None:
-    found = _on(ranks, _try_ahead, answer, n, ahead)
+    found = on_ranks(ranks or NRANKS, _try_ahead, answer, n, ahead, deadline=DEADLINE)
     for rank, (log, got) in enumerate(found):
         where = f"{n} units, {ahead} ahead, rank {rank}"
         _in_order(where, log, n)
@@ -201,17 +202,6 @@ def _try_ahead(answer: Callable, n: int, ahead: int) -> tuple[list[Event], objec
         return whole.sum().item()
 
     return log, answer(gather, compute, n, ahead)
-
-
-def _on(ranks: Ranks | None, fn: Callable, *args: object) -> list:
-    """fn on the given pool, or on ranks of its own. What fails there is refused with its report."""
-    try:
-        if ranks is not None:
-            return ranks.run(fn, *args)
-        with Ranks(NRANKS, backend="gloo", timeout=DEADLINE) as own:
-            return own.run(fn, *args)
-    except RankError as error:
-        raise NotYetError(str(error)) from None
 
 
 def _plain(got: object) -> object:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from fractions import Fraction
 from itertools import product
 
@@ -23,13 +22,13 @@ from helpers.pipeline import (
 )
 from helpers.pipeline.action import Action
 from helpers.pipeline.messages import with_messages
-from helpers.ranks import RankError, Ranks
+from helpers.ranks import Ranks
 
 from .answer import Answer, NotYetError, judge
+from .on_ranks import on_ranks
 
 SIZES = ((1, 2), (2, 2), (2, 4), (3, 2), (4, 8))  # ranks and microbatches
 TRAINING = Training(MLP(layers=4), batch=8)
-DEADLINE = 20.0  # seconds in one message, of ranks of our own
 
 
 # an order ------------------------------------------------------------------------------------------------------------------
@@ -45,7 +44,7 @@ def order(answer: Callable[[int, int, int], Sequence[str]], ranks: Ranks | None 
 def _ordered(answer: Callable, case: tuple[int, int] | str, ranks: Ranks | None) -> None:
     if isinstance(case, str):
         s = _made(answer, 4, 8)
-        off = max(_play(ranks, gradients_off, s, TRAINING))
+        off = max(on_ranks(ranks or 4, gradients_off, s, TRAINING, where="On four ranks"))
         if not off <= TRAINING.tolerance:
             raise NotYetError(f"On four ranks the gradients are {off:.1e} from those of one process.")
         return
@@ -104,7 +103,7 @@ def _mended(answer: Callable, case: tuple[int, int] | str, ranks: Ranks | None) 
     except ScheduleError as error:
         raise NotYetError(f"{where}: {error}. Hint: of two neighbours that face each other, who receives?") from None
     if isinstance(case, str):
-        _play(ranks, messages_alone, s)
+        on_ranks(ranks or 4, messages_alone, s, where="On four ranks")
 
 
 def _reordered(answer: Callable, program: list[str], where: str) -> tuple[Action, ...]:
@@ -171,12 +170,3 @@ def _limits(nranks: int, sequences: int, m: int, v: int) -> tuple[Fraction, Frac
         "interleaved" if v > 1 else "1f1b", nranks, m, nranks * v, ((),) * nranks
     )  # formulas need no actions
     return Fraction(bubble_share(s)), most_waiting(s, 0) * Fraction(sequences, m)
-
-
-def _play(ranks: Ranks | None, fn: Callable, *args: object) -> list:
-    """fn on four ranks; what hangs or raises there is refused with its report."""
-    try:
-        with nullcontext(ranks) if ranks else Ranks(4, backend="gloo", timeout=DEADLINE) as four:
-            return four.run(fn, *args)
-    except RankError as error:
-        raise NotYetError(f"On four ranks: {error}") from None

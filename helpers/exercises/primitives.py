@@ -9,9 +9,10 @@ import torch.distributed as dist
 
 from helpers.collectives import PRIMITIVES
 from helpers.patches import FORBIDDEN
-from helpers.ranks import RankError, Ranks
+from helpers.ranks import Ranks
 
 from .answer import Answer, NotYetError, judge
+from .on_ranks import on_ranks
 
 # What must happen to the bytes, and what does it.
 NEEDS = {
@@ -49,10 +50,7 @@ def all_reduce_from_halves(answer: Callable[[torch.Tensor], torch.Tensor], ranks
 
 
 def _sums(answer: Callable[[torch.Tensor], torch.Tensor], ranks: Ranks, numel: int) -> None:
-    try:
-        seen = ranks.run(_try, answer, numel)
-    except RankError as error:
-        raise NotYetError(f"At {numel} elements: {error}") from None
+    seen = on_ranks(ranks, _try, answer, numel, where=f"At {numel} elements")
     for rank, (got, want) in enumerate(seen):
         if got != want:
             raise NotYetError(f"At {numel} elements: rank {rank} got {got}, the sum is {want}.")

@@ -10,11 +10,11 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from helpers.ranks import RankError, Ranks
+from helpers.ranks import Ranks
 
 from .answer import Answer, NotYetError, judge
+from .on_ranks import on_ranks
 
-DEADLINE = 20.0  # seconds in one collective
 NRANKS = 4
 BEGINS = 2.0  # seconds in which the next batch has to be begun
 Span = tuple[float, float]
@@ -124,7 +124,7 @@ def late_rank(answer: Callable[[Sequence[Span]], int], ranks: Ranks | None = Non
 
 
 def _late(answer: Callable, calls: Calls, ranks: Ranks | None) -> None:
-    found = _on(ranks, lambda: answer(calls.spans(dist.get_rank())))
+    found = on_ranks(ranks or NRANKS, lambda: answer(calls.spans(dist.get_rank())))
     for rank, got in enumerate(found):
         if got != calls.late:
             raise NotYetError(
@@ -150,7 +150,7 @@ def loads_ahead(answer: Callable[[Callable, Callable, int], list], ranks: Ranks 
 
 
 def _ahead(answer: Callable, n: int, ranks: Ranks | None) -> None:
-    for rank, (wrong, got) in enumerate(_on(ranks, _watched, answer, n)):
+    for rank, (wrong, got) in enumerate(on_ranks(ranks or NRANKS, _watched, answer, n)):
         if wrong:
             raise NotYetError(f"{n} batches, rank {rank}: {wrong}")
         want = [NRANKS * 10.0 * k for k in range(n)]
@@ -198,17 +198,6 @@ def _watched(answer: Callable, n: int) -> tuple[str, object]:
     watch = Watch(n)
     got = answer(watch.load, watch.compute, n)
     return watch.wrong, _plain(got)
-
-
-def _on(ranks: Ranks | None, fn: Callable, *args: object) -> list:
-    """fn on the given pool, or on four ranks of its own. What fails there is refused with its report."""
-    try:
-        if ranks is not None:
-            return ranks.run(fn, *args)
-        with Ranks(NRANKS, backend="gloo", timeout=DEADLINE) as own:
-            return own.run(fn, *args)
-    except RankError as error:
-        raise NotYetError(str(error)) from None
 
 
 def _plain(got: object) -> object:

@@ -10,11 +10,11 @@ import torch
 import torch.distributed as dist
 
 from helpers.parallel.counting import counted
-from helpers.ranks import RankError, Ranks
+from helpers.ranks import Ranks
 
 from .answer import Answer, NotYetError, judge
+from .on_ranks import on_ranks
 
-DEADLINE = 20.0  # seconds in one collective
 NRANKS = 4
 STEPS = 2  # the second one meets the optimizer's state of the first
 NUMBER = 8  # bytes of a float64
@@ -57,7 +57,7 @@ def _gradients(numel: int, rank: int, step: int) -> torch.Tensor:
 
 
 def _zero_1(answer: Callable, numel: int, ranks: Ranks | None) -> None:
-    found = _on(ranks, _steps, answer, numel)
+    found = on_ranks(ranks or NRANKS, _steps, answer, numel)
     nranks = len(found)
     share = -(-numel // nranks)
     most = STEPS * share * NUMBER * 2 * (nranks - 1)  # 2N(P-1)/P with N = P * share
@@ -121,7 +121,7 @@ def _shards(case: str, rank: int) -> list[torch.Tensor]:
 
 
 def _norm(answer: Callable, case: str, ranks: Ranks | None) -> None:
-    found = _on(ranks, _normed, answer, case)
+    found = on_ranks(ranks or NRANKS, _normed, answer, case)
     want = sum(t.square().sum().item() for rank in range(len(found)) for t in _shards(case, rank)) ** 0.5
     for rank, (got, sent) in enumerate(found):
         if not isinstance(got, float) or abs(got - want) > 1e-9 * want:
@@ -194,17 +194,6 @@ def _step_bytes(answer: Callable, case: Case) -> None:
     elif got == _volume(case, lambda part: 2):
         hint = "what is kept after forward need not be gathered again."
     raise NotYetError(f"{case}: {float(want):g} bytes, you said {got!r}. Hint: {hint}")
-
-
-def _on(ranks: Ranks | None, fn: Callable, *args: object) -> list:
-    """fn on the given pool, or on four ranks of its own. What fails there is refused with its report."""
-    try:
-        if ranks is not None:
-            return ranks.run(fn, *args)
-        with Ranks(NRANKS, backend="gloo", timeout=DEADLINE) as own:
-            return own.run(fn, *args)
-    except RankError as error:
-        raise NotYetError(str(error)) from None
 
 
 def _plain(got: object) -> object:

@@ -14,10 +14,11 @@ from torch.autograd import Function
 from helpers.facts import MODELS, Model
 from helpers.parallel.counting import counted
 from helpers.parallel.tensor.matmul import W_DIMS, X_DIMS, Y_DIMS, case, part, sent
-from helpers.ranks import RankError, Ranks
+from helpers.ranks import Ranks
 from helpers.units import nbytes_text
 
 from .answer import Answer, NotYetError, judge
+from .on_ranks import on_ranks
 
 Backward = Callable[[Tensor], Tensor]
 NEAR = 1e-9  # float64, a few additions in another order
@@ -38,10 +39,7 @@ def two_backwards(backward_of_f: Backward, backward_of_g: Backward, ranks: Ranks
 
 def _pairs(f: Backward, g: Backward, which: str, ranks: Ranks) -> None:
     npairs = 1 if which == "one pair" else 2
-    try:
-        seen = ranks.run(_compare, f, g, npairs)
-    except RankError as error:
-        raise NotYetError(f"With {which}: {error}") from None
+    seen = on_ranks(ranks, _compare, f, g, npairs, where=f"With {which}")
     for rank, (factors, moved, least) in enumerate(seen):
         for name, factor in reversed(factors.items()):  # the order of backward
             if not abs(factor - 1) <= NEAR:  # nan, too
@@ -150,10 +148,7 @@ def a_product(answer: Callable[[Tensor, Tensor, Cut], Tensor], ranks: Ranks) -> 
 
 
 def _multiplied(answer: Callable[[Tensor, Tensor, Cut], Tensor], cut: Cut, ranks: Ranks) -> None:
-    try:
-        seen = ranks.run(_multiply, answer, cut)
-    except RankError as error:
-        raise NotYetError(f"{cut}: {error}") from None
+    seen = on_ranks(ranks, _multiply, answer, cut, where=str(cut))
     for rank, (shape, want, far, moved, least) in enumerate(seen):
         if shape != want:
             raise NotYetError(f"{cut}: rank {rank} returns {shape}, its part of Y is {want}.")
