@@ -9,8 +9,11 @@ import time
 
 import labs
 import pytest
+import torch
+import torch.distributed as dist
 
-from helpers.ranks import PackError, RankError
+from helpers.ranks import PackError, RankError, Ranks
+from helpers.ranks.pool.call import GRACE
 
 WAITING = "ranks 0-2: waiting in all_reduce #1 of float32[1024] at labs.py line"
 # function, its arguments, kind of the root failure, its rank, what the message says
@@ -185,3 +188,19 @@ def test_what_cannot_be_read_back(four):
     with pytest.raises(RankError, match="ranks 0-3 raised TypeError: cannot pickle 'generator' object"):
         four.run(lambda: (i for i in [1]))
     assert four.run(labs.healthy) == [16.0] * 4
+
+
+def test_a_rank_that_is_late_in_beginning_a_call_is_waited_for():
+    """On a busy machine it still has its notes of the call before, when the others have long been waiting in another collective."""
+
+    def sums(n):
+        dist.all_reduce(torch.ones(n))
+        return os.getpid()
+
+    with Ranks(2, backend="gloo", timeout=60) as ranks:
+        pid = ranks.run(sums, 8)[1]
+        os.kill(pid, signal.SIGSTOP)
+        goes_on = threading.Timer(3 * GRACE, os.kill, (pid, signal.SIGCONT))
+        goes_on.start()
+        assert ranks.run(sums, 16)[1] == pid
+        goes_on.join()

@@ -95,6 +95,15 @@ def test_messages_are_counted_by_peer_way_tag_and_group(region):
     assert notes.read(region).notes[0].peers[0].number == 1, "a new call counts afresh"
 
 
+def test_notes_of_an_earlier_call_are_not_those_of_this_one(region):
+    writer = notes.Writer(region)
+    writer.enter("barrier", "")
+    assert notes.read(region, 0) == notes.read(region) and not notes.read(region, 1).notes
+    writer.clear()
+    writer.enter("broadcast", "float32[4] root 0")
+    assert [note.op for note in notes.read(region, 1).notes] == ["broadcast"] and not notes.read(region, 0).notes
+
+
 def test_a_record_that_is_being_overwritten_is_left_out(region):
     writer = notes.Writer(region)
     writer.enter("barrier", "")

@@ -19,7 +19,9 @@ from .envelopes import Group, Peer, pack_peers, peers_text, unpack_group, unpack
 KEPT = 64  # records per rank; older ones are overwritten
 STALE = 1.0  # seconds; the watcher of a GPU's streams looks fifty times as often
 RECORD = 320  # bytes of one record
-_HEAD = struct.Struct("<QIIII")  # records; collectives of all ranks, their checksum; of subgroups; messages' checksum
+_HEAD = struct.Struct(
+    "<QIIIII"
+)  # records; collectives of all ranks, their checksum; of subgroups; messages' checksum; the call
 _REC = struct.Struct("<QdBHI")  # record number + 1, since, state, length of the text, the collective's number
 _SINCE = struct.Struct("<dB")
 _MET, _MET_AT = struct.Struct("@d"), 64  # in the head: when the rank had met the others; native, so written at once
@@ -113,12 +115,13 @@ class Writer:
     """A rank's side. `region` is its part of the shared file."""
 
     def __init__(self, region: memoryview, rank: int = 0):
-        self._region, self._rank = region, rank
+        self._region, self._rank, self._call = region, rank, -1
         self.clear()
 
     def clear(self) -> None:
-        """A new call begins: numbers start at 1."""
-        _HEAD.pack_into(self._region, 0, 0, 0, 0, 0, 0)
+        """A new call begins: numbers start at 1. What comes before the first call is call 0."""
+        self._call += 1
+        _HEAD.pack_into(self._region, 0, 0, 0, 0, 0, 0, self._call)
         _STEPS.pack_into(self._region, _STEPS_AT, 0, 0)
         self._region[RECORD:] = bytes(REGION - RECORD)
         self._count = self._entered = self._checksum = self._in_subgroups = self._sent = 0
@@ -151,7 +154,8 @@ class Writer:
         at = RECORD * (1 + record % KEPT)
         self._region[at + _REC.size : at + _REC.size + len(text)] = text
         _REC.pack_into(self._region, at, record + 1, time.monotonic(), _INSIDE, len(text), number)
-        _HEAD.pack_into(self._region, 0, record + 1, self._entered, self._checksum, self._in_subgroups, self._sent)
+        told = self._entered, self._checksum, self._in_subgroups, self._sent, self._call
+        _HEAD.pack_into(self._region, 0, record + 1, *told)
         return record
 
     def _counted(self, peers: Sequence[Peer], group: str | None, agreed: str) -> list[Peer]:
@@ -218,9 +222,14 @@ def read_steps(region: memoryview) -> tuple[int, int | None]:
     return done, total - 1 if total else None
 
 
-def read(region: memoryview) -> Journal:
-    """The parent's side: a record that is being overwritten at this moment is left out."""
-    count, *head = _HEAD.unpack_from(region, 0)
+def read(region: memoryview, call: int | None = None) -> Journal:
+    """The parent's side: a record that is being overwritten at this moment is left out.
+
+    call: its number. A rank that has not begun it yet, on a busy machine, still has its notes of the one before: they are not read.
+    """
+    count, *head, begun = _HEAD.unpack_from(region, 0)
+    if call not in (None, begun):
+        return Journal((), 0, 0, 0)
     notes = (_read_note(region, record) for record in range(max(0, count - KEPT), count))
     return Journal(tuple(n for n in notes if n is not None), *head[:3], count)
 

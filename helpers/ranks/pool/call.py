@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from helpers.ranks.hangs.reporting import Evidence, certain
-from helpers.ranks.notes import notes
 from helpers.ranks.notes.reader_lines import ranks_text
 from helpers.ranks.wire.output import Live, in_rank_order
 from helpers.ranks.wire.pack import unpack
@@ -184,7 +183,8 @@ class Call:
         if limit is not None and now - self.began > limit:
             self.stuck = f"the call's limit of {limit:g} s is over"
             return True
-        inside = [n for m in self.pending if (n := notes.read(m.region).inside)]
+        journals = self.team.journals()
+        inside = [n for m in self.pending if (n := journals[m.rank].inside)]
         if any(self._waited(note.since, now) > timeout for note in inside):
             self.stuck = f"no progress for {timeout:g} s"
         elif mute := [m.rank for m in self.pending if now - self._mute.get(m.rank, now) > GRACE]:  # nor has it died
@@ -192,7 +192,6 @@ class Call:
         elif halted := self._stopped(now):
             self.stuck = f"{ranks_text(halted)} stopped by a signal more than {timeout:g} s ago"
         elif any(now - note.since > GRACE for note in inside):
-            journals = [notes.read(m.region) for m in self.team.members]
             pending = {m.rank for m in self.pending}
             if certain(Evidence(journals, set(range(len(journals))) - pending)):
                 self.stuck = ""  # no deadline: who keeps whom waiting says it all

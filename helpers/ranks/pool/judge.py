@@ -30,7 +30,7 @@ def judge(call: Call) -> tuple[list[object], RankError | None]:
     messages = sum(notes.read_messages(m.region) for m in call.team.members) % 2**32
     if fine and not messages and len(heads) == 1 and not any(subgroups for *_, subgroups in heads):
         return _unpacked(call)
-    journals = [notes.read(m.region) for m in call.team.members]
+    journals = call.team.journals()
     disagreement = first(When.AT_ANY_TIME, Evidence(journals))
     if fine and not disagreement:
         disagreement = first(When.ALL_FINISHED, Evidence(journals))

@@ -82,6 +82,10 @@ class Team:
         self._starting = Apart(self._start_all, "ranks-start")
         self._starting.run(hold)
 
+    def journals(self) -> list[notes.Journal]:
+        """What each rank has noted in the call that was sent last, in rank order."""
+        return [notes.read(member.region, self.calls) for member in self.members]
+
     def _start_all(self) -> None:
         """No rank is begun and not finished: half a message would make the server print of it, and leave its pipes open here."""
         try:

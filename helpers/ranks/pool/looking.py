@@ -39,7 +39,7 @@ def end(label: str, call: Call) -> Status:
     team = call.team
     with team.lock:
         members = list(team.members)
-        texts = [_state(call, m, notes.read(m.region), "running") for m in members]
+        texts = [_state(call, m, one, "running") for m, one in zip(members, team.journals(), strict=True)]
         startup = max((notes.read_met(m.region) for m in members), default=0.0) - team.began
         return Status(label, "idle", call.turn.seconds, max(startup, 0.0), team.calls, _rows(team, members, texts))
 
@@ -62,7 +62,7 @@ def _idle(members: list[Member]) -> list[str]:
 
 def _running(call: Call) -> list[str]:
     members = call.team.members
-    journals = [notes.read(m.region) for m in members]
+    journals = call.team.journals()
     stacks = _stacks(call, [m for m in call.pending if not journals[m.rank].inside])
     return [_state(call, m, journals[m.rank], stacks.get(m.rank, "running")) for m in members]
 
