@@ -1,5 +1,6 @@
 """For every test: GPUs and a Firefox that are missing are named and counted; no process of ours outlives the session."""
 
+import contextlib
 import gc
 import os
 import sys
@@ -12,6 +13,13 @@ from leftovers import SESSION, leftovers
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # tools/ and benchmarks/ are not installed, and tests/pythons installs nothing of ours
+
+with contextlib.suppress(ImportError):  # on other Pythons only what they need is installed
+    from hypothesis import HealthCheck, settings
+
+    # How long one example took says how busy the machine was, not whether the library is right.
+    settings.register_profile("busy machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("busy machine")
 
 HOME_ONLY = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"  # nothing finds its way out
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import replace
 from unittest import mock
 
-import numpy as np
 import pytest
 import torch
+from drawn import GPT, LLAMA, STEPS, Case, same
 from lanes import some, some_rows
 
 from helpers.facts import Model
-from helpers.measure import build, predict_step, track
+from helpers.measure import build, track
 from helpers.measure.predict.predict import STAGES
 from helpers.measure.sharding import Sharding
 from helpers.measure.sharding.fsdp2 import units
@@ -25,20 +24,8 @@ from helpers.parallel.zero import Zero
 from helpers.parallel.zero.watched import unsharded
 
 NRANKS = 4
-SLACK = 1024  # bytes
 CHUNKINGS = ("torchtitan", "recompute", "liger")
 CHECKPOINTS = ["none", "per-op", "full"]
-
-
-@dataclass(frozen=True)
-class Case:
-    """One setup, drawn by a seed. how: of predict_step."""
-
-    shape: Model
-    batch: int
-    seq: int
-    plan: Sharding
-    how: dict
 
 
 def draw(way: str, chunking: str, seed: int, plan: Sharding, precisions: list[str]) -> Case:
@@ -54,10 +41,7 @@ def draw(way: str, chunking: str, seed: int, plan: Sharding, precisions: list[st
         ffn=tensor * rng.randint(9, 90),
         vocab=rng.randint(100, 400),
         context=128,
-        norm="rms" if llama else "layer",
-        mlp="swiglu" if llama else "gelu",
-        positions="rotary" if llama else "learned",
-        bias=not llama,
+        **(LLAMA if llama else GPT),
         tied=rng.random() < 0.3,
     )
     chunks = 1 if chunking == "liger" else rng.randint(2, 5)
@@ -97,29 +81,9 @@ def watched(case: Case, model, trainer, inner, told):
         step(case, model, trainer, batch, lambda name: None)
     with track(model, inner, batch) as watch:
         told(watch)
-        for _ in range(4):
+        for _ in range(1 + STEPS):
             step(case, model, trainer, batch, watch.mark)
     return watch.trace
-
-
-def later(trace) -> np.ndarray:
-    """Of each step after the first, (steps, stages + 1): bytes at its stages, and the most of them."""
-    ends = [index for index, name, _ in trace.marks if name == STAGES[3]]
-    return np.array(
-        [
-            [*(n for index, _, n in trace.marks if start < index <= end), int(np.max(trace.total[start + 1 : end + 1]))]
-            for start, end in pairwise(ends)
-        ]
-    )
-
-
-def same(case: Case, trace) -> None:
-    """What a rank measured is what is predicted for it."""
-    there = later(trace).min(axis=0)  # Gloo's threads may let go a moment late
-    how = {"batch": case.batch, "seq": case.seq, "attention": "math", "operators": "cpu", **case.how}
-    (here,) = later(predict_step(case.shape, sharding=case.plan, **how).trace)
-    print(case.plan, case.how, there, np.subtract(there, here))
-    assert len(there) == len(here) and np.abs(np.subtract(there, here)).max() <= SLACK, (case, there, here)
 
 
 def sharded(model, case: Case, mesh):

@@ -6,9 +6,9 @@ import random
 from dataclasses import replace
 from unittest import mock
 
-import numpy as np
 import pytest
 import torch
+from drawn import STEPS, Case, same, sizes
 from lanes import some
 from torch import nn
 
@@ -24,14 +24,13 @@ from helpers.memory.closed_form import states
 from helpers.parallel.zero import Zero
 
 NRANKS = 4
-SLACK = 1024  # bytes
 WAYS = [(zero, expert) for zero in (1, 2, 3) for expert in (2, 4)]
 
 
-def draw(zero: int, expert: int, seed: int) -> tuple[Model, int, int, dict]:
+def draw(zero: int, expert: int, seed: int) -> Case:
     rng = random.Random(f"experts {zero} {expert} {seed}")
     experts = expert * rng.randint(1, 3)
-    sizes = {name: rng.randint(*ends) for name, ends in (("hidden", (9, 40)), ("ffn", (9, 60)), ("vocab", (30, 200)))}
+    widths = sizes(rng, ffn=60)
     shape = Model(
         "drawn",
         layers=rng.randint(1, 3),
@@ -40,11 +39,12 @@ def draw(zero: int, expert: int, seed: int) -> tuple[Model, int, int, dict]:
         context=64,
         experts=experts,
         active=rng.randint(1, min(3, experts)),
-        **sizes,
+        **widths,
     )
     precision = rng.choice(["fp32", "bf16", "bf16-true"] if zero > 1 else ["fp32", "bf16", "bf16-fp32grads"])
     how = {"precision": precision, "checkpoint": rng.choice(["none", "full"]), "accumulate": rng.randint(1, 2)}
-    return shape, rng.randint(1, 2), NRANKS * rng.randint(1, 7), how
+    plan = Sharding(data=NRANKS, zero=zero, expert=expert)
+    return Case(shape, rng.randint(1, 2), NRANKS * rng.randint(1, 7), plan, how)
 
 
 def balanced(self, chosen):
@@ -53,7 +53,7 @@ def balanced(self, chosen):
     return [visits // n + (i < visits % n) for i in range(n)]
 
 
-def real(shape: Model, batch: int, seq: int, how: dict, zero: int, expert: int):
+def real(case: Case):
     """This rank's second step, watched from the first one on."""
     import torch.distributed as dist
 
@@ -64,30 +64,30 @@ def real(shape: Model, batch: int, seq: int, how: dict, zero: int, expert: int):
     from helpers.parallel.zero import Group
 
     torch.set_num_threads(1)
-    spread, alike = groups(dist.get_world_size(), expert)
-    plan, precision = Sharding(data=NRANKS, zero=zero, expert=expert), how["precision"]
+    spread, alike = groups(dist.get_world_size(), case.plan.expert)
+    precision = case.how["precision"]
     with mock.patch.object(Experts, "counts", balanced):
-        model = Part(shape, plan, "math", device="cpu", dtype=computes(precision))
-    checkpointing.apply(model, how["checkpoint"])
+        model = Part(case.shape, case.plan, "math", device="cpu", dtype=computes(precision))
+    checkpointing.apply(model, case.how["checkpoint"])
     main = torch.float32 if precision == "bf16-fp32grads" else None
     sharded = Zero(
         model,
-        zero,
+        case.plan.zero,
         units=share.units(model),
         prefetch=True,
         main_grads=main,
         optimizer=lambda shares: optimizer("adamw", shares, "bf16" if main else precision),
         groups={one: Group(alike) for one in model.modules() if isinstance(one, Elsewhere)},
     )
-    tokens, targets = (torch.zeros(batch, seq, dtype=torch.int64) for _ in range(2))
+    tokens, targets = (torch.zeros(case.batch, case.seq, dtype=torch.int64) for _ in range(2))
     with (
         mock.patch.object(moves, "exchanged", lambda x: all_to_all(x, spread)),
         track(model, sharded.optimizer, (tokens, targets)) as watch,
     ):
         watch.register(list(getattr(sharded.optimizer, "masters", {}).values()), "optimizer")
         sharded.tell(watch.register)
-        for _ in range(2):
-            for _ in range(how["accumulate"]):
+        for _ in range(1 + STEPS):
+            for _ in range(case.how["accumulate"]):
                 loss = model(tokens, targets)
                 watch.mark(STAGES[0])
                 loss.backward()
@@ -100,24 +100,11 @@ def real(shape: Model, batch: int, seq: int, how: dict, zero: int, expert: int):
     return watch.trace
 
 
-def second(trace) -> list[int]:
-    """Bytes at the stages of the second step, and the most of them."""
-    ends = [index for index, name, _ in trace.marks if name == STAGES[3]]
-    found = [n for index, _, n in trace.marks if index > ends[0]]
-    return [*found, int(np.max(trace.total[ends[0] + 1 :]))]
-
-
 @pytest.mark.parametrize("seed", some(range(4), [0], "three more setups of each"))
 @pytest.mark.parametrize("way", some(WAYS, [(2, 2)], "five more ways"))
 def test_the_bytes_of_a_real_rank(ranks, way, seed):
-    zero, expert = way
-    shape, batch, seq, how = draw(zero, expert, seed)
-    there = second(ranks.run(real, shape, batch, seq, how, zero, expert)[0])
-    plan = Sharding(data=NRANKS, zero=zero, expert=expert)
-    done = predict_step(shape, batch=batch, seq=seq, attention="math", operators="cpu", sharding=plan, **how)
-    here = second(done.trace)
-    print(zero, expert, seed, np.subtract(there, here), there[-1])
-    assert len(there) == len(here) and np.abs(np.subtract(there, here)).max() <= SLACK, (shape, how, there, here)
+    case = draw(*way, seed)
+    same(case, ranks.run(real, case)[0])
 
 
 def test_experts_are_shared_out_among_the_ranks_that_have_the_same_ones():

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 
-import numpy as np
 import pytest
 import torch
+from drawn import GPT, LLAMA, Case, same_within, sizes, watched
 from lanes import some
-from test_predict_fsdp2 import SLACK, apart, most, second
 from test_predict_pipeline import Stage
 
 from helpers.facts import Model
-from helpers.measure import predict_step, track
 from helpers.measure.predict.predict import STAGES
 from helpers.measure.sharding import Parts, Sharding
 from helpers.measure.sharding.fsdp2 import units
@@ -31,21 +30,10 @@ from helpers.pipeline import peak
 DATA, PIPELINE = 2, 2
 
 
-@dataclass(frozen=True)
-class Case:
-    """One setup, drawn by a seed. how: of predict_step."""
-
-    shape: Model
-    batch: int
-    seq: int
-    plan: Sharding
-    how: dict
-
-
 def draw(seed: int) -> Case:
     rng = random.Random(f"fsdp2 pipeline {seed}")
     heads, llama, virtual = rng.choice([2, 3]), rng.random() < 0.6, [1, 2, 1, 3, 1, 4][seed % 6]
-    sizes = {name: rng.randint(*ends) for name, ends in (("hidden", (9, 40)), ("ffn", (9, 90)), ("vocab", (30, 200)))}
+    widths = sizes(rng)
     shape = Model(
         f"drawn by {seed}",
         layers=PIPELINE * virtual * rng.randint(1, 2 if virtual < 3 else 1),
@@ -53,11 +41,8 @@ def draw(seed: int) -> Case:
         kv_heads=rng.choice([1, heads]),
         head_dim=2 * rng.randint(2, 5),
         context=64,
-        norm="rms" if llama else "layer",
-        mlp="swiglu" if llama else "gelu",
-        positions="rotary" if llama else "learned",
-        bias=not llama,
-        **sizes,
+        **(LLAMA if llama else GPT),
+        **widths,
     )
     micro_batches = PIPELINE * rng.randint(1, 3) if virtual > 1 else rng.randint(1, 5)
     plan = Sharding(data=DATA, zero=rng.choice([2, 3]), pipeline=PIPELINE, virtual=virtual, micro_batches=micro_batches)
@@ -163,12 +148,8 @@ def real(case: Case) -> Trace:
     with torch.no_grad():
         _ = [p.zero_() for p in model.parameters()]
     how = plan, case.how["precision"], parts, adam, batch, mesh.get_group("stage")
-    step(*how, lambda name: None)
-    with track(model, adam, batch) as watch:
-        watch.register(list(unsharded(model)), "communication")
-        watch.mark("start")
-        step(*how, watch.mark)
-    return watch.trace
+    told = lambda watch: watch.register(list(unsharded(model)), "communication")  # noqa: E731
+    return watched(model, adam, batch, told, partial(step, *how))
 
 
 def step(plan, precision, parts, adam, batch, group, mark) -> None:
@@ -197,15 +178,7 @@ def test_the_bytes_of_fully_shard_in_a_pipeline(ranks, seed):
     case = draw(seed)
     traces = ranks.run(real, case)
     for stage in range(PIPELINE):
-        plan = replace(case.plan, stage=stage)
-        how = {"batch": case.batch, "seq": case.seq, "attention": "math", "operators": "cpu", **case.how}
-        there, here = traces[stage * DATA], predict_step(case.shape, sharding=plan, **how).trace
-        (measured, peak), (said, highest) = second(there), second(here)
-        away = {name: np.abs(np.subtract(found, said[name])).max() for name, found in measured.items()}
-        print(seed, stage, plan, case.how, away, peak - highest, peak)
-        assert measured.keys() == said.keys() == set(STAGES)
-        assert max(*away.values(), abs(peak - highest)) <= SLACK, (case, stage, measured, said, peak, highest)
-        assert apart(there, here) <= SLACK, (case, stage, most(there), most(here))
+        same_within(replace(case, plan=replace(case.plan, stage=stage)), traces[stage * DATA])
 
 
 @pytest.mark.parametrize("virtual", [2, 3, 4, 5])

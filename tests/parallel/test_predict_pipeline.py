@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
+from drawn import GPT, LLAMA, STEPS, Case, same, sizes
 from lanes import some
 
 from helpers.facts import Model
@@ -21,24 +21,12 @@ from helpers.memory.closed_form import states
 from helpers.pipeline import SCHEDULES, peak
 
 NRANKS = 4
-SLACK = 1024  # bytes
-
-
-@dataclass(frozen=True)
-class Case:
-    """One setup, drawn by a seed. how: of predict_step."""
-
-    shape: Model
-    batch: int
-    seq: int
-    sharding: Sharding
-    how: dict
 
 
 def draw(seed: int) -> Case:
     rng = random.Random(f"pipeline {seed}")
     heads, llama = rng.choice([2, 3, 4]), rng.random() < 0.6
-    sizes = {name: rng.randint(*ends) for name, ends in (("hidden", (9, 40)), ("ffn", (9, 90)), ("vocab", (30, 300)))}
+    widths = sizes(rng, vocab=300)
     virtual = [2, 3, 1, 2][seed % 4]
     shape = Model(
         f"drawn by {seed}",
@@ -47,19 +35,16 @@ def draw(seed: int) -> Case:
         kv_heads=rng.choice([n for n in (1, 2, 3, 4) if heads % n == 0]),
         head_dim=2 * rng.randint(2, 5),
         context=64,
-        norm="rms" if llama else "layer",
-        mlp="swiglu" if llama else "gelu",
-        positions="rotary" if llama else "learned",
-        bias=not llama,
-        **sizes,
+        **(LLAMA if llama else GPT),
+        **widths,
     )
     micro_batches = NRANKS * rng.randint(1, 2) if virtual > 1 else rng.randint(1, 9)
     how = {
         "precision": rng.choice(["fp32", "bf16", "bf16-true", "bf16-fp32grads"]),
         "checkpoint": rng.choice(["none", "per-op", "full"]),
     }
-    sharding = Sharding(pipeline=NRANKS, virtual=virtual, micro_batches=micro_batches)
-    return Case(shape, rng.randint(1, 2), rng.randint(5, 30), sharding, how)
+    plan = Sharding(pipeline=NRANKS, virtual=virtual, micro_batches=micro_batches)
+    return Case(shape, rng.randint(1, 2), rng.randint(5, 30), plan, how)
 
 
 class Stage:
@@ -103,7 +88,7 @@ def real(case: Case):
 
     torch.set_num_threads(1)
     rank, precision = dist.get_rank(), case.how["precision"]
-    plan = replace(case.sharding, stage=rank)
+    plan = replace(case.plan, stage=rank)
     parts = [Part(case.shape, one, "math", device="cpu", dtype=computes(precision)) for one in plan.parts]
     parts[-1].chunks, parts[-1].chunking = case.how.get("chunks", 1), case.how.get("chunking", "recompute")
     model = checkpointing.apply(Parts(parts, plan), case.how["checkpoint"])
@@ -113,7 +98,7 @@ def real(case: Case):
     with track(model, adam, (tokens, targets)) as watch:
         watch.register(list(getattr(adam, "masters", {}).values()), "optimizer")
         watch.register(list(getattr(adam, "main_grads", {}).values()), "gradient")
-        for _ in range(2):
+        for _ in range(1 + STEPS):
             waiting, seen = {}, []
 
             def full(waiting=waiting, seen=seen):
@@ -130,23 +115,12 @@ def real(case: Case):
     return watch.trace
 
 
-def second(trace) -> list[int]:
-    """Bytes at the stages of the second step, and the most of them."""
-    ends = [index for index, name, _ in trace.marks if name == STAGES[3]]
-    found = [n for index, _, n in trace.marks if index > ends[0]]
-    return [*found, int(np.max(trace.total[ends[0] + 1 :]))]
-
-
 @pytest.mark.parametrize("seed", some(range(12), [0], "eleven more setups"))
 def test_the_bytes_of_a_real_rank(ranks, seed):
     case = draw(seed)
     traces = ranks.run(real, case)
     for rank in (seed % NRANKS, (seed + 3) % NRANKS):
-        plan, trace = replace(case.sharding, stage=rank), traces[rank]
-        how = {"batch": case.batch, "seq": case.seq, "attention": "math", "operators": "cpu", **case.how}
-        there, here = second(trace), second(predict_step(case.shape, sharding=plan, **how).trace)
-        print(seed, rank, np.subtract(there, here), there[-1])
-        assert len(there) == len(here) and np.abs(np.subtract(there, here)).max() <= SLACK, (case, rank, there, here)
+        same(replace(case, plan=replace(case.plan, stage=rank)), traces[rank])
 
 
 @pytest.mark.parametrize("seed", some(range(4), [1], "three more setups of each"))
@@ -156,11 +130,7 @@ def test_the_last_stage_computes_its_loss_in_pieces(ranks, chunking, seed):
     case = replace(case, seq=chunks * 5, how=case.how | {"chunks": chunks, "chunking": chunking})
     traces = ranks.run(real, case)
     for rank in (0, NRANKS - 1):
-        how = {"batch": case.batch, "seq": case.seq, "attention": "math", "operators": "cpu", **case.how}
-        done = predict_step(case.shape, sharding=replace(case.sharding, stage=rank), **how)
-        there, here = second(traces[rank]), second(done.trace)
-        print(chunking, seed, rank, np.subtract(there, here), there[-1])
-        assert len(there) == len(here) and np.abs(np.subtract(there, here)).max() <= SLACK, (case, rank, there, here)
+        same(replace(case, plan=replace(case.plan, stage=rank)), traces[rank])
 
 
 def test_interleaving_keeps_more_and_the_same_states():

@@ -16,7 +16,7 @@ from helpers.view.player.widget import player_html, player_spec, resolve
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = Path(__file__).with_name("sample")
 MACHINERY = ("assets", "helpers", "website")
-LIMIT_S = 120
+LIMIT_S = 600  # half a minute on two cores; for a build that hangs
 
 
 def build(source: Path, out: Path) -> tuple[int, str]:

@@ -193,7 +193,8 @@ def _close(member: Member) -> None:
     if member.process.exitcode is not None:
         return member.process.close()
     pid = member.process.pid
-    warnings.warn(f"rank {member.rank} (process {pid}) does not end: a driver holds it", RuntimeWarning, stacklevel=2)
+    held = f"killed {PATIENCE:g} s ago: a driver holds it, or the machine is very busy"
+    warnings.warn(f"rank {member.rank} (process {pid}) does not end, {held}", RuntimeWarning, stacklevel=2)
     return None
 
 
