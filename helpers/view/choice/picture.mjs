@@ -1,7 +1,7 @@
 // Over one axis of sizes: who wins, by version, and every candidate's time; and for one size, of what each estimate is made.
-import { set, svg } from "../shared/page/dom.mjs";
+import { svg } from "../shared/page/dom.mjs";
 import { nbytesText, secondsText } from "../shared/page/numbers.mjs";
-import { canvas, label, line, moved, rect } from "../shared/page/shapes.mjs";
+import { canvas, hold, label, line, moved, rect } from "../shared/page/shapes.mjs";
 import { GRAINS, way } from "./asked.mjs";
 
 const [FIRST, LAST] = GRAINS;
@@ -111,19 +111,6 @@ export function linesPicture({ strips, drawn, seen }, width, onHold) {
   );
   hold(node, (px) => onHold(to.size(px)));
   return { node, show: (nbytes) => moved(cursor, to.x(nbytes), 0) };
-}
-
-function hold(node, at) {
-  let held = false;
-  const drag = (event) => {
-    if (event.type === "pointerdown" && !event.button) {
-      node.setPointerCapture(event.pointerId);
-      held = true;
-    }
-    if (held) at(event.clientX - node.getBoundingClientRect().left);
-    if (event.type === "pointerup" || event.type === "pointercancel") held = false;
-  };
-  set(node, { pointerdown: drag, pointermove: drag, pointerup: drag, pointercancel: drag });
 }
 
 // Each candidate's estimate at one size, the smallest first: what comes before the first byte, and the bytes.

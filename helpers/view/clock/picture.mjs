@@ -1,7 +1,7 @@
 // Three lanes over one time: what a protocol's 128 bytes of the wire hold, the bar of its price, and below it what GPU B can read.
 import { h, set, svg } from "../shared/page/dom.mjs";
 import { nbytesText, secondsText, times } from "../shared/page/numbers.mjs";
-import { canvas, label, line, moved, rect } from "../shared/page/shapes.mjs";
+import { canvas, hold, label, line, moved, rect } from "../shared/page/shapes.mjs";
 import { crossings, firstOf, GRAINS, pieceEnds, told } from "./lanes.mjs";
 
 const WIRE = 128; // bytes of the wire in a strip, a pixel each
@@ -130,19 +130,6 @@ export function lanesPicture(lanes, width, onHold) {
     set(veil, { x: x(seconds), width: Math.max(0, form.left + room + 1 - x(seconds)) });
   };
   return { node, show };
-}
-
-function hold(node, at) {
-  let held = false;
-  const drag = (event) => {
-    if (event.type === "pointerdown" && !event.button) {
-      node.setPointerCapture(event.pointerId);
-      held = true;
-    }
-    if (held) at(event.clientX - node.getBoundingClientRect().left);
-    if (event.type === "pointerup" || event.type === "pointercancel") held = false;
-  };
-  set(node, { pointerdown: drag, pointermove: drag, pointerup: drag, pointercancel: drag });
 }
 
 // Under the slider of sizes: who is first where, from one end of the slider to the other.

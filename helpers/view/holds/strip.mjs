@@ -1,7 +1,7 @@
 // A rank's bytes over the moments of the step: a bar a moment, its top what it was on the way there; drag to go to a moment.
-import { set, svg } from "../shared/page/dom.mjs";
+import { svg } from "../shared/page/dom.mjs";
 import { nbytesText } from "../shared/page/numbers.mjs";
-import { canvas, label, line, rect } from "../shared/page/shapes.mjs";
+import { canvas, hold, label, line, rect } from "../shared/page/shapes.mjs";
 import { momentsOf, peak } from "./steps.mjs";
 
 const [TOP, PLOT, BELOW] = [18, 56, 18];
@@ -30,19 +30,6 @@ function summit(known, way, rank, x, y) {
       `at most ${nbytesText(most)}`,
     ),
   ];
-}
-
-function hold(node, at) {
-  let held = false;
-  const drag = (event) => {
-    if (event.type === "pointerdown" && !event.button) {
-      node.setPointerCapture(event.pointerId);
-      held = true;
-    }
-    if (held) at(event.clientX - node.getBoundingClientRect().left);
-    if (event.type === "pointerup" || event.type === "pointercancel") held = false;
-  };
-  set(node, { pointerdown: drag, pointermove: drag, pointerup: drag, pointercancel: drag });
 }
 
 // scale: bytes of the picture's height; onMoment(index) while a pointer is down.

@@ -1,7 +1,7 @@
 // The schedules over one time axis, the cursor, and at the cursor the messages that are under way.
-import { set, svg } from "../../shared/page/dom.mjs";
+import { svg } from "../../shared/page/dom.mjs";
 import { percentOf, times } from "../../shared/page/numbers.mjs";
-import { canvas, label, line, moved } from "../../shared/page/shapes.mjs";
+import { canvas, hold, label, line, moved } from "../../shared/page/shapes.mjs";
 import { GRAINS, holds, idleUntil } from "../timeline.mjs";
 import { heldText, timeText, underWay } from "../words.mjs";
 import { KINDS, lanesOf } from "./lanes.mjs";
@@ -108,26 +108,11 @@ export function picture(runs, width, onHold, onDrop) {
     cursor,
     flying,
   );
-  hold(node, (px) => to.at(px), onHold, onDrop);
+  hold(node, (px, ends) => (ends ? onDrop : onHold)(to.at(px)));
   const show = (at) => {
     moved(cursor, to.x(at), 0);
     runs.forEach((run, i) => lanes[i].forEach((lane, rank) => point(lane, run, rank, at)));
     flying.replaceChildren(...runs.flatMap((run, i) => underWay(run, at).map((one) => arrow(one, lanes[i], to, at))));
   };
   return { node, show };
-}
-
-function hold(node, whereIs, onHold, onDrop) {
-  let held = false;
-  const drag = (event) => {
-    if (event.type === "pointerdown" && !event.button) {
-      node.setPointerCapture(event.pointerId);
-      held = true;
-    }
-    const at = whereIs(event.clientX - node.getBoundingClientRect().left);
-    const ends = event.type !== "pointerdown" && event.type !== "pointermove";
-    if (held) (ends ? onDrop : onHold)(at);
-    held &&= !ends;
-  };
-  set(node, { pointerdown: drag, pointermove: drag, pointerup: drag, pointercancel: drag });
 }

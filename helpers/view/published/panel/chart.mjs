@@ -1,6 +1,6 @@
 // Every curve over the sizes: what was measured solid with a mark a size, repeats as bars, NCCL's model dashed, a plain line dotted.
-import { set, svg } from "../../shared/page/dom.mjs";
-import { canvas, label, line, moved } from "../../shared/page/shapes.mjs";
+import { svg } from "../../shared/page/dom.mjs";
+import { canvas, hold, label, line, moved } from "../../shared/page/shapes.mjs";
 import { lineAt } from "../data/line.mjs";
 import { HIGH, scales } from "./scales.mjs";
 
@@ -87,19 +87,6 @@ const axes = (scale, axis) => [
   ]),
   scale.along.map(([size, words]) => label("bim-label bim-middle", scale.x(size), HIGH - 8, words)),
 ];
-
-function hold(node, seek) {
-  let held = false;
-  const drag = (event) => {
-    if (event.type === "pointerdown" && !event.button) {
-      node.setPointerCapture(event.pointerId);
-      held = true;
-    }
-    if (held) seek(event.clientX - node.getBoundingClientRect().left);
-    if (event.type === "pointerup" || event.type === "pointercancel") held = false;
-  };
-  set(node, { pointerdown: drag, pointermove: drag, pointerup: drag, pointercancel: drag });
-}
 
 // seek(log2 of the size under the pointer). -> { node, show(nbytes) }
 export function chart(curves, s, width, seek) {

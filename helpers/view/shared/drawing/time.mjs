@@ -3,7 +3,7 @@
 import { set, svg } from "../page/dom.mjs";
 import { eased, shown, uneased } from "../page/motion.mjs";
 import { times, secondsText } from "../page/numbers.mjs";
-import { badge, rankClass, canvas, label, line, moved, rect } from "../page/shapes.mjs";
+import { badge, canvas, hold, label, line, moved, rankClass, rect } from "../page/shapes.mjs";
 import { positionAt, ticks, timeAt } from "../schedules/model.mjs";
 import { sign } from "../schedules/text.mjs";
 import { idle, percent } from "../schedules/timeline.mjs";
@@ -108,7 +108,11 @@ export function timeView(view, width, onHold, onDrop, more = {}) {
     axis(last, x, bottom + 4, width - SIDE),
     cursor,
   );
-  scrub(node, (px) => uneased(positionAt(run, ((px - GUTTER) / room) * end)), onHold, onDrop);
+  hold(node, (px, ends) => {
+    const position = uneased(positionAt(run, ((px - GUTTER) / room) * end));
+    if (ends) onDrop(Math.round(position));
+    else onHold(position);
+  });
   let drawn = null;
   const show = (position) => {
     const seconds = timeAt(run, eased(position));
@@ -125,20 +129,4 @@ export function timeView(view, width, onHold, onDrop, more = {}) {
     badges.forEach((one, rank) => one.classList.toggle("bim-dim", !busy.has(rank)));
   };
   return { node, show };
-}
-
-function scrub(node, whereIs, onHold, onDrop) {
-  let held = false;
-  const drag = (event) => {
-    if (event.type === "pointerdown" && !event.button) {
-      node.setPointerCapture(event.pointerId);
-      held = true;
-    }
-    const at = whereIs(event.clientX - node.getBoundingClientRect().left);
-    const ends = event.type !== "pointerdown" && event.type !== "pointermove";
-    if (held && ends) onDrop(Math.round(at));
-    else if (held) onHold(at);
-    held &&= !ends;
-  };
-  set(node, { pointerdown: drag, pointermove: drag, pointerup: drag, pointercancel: drag });
 }

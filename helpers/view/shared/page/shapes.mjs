@@ -1,4 +1,4 @@
-// The few shapes that every drawing is made of.
+// The few shapes that every drawing is made of, and the pointer that is dragged over one.
 import { set, svg } from "./dom.mjs";
 
 // A picture; the same is said in words elsewhere, so it needs a name only.
@@ -37,4 +37,14 @@ export function badge(rank, nranks, x, y, size, sign = `${rank}`) {
     rank >= 8 && own && size >= 16 && square("bim-second", 2, size / 7),
     label("", x, y, sign, letters),
   );
+}
+
+// at(pixels from the left edge, whether it lets go) while a pointer is down that began on the node, outside it, too.
+export function hold(node, at) {
+  const drag = ({ type, button, pointerId, clientX }) => {
+    if (type === "pointerdown" && !button) node.setPointerCapture(pointerId);
+    if (!node.hasPointerCapture(pointerId)) return;
+    at(clientX - node.getBoundingClientRect().left, type === "pointerup" || type === "pointercancel");
+  };
+  set(node, { pointerdown: drag, pointermove: drag, pointerup: drag, pointercancel: drag });
 }
