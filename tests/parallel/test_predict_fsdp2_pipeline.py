@@ -26,8 +26,10 @@ from helpers.memory import Trace
 from helpers.parallel.pipeline.runner import Runner
 from helpers.parallel.zero.watched import unsharded
 from helpers.pipeline import peak
+from helpers.ranks import Ranks
 
 DATA, PIPELINE = 2, 2
+TEAM, TEAMS = 2, ("replicate", "shard")
 
 
 def draw(seed: int) -> Case:
@@ -137,12 +139,13 @@ def real(case: Case) -> Trace:
     from torch.distributed.device_mesh import init_device_mesh
 
     torch.set_num_threads(1)
-    mesh = init_device_mesh("cpu", (PIPELINE, DATA), mesh_dim_names=("stage", "data"))
+    sizes, names = ((PIPELINE, TEAM, TEAM), TEAMS) if case.plan.team else ((PIPELINE, DATA), ("data",))
+    mesh = init_device_mesh("cpu", sizes, mesh_dim_names=("stage", *names))
     plan = replace(case.plan, stage=mesh.get_local_rank("stage"))
     parts = [Part(case.shape, one, "math", device="cpu") for one in plan.parts]
     model = checkpointing.apply(Parts(parts, plan), case.how["checkpoint"])
     for part in parts:
-        shard(part, plan, case.how["precision"], mesh["data"])
+        shard(part, plan, case.how["precision"], mesh[names])
     adam = torch.optim.AdamW(model.parameters(), foreach=False)
     batch = tuple(torch.zeros(case.batch, case.seq, dtype=torch.int64) for _ in range(2))
     with torch.no_grad():
@@ -179,6 +182,17 @@ def test_the_bytes_of_fully_shard_in_a_pipeline(ranks, seed):
     traces = ranks.run(real, case)
     for stage in range(PIPELINE):
         same_within(replace(case, plan=replace(case.plan, stage=stage)), traces[stage * DATA])
+
+
+@pytest.mark.matrix("eight ranks")
+def test_the_bytes_of_teams_in_a_pipeline():
+    with Ranks(2 * TEAM * PIPELINE, backend="gloo", timeout=120) as eight:
+        for seed in range(6):
+            case = draw(seed)
+            case = replace(case, plan=replace(case.plan, data=2 * TEAM, team=TEAM, zero=3))
+            traces = eight.run(real, case)
+            for stage in range(PIPELINE):
+                same_within(replace(case, plan=replace(case.plan, stage=stage)), traces[stage * 2 * TEAM])
 
 
 @pytest.mark.parametrize("virtual", [2, 3, 4, 5])
