@@ -1,7 +1,7 @@
 // The widget `calculator`: what a step or a server needs, term by term, beside a predicted run. Ties the choice and the drawing together.
 import { placeOf } from "../shared/page/lifecycle.mjs";
 import { h } from "../shared/page/dom.mjs";
-import { copy, share } from "../shared/page/link.mjs";
+import { tool, tools } from "../shared/page/link.mjs";
 import { twin } from "../shared/page/tables.mjs";
 import { bars } from "./panel/bars.mjs";
 import { changed, controls, find, fits } from "./panel/choosing.mjs";
@@ -12,9 +12,7 @@ import { nearest, runOf } from "./runs.mjs";
 import { AT, NOWHERE, ONLY, remarks, sentence, sized, unitOf } from "./says.mjs";
 import { termList } from "./panel/terms.mjs";
 
-const tool = (label, click) => h("button", { type: "button", class: "bim-tool", click }, label);
-
-function furniture(does, live, key) {
+function furniture(widget) {
   const [choices, said, stage, heading, list, beside] = ["div", "p", "div", "p", "div", "div"].map((tag) => h(tag));
   said.className = "bim-sentence";
   heading.className = "bim-title";
@@ -22,17 +20,16 @@ function furniture(does, live, key) {
   beside.className = "bim-calc-beside";
   const spoken = h("p", { class: "bim-sr", "aria-live": "polite" });
   const notice = h("p", { class: "bim-notice", role: "status" });
-  const tools = h(
-    "div",
-    { class: "bim-tools" },
-    !live && tool("Copy link", does.copyLink),
-    tool("Copy as Python", does.copyPython),
+  const under = tools(
+    widget,
+    (_, index) => encode(widget.ui.spec, index),
+    () => python(widget.ui.spec),
     notice,
   );
   const root = h(
     "div",
     { class: "bim-calculator bim-widget" },
-    h("div", { class: "bim-body" }, choices, said, stage, heading, list, beside, tools, key, spoken),
+    h("div", { class: "bim-body" }, choices, said, stage, heading, list, beside, under, widget.key.node, spoken),
   );
   return { root, choices, said, stage, heading, list, beside, spoken, notice };
 }
@@ -59,12 +56,7 @@ function besideRun(spec, run, top, forms, onChange) {
         "p",
         {},
         "No predicted run is recorded for this choice. ",
-        near &&
-          h(
-            "button",
-            { type: "button", class: "bim-tool bim-calc-near", click: () => onChange(near) },
-            "Show the nearest that is",
-          ),
+        near && tool("Show the nearest that is", () => onChange(near), { class: "bim-tool bim-calc-near" }),
       );
   return [said, h("p", {}, `${ONLY.train} ${NOWHERE}`)];
 }
@@ -146,14 +138,8 @@ function render({ model, el }) {
   widget.live = Boolean(model.get("live"));
   widget.ui = { spec: null, wish: null, moments: [], chosen: "", open: new Set() };
 
-  const does = {
-    copyLink() {
-      share(encode(widget.ui.spec, widget.index), widget.parts.notice);
-    },
-    copyPython: () => copy(python(widget.ui.spec), "Python", widget.parts.notice),
-  };
   widget.key = twin("What the letters stand for", () => symbols(widget.ui.spec, widget.forms));
-  widget.parts = furniture(does, widget.live, widget.key.node);
+  widget.parts = furniture(widget);
 
   el.append(widget.parts.root);
   window.addEventListener("hashchange", widget.onHash);

@@ -1,6 +1,7 @@
 // What stands still: the question as a sentence with its choices, the slider, the rooms for both pictures, the words, tools.
 import { h } from "../shared/page/dom.mjs";
-import { copy, share } from "../shared/page/link.mjs";
+import { choosers, legend, said, sizer } from "../shared/page/furniture.mjs";
+import { tools } from "../shared/page/link.mjs";
 import { nbytesText, SECONDS } from "../shared/page/numbers.mjs";
 import { table, twin } from "../shared/page/tables.mjs";
 import { chosen, estimates, GRAINS, nodesOf, offered, ranksOf, versionsOf, way } from "./asked.mjs";
@@ -15,44 +16,14 @@ const LEGEND = {
   ours: "what we expect on a clock",
   seen: "a published run",
 };
-
-function chooser(words, does, key, read = String) {
-  const select = h("select", { "aria-label": words, change: () => does.take({ [key]: read(select.value) }) });
-  const show = (options, value) => {
-    select.replaceChildren(...options.map((one) => h("option", { value: one }, `${one}`)));
-    select.value = value;
-  };
-  return { select, show };
-}
-
-function sizer(does) {
-  const shown = h("strong", {});
-  const range = h("input", {
-    type: "range",
-    min: GRAINS[0],
-    max: GRAINS[1],
-    step: 1,
-    "aria-label": "Size of the message",
-    input: () => does.take({ nbytes: 2 ** range.value }),
-  });
-  const show = (nbytes, words) => {
-    range.value = Math.log2(nbytes);
-    range.setAttribute("aria-valuetext", words);
-    shown.textContent = nbytesText(nbytes);
-  };
-  return { shown, range, show };
-}
-
-function choosers(does) {
-  return {
-    collective: chooser("Collective", does, "collective"),
-    nranks: chooser("GPUs", does, "nranks", Number),
-    nodes: chooser("Nodes", does, "nodes", Number),
-    machine: chooser("Machine", does, "machine"),
-    version: chooser("NCCL version", does, "version"),
-    beside: chooser("Version beside it", does, "beside"),
-  };
-}
+const NAMES = {
+  collective: "Collective",
+  nranks: "GPUs",
+  nodes: "Nodes",
+  machine: "Machine",
+  version: "NCCL version",
+  beside: "Version beside it",
+};
 
 // What each chooser offers, and has chosen.
 export function offer({ choosers: all }, known, s) {
@@ -74,26 +45,11 @@ function numbers({ known, s }) {
   return table(caption, [...head, ["We expect", SECONDS]], rows);
 }
 
-const legend = () =>
-  h(
-    "p",
-    { class: "bim-legend" },
-    Object.entries(LEGEND).map(([kind, words]) => h("span", {}, h("i", { class: `bim-${kind}` }), words)),
-  );
-
-function tools(widget, notice) {
-  const tool = (words, click) => h("button", { type: "button", class: "bim-tool", click }, words);
-  const link = !widget.live && tool("Copy link", () => share(encode(widget.s, widget.index), notice));
-  const code = tool("Copy as Python", () => copy(python(widget.s), "Python", notice));
-  return h("div", { class: "bim-tools" }, link, code, notice);
-}
-
-const said = (kind, more = {}) => h("p", { class: kind, ...more });
 const picture = () => h("div", { class: "bim-view" });
 
 export function furniture(widget) {
   const { does } = widget;
-  const [size, all] = [sizer(does), choosers(does)];
+  const [size, all] = [sizer(does, GRAINS), choosers(NAMES, does)];
   const parts = {
     size,
     choosers: all,
@@ -114,7 +70,12 @@ export function furniture(widget) {
     h("span", {}, " with NCCL ", version.select, " beside ", beside.select),
   );
   const slider = h("label", { class: "bim-slider" }, size.range);
-  const body = [ask, slider, parts.sentence, parts.compared, parts.lines, legend(), parts.bars];
-  const below = [h("p", { class: "bim-note" }, NOTE), tools(widget, parts.notice), parts.proof.node, parts.said];
+  const body = [ask, slider, parts.sentence, parts.compared, parts.lines, legend(LEGEND), parts.bars];
+  const below = [
+    h("p", { class: "bim-note" }, NOTE),
+    tools(widget, encode, python, parts.notice),
+    parts.proof.node,
+    parts.said,
+  ];
   return { ...parts, root: h("div", { class: "bim-choice bim-widget" }, h("div", { class: "bim-body" }, body, below)) };
 }

@@ -1,7 +1,8 @@
 // What stands still: the sentence with its choices, the size with who is first where, room for the lanes, the clock's own bar, tools.
-import { icon } from "../shared/page/controls.mjs";
+import { button, turn } from "../shared/page/controls.mjs";
 import { h } from "../shared/page/dom.mjs";
-import { copy, share } from "../shared/page/link.mjs";
+import { legend, said, sizer } from "../shared/page/furniture.mjs";
+import { tools } from "../shared/page/link.mjs";
 import { nbytesText, PERCENT, SECONDS } from "../shared/page/numbers.mjs";
 import { table, twin } from "../shared/page/tables.mjs";
 import { GRAINS, told } from "./lanes.mjs";
@@ -18,50 +19,29 @@ const LEGEND = {
   flag: "flags",
 };
 
-function sizer(does) {
-  const shown = h("strong", {});
-  const range = h("input", {
-    type: "range",
-    min: GRAINS[0],
-    max: GRAINS[1],
-    step: 1,
-    "aria-label": "Size of the message",
-    input: () => does.take({ nbytes: 2 ** range.value }),
-  });
-  const show = (nbytes, words) => {
-    range.value = Math.log2(nbytes);
-    range.setAttribute("aria-valuetext", words);
-    shown.textContent = nbytesText(nbytes);
-  };
-  return { shown, range, show };
-}
-
-const button = (name, words, click, more = "") =>
-  h("button", { type: "button", class: `bim-button ${more}`, "aria-label": words, title: words, click }, icon(name));
-
 // The clock's bar: back, play, forward, and the time itself, whose arrow keys go from stop to stop.
 function timer(does) {
   const play = button("play", "Play", does.toggle, "bim-play");
   const range = h("input", {
     type: "range",
     class: "bim-range",
-    min: 0,
-    step: 1,
     "aria-label": "Time",
-    input: () => does.seek(Number(range.value)),
+    input: () => does.seek(+range.value),
   });
-  const [back, forward] = [button("back", "Event before", does.back), button("forward", "Next event", does.forward)];
-  const node = h("div", { class: "bim-transport", role: "group", "aria-label": "Clock" }, back, play, forward, range);
+  const node = h(
+    "div",
+    { class: "bim-transport", role: "group", "aria-label": "Clock" },
+    button("back", "Event before", does.back),
+    play,
+    button("forward", "Next event", does.forward),
+    range,
+  );
   const show = (at, end, text, playing) => {
     range.max = end;
     range.value = at;
     range.setAttribute("aria-valuetext", text);
     range.style.setProperty("--done", `${(100 * at) / end}%`);
-    const words = playing ? "Pause" : "Play";
-    if (play.title === words) return;
-    play.title = words;
-    play.setAttribute("aria-label", words);
-    play.replaceChildren(icon(words.toLowerCase()));
+    turn(play, playing);
   };
   return { node, range, show };
 }
@@ -98,25 +78,9 @@ function numbers({ lanes, link, s }) {
   return table(caption, [...head, ["Data on the wire", PERCENT], "Readable"], rows);
 }
 
-const legend = () =>
-  h(
-    "p",
-    { class: "bim-legend bim-r0" },
-    Object.entries(LEGEND).map(([kind, words]) => h("span", {}, h("i", { class: `bim-${kind}` }), words)),
-  );
-
-function tools(widget, notice) {
-  const tool = (words, click) => h("button", { type: "button", class: "bim-tool", click }, words);
-  const link = !widget.live && tool("Copy link", () => share(encode(widget.s, widget.index), notice));
-  const code = tool("Copy as Python", () => copy(python(widget.s), "Python", notice));
-  return h("div", { class: "bim-tools" }, link, code, notice);
-}
-
-const said = (kind, more = {}) => h("p", { class: kind, ...more });
-
 export function furniture(widget) {
   const { does } = widget;
-  const [size, time] = [sizer(does), timer(does)];
+  const [size, time] = [sizer(does, GRAINS), timer(does)];
   const options = widget.known.map(({ slug, name }) => h("option", { value: slug }, name));
   const link = h("select", { "aria-label": "Link", change: () => does.take({ link: link.value }) }, options);
   const parts = {
@@ -141,7 +105,7 @@ export function furniture(widget) {
     parts.winners,
     parts.where,
     parts.verdict,
-    legend(),
+    legend(LEGEND, "bim-legend bim-r0"),
     parts.stage,
     time.node,
     parts.sentence,
@@ -149,7 +113,7 @@ export function furniture(widget) {
   const below = [
     parts.readout,
     h("p", { class: "bim-note" }, NOTE),
-    tools(widget, parts.notice),
+    tools(widget, encode, python, parts.notice),
     parts.proof.node,
     parts.said,
   ];

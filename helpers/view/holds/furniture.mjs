@@ -1,8 +1,9 @@
 // What stands still: the sentence of choices, rooms for the pictures, the bar, the words, tools, the table.
 import { transport } from "../shared/page/controls.mjs";
 import { h } from "../shared/page/dom.mjs";
-import { copy, share } from "../shared/page/link.mjs";
-import { nbytesText, SIZES, times } from "../shared/page/numbers.mjs";
+import { choosers, said } from "../shared/page/furniture.mjs";
+import { tools } from "../shared/page/link.mjs";
+import { nbytesText, SIZES } from "../shared/page/numbers.mjs";
 import { table, twin } from "../shared/page/tables.mjs";
 import { encode, python } from "./link.mjs";
 import { LETTERS } from "./picture.mjs";
@@ -12,24 +13,13 @@ const KEY = [...CLASSES, "communication", "temporary"];
 const NOTE = "A transformer of four layers in fp32, trained by AdamW; DDP has a bucket, FSDP2 a unit a layer.";
 const MORE = { communication: "lent by others, and buffers of gradients", temporary: "everything else" };
 
-function chooser(words, does, key, read = String) {
-  const select = h("select", { "aria-label": words, change: () => does.take({ [key]: read(select.value) }) });
-  const show = (options, value) => {
-    select.replaceChildren(...options.map(([one, text]) => h("option", { value: one }, text)));
-    select.value = value;
-  };
-  return { select, show };
-}
-
 // What each chooser offers, and has chosen.
 export function offer({ choosers: { way, beside, rank } }, known, s) {
-  const all = Object.entries(NAMES);
-  way.show(all, s.way);
-  beside.show([["", "nothing"], ...all.filter(([one]) => one !== s.way)], s.beside);
-  rank.show(
-    times(ranksOf(known, s.way), (n) => [n, `${n}`]),
-    s.rank,
-  );
+  const all = Object.keys(NAMES);
+  const words = (one) => NAMES[one] ?? "nothing";
+  way.show(all, s.way, words);
+  beside.show(["", ...all.filter((one) => one !== s.way)], s.beside, words);
+  rank.show([...Array(ranksOf(known, s.way)).keys()], s.rank);
 }
 
 const legend = () =>
@@ -46,13 +36,6 @@ const legend = () =>
       ),
     ),
   );
-
-function tools(widget, notice) {
-  const tool = (words, click) => h("button", { type: "button", class: "bim-tool", click }, words);
-  const link = !widget.live && tool("Copy link", () => share(encode(widget.s, widget.index), notice));
-  const code = tool("Copy as Python", () => copy(python(widget.s), "Python", notice));
-  return h("div", { class: "bim-tools" }, link, code, notice);
-}
 
 // A short name of what happens, for the title over a picture.
 export function titled(known, way, at) {
@@ -82,8 +65,6 @@ function numbers({ known, s }) {
   return ways.map(([way, at]) => table(titled(known, way, at), head, rows(known, way, at)));
 }
 
-const said = (kind, more = {}) => h("p", { class: kind, ...more });
-
 function room() {
   const [title, ranks, strip] = [said("bim-title"), h("div", { class: "bim-view" }), h("div", { class: "bim-view" })];
   return { title, ranks, strip, node: h("div", { class: "bim-h-way" }, title, ranks, strip) };
@@ -101,13 +82,9 @@ function asked({ way, beside, rank }) {
 
 export function furniture(widget) {
   const { does, known } = widget;
-  const choosers = {
-    way: chooser("Way to share out", does, "way"),
-    beside: chooser("Beside it", does, "beside"),
-    rank: chooser("Rank", does, "rank", Number),
-  };
+  const all = choosers({ way: "Way to share out", beside: "Beside it", rank: "Rank" }, does);
   const parts = {
-    choosers,
+    choosers: all,
     rooms: [room(), room()],
     bar: transport(does),
     sentence: said("bim-sentence"),
@@ -117,7 +94,7 @@ export function furniture(widget) {
   };
   const source = h("p", { class: "bim-note" }, `Recorded: ${known.label}; ${known.machine}; ${known.date}. ${NOTE}`);
   const stage = h("div", {}, legend(), ...parts.rooms.map(({ node }) => node));
-  const body = [asked(choosers), h("div", { class: "bim-deck" }, stage, parts.bar.node), parts.sentence];
-  const below = [tools(widget, parts.notice), source, parts.proof.node, parts.said];
+  const body = [asked(all), h("div", { class: "bim-deck" }, stage, parts.bar.node), parts.sentence];
+  const below = [tools(widget, encode, python, parts.notice), source, parts.proof.node, parts.said];
   return { ...parts, root: h("div", { class: "bim-holds bim-widget" }, h("div", { class: "bim-body" }, body, below)) };
 }

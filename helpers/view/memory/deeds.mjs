@@ -1,5 +1,4 @@
 // What a reader can do.
-import { copy, share } from "../shared/page/link.mjs";
 import { encode, python } from "./link.mjs";
 import { zoomed } from "./draw/window.mjs";
 import { prepared, wholeOf } from "./scope.mjs";
@@ -154,19 +153,15 @@ function bringing(widget) {
       widget.parts.notice.textContent = "";
       take(widget);
     },
-    copyLink: () => share(encode(stateOf(widget), widget.index), widget.parts.notice),
-    copyPython: () =>
-      copy(
-        python({
-          show: widget.ui.opened ? null : widget.ui.show,
-          axis: widget.ui.axis.mode,
-          rank: widget.ui.rank,
-          at: widget.ui.at,
-          limit: widget.ui.limit,
-        }),
-        "Python",
-        widget.parts.notice,
-      ),
+    address: () => encode(stateOf(widget), widget.index),
+    python: () =>
+      python({
+        show: widget.ui.opened ? null : widget.ui.show,
+        axis: widget.ui.axis.mode,
+        rank: widget.ui.rank,
+        at: widget.ui.at,
+        limit: widget.ui.limit,
+      }),
     back_to() {
       Object.assign(widget.ui, { opened: "", asked: {}, rival: null, limit: widget.ui.given });
       load(widget);

@@ -1,6 +1,7 @@
 // What stands still: the axes with their sizes and their order, the room for the ranks, the words, tools, the table.
 import { h } from "../shared/page/dom.mjs";
-import { copy, share } from "../shared/page/link.mjs";
+import { chooser, said } from "../shared/page/furniture.mjs";
+import { tools } from "../shared/page/link.mjs";
 import { count } from "../shared/page/numbers.mjs";
 import { table, twin } from "../shared/page/tables.mjs";
 import { ALL, CALLS, crossing, groups, MOST, nodesIn, NODES, sizeOf, where } from "./axes.mjs";
@@ -12,15 +13,12 @@ const NOTE =
   "Ranks are numbered as torch's DeviceMesh numbers them: neighbours lie on the innermost axis. Experts are spread over neighbouring " +
   "data ranks and are no factor of the number of ranks. Letters name groups.";
 
-function chooser(words, onChange) {
-  const select = h("select", { "aria-label": words, change: () => onChange(Number(select.value)) });
-  const show = (options, value) => {
-    const all = [...new Set([...options, value])].toSorted((a, b) => a - b);
-    select.replaceChildren(...all.map((one) => h("option", { value: one }, `${one}`)));
-    select.value = value;
-  };
-  return { select, show };
-}
+// What is chosen is among what is offered.
+const among = ({ show }, all, value) =>
+  show(
+    [...new Set([...all, value])].toSorted((a, b) => a - b),
+    value,
+  );
 
 // One axis: its button, its size, two buttons to move it, and its groups in words.
 function rowOf(axis, does) {
@@ -65,12 +63,12 @@ export function offer({ rows, list, gpus }, s) {
   if (shown.some(({ node }, i) => list.children[i] !== node)) list.replaceChildren(...shown.map(({ node }) => node));
   shown.forEach(({ axis, name, size, out, into, says }, i) => {
     name.setAttribute("aria-pressed", `${axis === s.axis}`);
-    size.show(SIZES, sizeOf(s, axis));
+    among(size, SIZES, sizeOf(s, axis));
     if (out) out.disabled = i === 0;
     if (into) into.disabled = i === order.length - 2;
     says.textContent = saysOf(s, axis);
   });
-  gpus.show(NODES, s.gpus);
+  among(gpus, NODES, s.gpus);
 }
 
 function numbers({ s }) {
@@ -80,15 +78,6 @@ function numbers({ s }) {
     return table(`${axis}: ${CALLS[axis]}`, ["Group", "Ranks", "Nodes"], rows);
   });
 }
-
-function tools(widget, notice) {
-  const tool = (words, click) => h("button", { type: "button", class: "bim-tool", click }, words);
-  const link = !widget.live && tool("Copy link", () => share(encode(widget.s, widget.index), notice));
-  const code = tool("Copy as Python", () => copy(python(widget.s), "Python", notice));
-  return h("div", { class: "bim-tools" }, link, code, notice);
-}
-
-const said = (kind, more = {}) => h("p", { class: kind, ...more });
 
 export function furniture(widget) {
   const { does } = widget;
@@ -105,7 +94,12 @@ export function furniture(widget) {
   };
   const nodes = h("p", { class: "bim-controls" }, "Ranks on nodes of ", parts.gpus.select, " GPUs");
   const body = [parts.list, parts.refused, nodes, parts.stage, parts.sentence];
-  const below = [h("p", { class: "bim-note" }, NOTE), tools(widget, parts.notice), parts.proof.node, parts.said];
+  const below = [
+    h("p", { class: "bim-note" }, NOTE),
+    tools(widget, encode, python, parts.notice),
+    parts.proof.node,
+    parts.said,
+  ];
   const title = h("p", { class: "bim-title" }, `Axes, the outermost first; at most ${MOST} ranks`);
   const root = h("div", { class: "bim-mesh bim-widget" }, h("div", { class: "bim-body" }, title, body, below));
   return { ...parts, root };

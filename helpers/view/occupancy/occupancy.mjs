@@ -2,7 +2,7 @@
 import { h } from "../shared/page/dom.mjs";
 import { follow, landed } from "../shared/page/follow.mjs";
 import { placeOf } from "../shared/page/lifecycle.mjs";
-import { copy, share } from "../shared/page/link.mjs";
+import { tools } from "../shared/page/link.mjs";
 import { nbytesText, PERCENT } from "../shared/page/numbers.mjs";
 import { table, twin } from "../shared/page/tables.mjs";
 import { occupancySentence, occupied, REGISTERS, THREADS } from "./count.mjs";
@@ -30,7 +30,8 @@ function slider(label, { min, step, words }, onInput) {
   return { node: h("label", { class: "bim-slider" }, h("span", {}, label), range, value), show };
 }
 
-function furniture(gpus, does, live) {
+function furniture(widget) {
+  const { gpus, does } = widget;
   const gpu = h(
     "select",
     { "aria-label": "Accelerator", change: () => does.take({ gpu: gpu.value }) },
@@ -51,14 +52,6 @@ function furniture(gpus, does, live) {
   const sentence = h("p", { class: "bim-sentence" });
   const said = h("p", { class: "bim-sr", "aria-live": "polite" });
   const notice = h("p", { class: "bim-notice", role: "status" });
-  const tool = (label, click) => h("button", { type: "button", class: "bim-tool", click }, label);
-  const tools = h(
-    "div",
-    { class: "bim-tools" },
-    !live && tool("Copy link", does.copyLink),
-    tool("Copy as Python", does.copyPython),
-    notice,
-  );
   const proof = twin("Occupancy for every size of a block", does.rows);
   const root = h(
     "div",
@@ -76,7 +69,7 @@ function furniture(gpus, does, live) {
       sentence,
       limits,
       curve,
-      tools,
+      tools(widget, encode, python, notice),
       proof.node,
       said,
     ),
@@ -103,10 +96,6 @@ function doesOf(widget) {
         ["Threads in a block", `Resident warps, of ${gpuOf(widget).warps}`, ["Occupancy", PERCENT]],
         curveRows(gpuOf(widget), widget.s),
       ),
-    copyLink() {
-      share(encode(widget.s, widget.index), widget.parts.notice);
-    },
-    copyPython: () => copy(python(widget.s), "Python", widget.parts.notice),
   };
 }
 
@@ -134,7 +123,7 @@ function render({ model, el }) {
   const widget = { model, index: placeOf(el), live: Boolean(model.get("live")), s: model.get("spec") };
   widget.gpus = model.get("gpus");
   widget.does = doesOf(widget);
-  widget.parts = furniture(widget.gpus, widget.does, widget.live);
+  widget.parts = furniture(widget);
 
   el.append(widget.parts.root);
   draw(widget);

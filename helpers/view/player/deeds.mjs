@@ -1,5 +1,4 @@
 // What a reader can do.
-import { copy, share } from "../shared/page/link.mjs";
 import { go, seek, toggle } from "../shared/page/motion.mjs";
 import { address, calm, draw, settle } from "./show.mjs";
 import { python } from "./state/link.mjs";
@@ -22,15 +21,8 @@ export function doesOf(widget) {
     speed: put("speed"),
     mode: put("mode"),
     load: put("load"),
-    copyLink: () => {
-      share(address(widget), widget.parts.notice);
-    },
-    copyPython: () =>
-      copy(
-        python({ ...widget.talk.state.spec, step: ui.clock.target }, widget.talk.state.trace),
-        "Python",
-        widget.parts.notice,
-      ),
+    address: () => address(widget),
+    python: () => python({ ...widget.talk.state.spec, step: ui.clock.target }, widget.talk.state.trace),
     enlarge: () => (document.fullscreenElement ? document.exitFullscreen() : widget.parts.root.requestFullscreen()),
   };
 }

@@ -1,5 +1,4 @@
 // What a reader can do.
-import { copy, share } from "../shared/page/link.mjs";
 import { added, doubled, dropped, emptied, removed, reshaped } from "./editing.mjs";
 import { python, fits } from "./link.mjs";
 import { verdictWords } from "./panel/saying.mjs";
@@ -111,10 +110,8 @@ function choosing(widget) {
       take(widget, widget.ui.s, widget.at.here());
       widget.world.share();
     },
-    copyLink() {
-      share(widget.world.anchor(), widget.parts.notice);
-    },
-    copyPython: () => copy(python(widget.ui.s, widget.ui.nbytes, widget.ui.link), "Python", widget.parts.notice),
+    address: () => widget.world.anchor(),
+    python: () => python(widget.ui.s, widget.ui.nbytes, widget.ui.link),
   };
 }
 

@@ -82,8 +82,8 @@ export function revisit(widget, by) {
 
 function tools(widget) {
   const { parts, ui } = widget;
-  parts.tools.undo.disabled = !ui.past.back();
-  parts.tools.redo.disabled = !ui.past.on();
+  parts.steps.undo.disabled = !ui.past.back();
+  parts.steps.redo.disabled = !ui.past.on();
 }
 
 export function take(widget, s, here, said = null) {

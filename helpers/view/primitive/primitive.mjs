@@ -1,7 +1,7 @@
 // The widget `primitive`: ranks by slots before and after one call, with the reader's own numbers. Ties state and drawing together.
 import { follow } from "../shared/page/follow.mjs";
 import { placeOf } from "../shared/page/lifecycle.mjs";
-import { copy, share } from "../shared/page/link.mjs";
+import { copy } from "../shared/page/link.mjs";
 import { twin } from "../shared/page/tables.mjs";
 import { decode, encode, fits, python } from "./link.mjs";
 import { readNumber, readRows, usual } from "./numbers.mjs";
@@ -56,10 +56,8 @@ function doesOf(widget) {
     leave: () => tell(widget, widget.ui.chosen, false),
     play: () => widget.move.play(),
     copyCall: () => copy(runnable(widget.ui.s), "A cell that runs this on real ranks", widget.parts.notice),
-    copyLink() {
-      share(encode(specOf(widget.ui.s), widget.index), widget.parts.notice);
-    },
-    copyPython: () => copy(python(specOf(widget.ui.s)), "Python", widget.parts.notice),
+    address: () => encode(specOf(widget.ui.s), widget.index),
+    python: () => python(specOf(widget.ui.s)),
   };
 }
 

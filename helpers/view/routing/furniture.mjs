@@ -1,6 +1,7 @@
 // What stands still: the question as a sentence with its choices, two sliders, the room for the picture, the words, tools.
 import { h } from "../shared/page/dom.mjs";
-import { copy, share } from "../shared/page/link.mjs";
+import { choosers, said } from "../shared/page/furniture.mjs";
+import { tool, tools } from "../shared/page/link.mjs";
 import { times } from "../shared/page/numbers.mjs";
 import { table, twin } from "../shared/page/tables.mjs";
 import { CAPACITIES, encode, OFFERED, python } from "./link.mjs";
@@ -9,15 +10,7 @@ import { computed } from "./words.mjs";
 const NOTE =
   "The routes are made up: a skewed router gives some experts a head start. A copy is 4,096 numbers in bf16. A token framed in " +
   "red lost a copy, a crossed one all.";
-
-function chooser(words, does, key) {
-  const select = h("select", { "aria-label": words, change: () => does.take({ [key]: Number(select.value) }) });
-  const show = (offered, value) => {
-    select.replaceChildren(...offered.map((one) => h("option", { value: one }, `${one}`)));
-    select.value = value;
-  };
-  return { select, show };
-}
+const NAMES = { nranks: "Ranks", tokens: "Tokens of a rank", experts: "Experts", top_k: "Experts of a token" };
 
 // values: what the places of the slider mean, from the left.
 function slider(name, values, words, onInput) {
@@ -45,22 +38,9 @@ function numbers({ s, r }) {
   return table("Copies of tokens", head, [...rows, ["computed", ...computed(s, r), ""]]);
 }
 
-function tools(widget, notice) {
-  const tool = (words, click) => h("button", { type: "button", class: "bim-tool", click }, words);
-  const next = tool("Another batch", () => widget.does.take({ seed: (widget.s.seed + 1) % OFFERED.seed.length }));
-  const link = !widget.live && tool("Copy link", () => share(encode(widget.s, widget.index), notice));
-  const code = tool("Copy as Python", () => copy(python(widget.s), "Python", notice));
-  return h("div", { class: "bim-tools" }, next, link, code, notice);
-}
-
 export function furniture(widget) {
   const { does } = widget;
-  const choosers = {
-    nranks: chooser("Ranks", does, "nranks"),
-    tokens: chooser("Tokens of a rank", does, "tokens"),
-    experts: chooser("Experts", does, "experts"),
-    top_k: chooser("Experts of a token", does, "top_k"),
-  };
+  const all = choosers(NAMES, does);
   const sliders = {
     skew: slider("Skew of the router", OFFERED.skew, String, (skew) => does.take({ skew })),
     capacity: slider(
@@ -70,9 +50,8 @@ export function furniture(widget) {
       (capacity) => does.take({ capacity }),
     ),
   };
-  const said = (kind, more = {}) => h("p", { class: kind, ...more });
   const parts = {
-    choosers,
+    choosers: all,
     sliders,
     stage: h("div", { class: "bim-view" }),
     sentence: said("bim-sentence"),
@@ -81,7 +60,7 @@ export function furniture(widget) {
     said: said("bim-sr", { "aria-live": "polite" }),
     proof: twin("The table of the all_to_all", () => numbers(widget)),
   };
-  const { nranks, tokens, experts, top_k } = choosers;
+  const { nranks, tokens, experts, top_k } = all;
   const ask = h(
     "p",
     { class: "bim-controls" },
@@ -90,7 +69,9 @@ export function furniture(widget) {
   );
   const both = h("div", { class: "bim-sliders" }, sliders.skew.node, sliders.capacity.node);
   const body = [ask, both, parts.sentence, parts.compared, parts.stage, h("p", { class: "bim-note" }, NOTE)];
-  const below = [tools(widget, parts.notice), parts.proof.node, parts.said];
+  const under = tools(widget, encode, python, parts.notice);
+  under.prepend(tool("Another batch", () => does.take({ seed: (widget.s.seed + 1) % OFFERED.seed.length })));
+  const below = [under, parts.proof.node, parts.said];
   return {
     ...parts,
     root: h("div", { class: "bim-routing bim-widget" }, h("div", { class: "bim-body" }, body, below)),

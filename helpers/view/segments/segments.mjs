@@ -2,7 +2,7 @@
 import { listen, transport } from "../shared/page/controls.mjs";
 import { h } from "../shared/page/dom.mjs";
 import { placeOf } from "../shared/page/lifecycle.mjs";
-import { copy, share } from "../shared/page/link.mjs";
+import { tools } from "../shared/page/link.mjs";
 import { motion } from "../shared/page/motion.mjs";
 import { twin } from "../shared/page/tables.mjs";
 import { decode, encode, python } from "./link.mjs";
@@ -10,10 +10,6 @@ import { legend } from "./parts.mjs";
 import { opened } from "./replay.mjs";
 import { build, choose, draw, landed, measure, step, tables } from "./show.mjs";
 import { stills } from "./stills.mjs";
-
-function tool(text, click) {
-  return h("button", { type: "button", class: "bim-tool", click }, text);
-}
 
 function onHash(widget) {
   const { live, index, spec, ui, move } = widget;
@@ -36,27 +32,17 @@ function doesOf({ move, spec }) {
   };
 }
 
-function tools(widget) {
-  const { live, spec, index, ui } = widget;
-  const notice = h("p", { class: "bim-notice", role: "status" });
+function tooled(widget) {
+  const { live, spec, index, ui, notice } = widget;
   const now = () => ({ mode: ui.mode, step: step(widget) });
-  const link = () => {
-    share(encode(now(), index), notice);
-  };
-  const code = () => copy(python(spec, now()), "Python", notice);
-  return h(
-    "div",
-    { class: "bim-tools" },
-    !live && tool("Copy link", link),
-    spec.program && tool("Copy as Python", code),
-    notice,
-  );
+  const code = spec.program && (() => python(spec, now()));
+  return tools({ live }, () => encode(now(), index), code, notice);
 }
 
-function framed({ top, ways, spec, sentence, bar, blocks, said }, tooled) {
+function framed({ top, ways, spec, sentence, bar, blocks, said }, under) {
   const source = h("p", { class: "bim-note" }, spec.source);
   const deck = h("div", { class: "bim-deck" }, h("div", {}, ways, legend(spec)), bar.node);
-  const body = [top, deck, sentence, tooled, source, blocks.node, said];
+  const body = [top, deck, sentence, under, source, blocks.node, said];
   return h("div", { class: "bim-segments bim-widget" }, h("div", { class: "bim-body" }, body));
 }
 
@@ -71,6 +57,7 @@ function begun(model, el) {
     top: h("div"),
     ways: h("div", { class: "bim-ways" }),
     sentence: h("p", { class: "bim-sentence" }),
+    notice: h("p", { class: "bim-notice", role: "status" }),
     said: h("p", { class: "bim-sr", "aria-live": "polite" }),
     blocks: twin("Segments and blocks as a table", () => tables(widget)),
     move: motion(
@@ -89,7 +76,7 @@ function render({ model, el }) {
   const { move, spec, ui, said, ways } = widget;
   const does = doesOf(widget);
   widget.bar = transport(does);
-  const root = framed(widget, tools(widget));
+  const root = framed(widget, tooled(widget));
   el.append(root);
   root.segments = { tick: move.tick }; // tests drive time
   listen(root, does);

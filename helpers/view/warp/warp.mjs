@@ -2,7 +2,7 @@
 import { h } from "../shared/page/dom.mjs";
 import { follow, landed } from "../shared/page/follow.mjs";
 import { placeOf } from "../shared/page/lifecycle.mjs";
-import { copy, share } from "../shared/page/link.mjs";
+import { tools } from "../shared/page/link.mjs";
 import { table, twin } from "../shared/page/tables.mjs";
 import { knobs, pick, rowsOf } from "./knobs.mjs";
 import { counts, warpSentence } from "./lanes.mjs";
@@ -22,10 +22,6 @@ const LABELS = {
   banks: "Banks used",
   words: "Words",
 };
-
-function tool(label, click) {
-  return h("button", { type: "button", class: "bim-tool", click }, label);
-}
 
 function draw(widget, anew) {
   const { view, controls, stage, sentence, readout, notice, proof } = widget.parts;
@@ -55,9 +51,8 @@ function take(widget, change) {
 
 // What stands still: the choice of a view, room for sliders, picture, sentence and counts, and the tools.
 function furniture(widget) {
-  const notice = h("p", { class: "bim-notice", role: "status" });
   const parts = {
-    notice,
+    notice: h("p", { class: "bim-notice", role: "status" }),
     stage: h("div"),
     controls: h("div", { class: "bim-sliders" }),
     readout: h("dl", { class: "bim-readout" }),
@@ -75,9 +70,7 @@ function furniture(widget) {
       return table(warpSentence(widget.s), head, rows);
     }),
   };
-  const code = tool("Copy as Python", () => copy(python(widget.s), "Python", notice));
-  const link = !widget.live && tool("Copy link", () => share(encode(widget.s, widget.index), notice));
-  return { ...parts, tools: h("div", { class: "bim-tools" }, link, code, notice) };
+  return { ...parts, tools: tools(widget, encode, python, parts.notice) };
 }
 
 function framed({ view, controls, stage, sentence, readout, tools, proof, said }) {

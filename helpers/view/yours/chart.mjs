@@ -1,5 +1,6 @@
 // The reader's curve beside the nearest published one and the prediction: busbw over size.
 import { h, svg } from "../shared/page/dom.mjs";
+import { legend } from "../shared/page/furniture.mjs";
 import { canvas, label, line } from "../shared/page/shapes.mjs";
 import { bandwidthText, nbytesText } from "./verdict/texts.mjs";
 
@@ -70,18 +71,6 @@ function rateLine({ line_rate }, { y }, width) {
 const marks = ({ bends }, { x }) =>
   bends.map(({ nbytes }) => line("bim-bend", x(nbytes), ROOM.top, x(nbytes), HIGH - ROOM.bottom));
 
-function legend({ nearest, predicted }) {
-  const entry = (kind, words) => h("span", {}, h("i", { class: kind }), words);
-  const [near] = nearest;
-  return h(
-    "p",
-    { class: "bim-legend" },
-    entry("bim-mine", "yours"),
-    near && entry("bim-near", near.title),
-    predicted.length > 0 && entry("bim-foretold", "predicted"),
-  );
-}
-
 // Nothing of a table without two sizes.
 export function chart(found, width) {
   if (found.points.filter(isDrawn).length < 2 || width < 80) return null;
@@ -99,5 +88,10 @@ export function chart(found, width) {
     curve("bim-foretold", found.predicted, scale),
     curve("bim-mine", found.points, scale),
   );
-  return h("div", {}, picture, legend(found));
+  const kinds = {
+    mine: "yours",
+    ...(near && { near: near.title }),
+    ...(found.predicted.length > 0 && { foretold: "predicted" }),
+  };
+  return h("div", {}, picture, legend(kinds));
 }

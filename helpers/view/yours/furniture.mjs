@@ -1,6 +1,7 @@
 // What stands still: the box and where files are dropped, the examples, the machine, and room for the verdict.
 import { h } from "../shared/page/dom.mjs";
-import { copy, share } from "../shared/page/link.mjs";
+import { said } from "../shared/page/furniture.mjs";
+import { tool, tools } from "../shared/page/link.mjs";
 import { table, twin } from "../shared/page/tables.mjs";
 import { SECONDS, SIZES } from "../shared/page/numbers.mjs";
 import { encode } from "./link.mjs";
@@ -13,8 +14,6 @@ const RATES = [
   [1e9, "GB/s"],
   [1e6, "MB/s"],
 ];
-
-const word = (text, click, kind = "bim-tool") => h("button", { type: "button", class: kind, click }, text);
 
 // Text is pasted or typed; files are chosen, or dropped anywhere on the widget.
 function intake({ does, index }) {
@@ -40,7 +39,7 @@ function intake({ does, index }) {
     file.value = "";
   });
   const label = h("label", { for: id }, "Paste what your machine printed");
-  const choose = word("choose files", () => file.click());
+  const choose = tool("choose files", () => file.click());
   const chosen = h("span", { class: "bim-files" });
   const under = h("p", { class: "bim-under" }, "or drop it here, or ", choose, ". ", chosen);
   return { box, chosen, node: h("div", { class: "bim-intake" }, label, box, under, file) };
@@ -60,7 +59,7 @@ function dropping(root, does) {
 }
 
 function examples({ examples: all, does }) {
-  const buttons = all.map(({ name, label }) => word(label, () => does.tryOut(name), "bim-try"));
+  const buttons = all.map(({ name, label }) => tool(label, () => does.tryOut(name), { class: "bim-try" }));
   const show = (now) => all.forEach(({ name }, at) => buttons[at].setAttribute("aria-pressed", `${name === now}`));
   return {
     show,
@@ -118,8 +117,6 @@ function sizeText(nbytes) {
   return `${+(nbytes / size).toPrecision(4)} ${unit}`;
 }
 
-const said = (kind, more = {}) => h("p", { class: kind, ...more });
-
 export function furniture(widget) {
   const [intakes, tries, machine] = [intake(widget), examples(widget), machines(widget)];
   const notice = said("bim-notice", { role: "status" });
@@ -138,15 +135,12 @@ export function furniture(widget) {
     causes: h("ol", { class: "bim-causes" }),
     proof: twin("Line by line", () => numbers(widget)),
   };
-  const link = word("Copy link", () => share(encode(widget.s, widget.index), notice));
-  const code = word("Copy as Python", () => copy(PYTHON, "Python", notice));
   const on = said("bim-controls");
   on.append("The machine: ", machine);
   const { about, what, sentence, stage, beside, causes, spoken, proof } = parts;
   const room = h("div", { class: "bim-room" }, what, sentence, stage, beside, causes);
   parts.room = room;
   const stays = h("p", { class: "bim-stays" }, STAYS);
-  const tools = h("div", { class: "bim-tools" }, link, code, notice);
   const body = h(
     "div",
     { class: "bim-body" },
@@ -158,7 +152,7 @@ export function furniture(widget) {
     room,
     spoken,
     proof.node,
-    tools,
+    tools(widget, encode, () => PYTHON, notice),
   );
   parts.root = h("div", { class: "bim-widget bim-yours" }, body);
   dropping(parts.root, widget.does);

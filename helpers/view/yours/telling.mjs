@@ -1,6 +1,6 @@
 // The verdict in words: what it is, the sentence, what stands beside it, and the causes in order.
 import { h } from "../shared/page/dom.mjs";
-import { copy } from "../shared/page/link.mjs";
+import { copy, tool } from "../shared/page/link.mjs";
 import { chart } from "./chart.mjs";
 import { fixed, nbytesText, upperFirst } from "./verdict/texts.mjs";
 
@@ -8,7 +8,7 @@ const ALONE = "No published run has its collective and number of ranks, joined a
 const WAITS = "Nothing stands there yet.";
 
 function causeOf({ name, why, chapter, command, accuses }, { known, parts: { notice } }) {
-  const say = h("button", { type: "button", class: "bim-tool", click: () => copy(command, "Command", notice) }, "Copy");
+  const say = tool("Copy", () => copy(command, "Command", notice));
   return h(
     "li",
     { class: accuses ? "bim-accuses" : "bim-remark" },

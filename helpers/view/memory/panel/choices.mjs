@@ -1,5 +1,6 @@
 // What can be chosen in words, and what the lists under the picture hold.
 import { h } from "../../shared/page/dom.mjs";
+import { tool } from "../../shared/page/link.mjs";
 import { tokenOf } from "../draw/colours.mjs";
 import { amount, withUnit } from "../trace/amounts.mjs";
 import { NOUNS } from "./telling.mjs";
@@ -64,11 +65,8 @@ function rest(ui, does) {
 export function controlsOf(ui, does) {
   if (!ui.t.n) return [];
   const parts = [...first(ui, does), ...rest(ui, does)].filter(Boolean);
-  const more = h(
-    "button",
-    { type: "button", class: "bim-tool bim-more", "aria-expanded": `${ui.more}`, click: does.more_choices },
-    ui.more ? "Fewer" : "More",
-  );
+  const how = { class: "bim-tool bim-more", "aria-expanded": `${ui.more}` };
+  const more = tool(ui.more ? "Fewer" : "More", does.more_choices, how);
   return ["Memory ", ...parts.flatMap((part, p) => [p ? ", " : "", ...part]), " ", more];
 }
 

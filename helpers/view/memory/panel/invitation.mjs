@@ -1,6 +1,6 @@
 // One's own step: a snapshot of PyTorch, dropped or chosen, and the lines that make one.
 import { h } from "../../shared/page/dom.mjs";
-import { copy } from "../../shared/page/link.mjs";
+import { copy, tool } from "../../shared/page/link.mjs";
 
 const LINES = `import torch
 
@@ -21,15 +21,14 @@ export function invitation(does, notice) {
       file.value = "";
     },
   });
-  const button = (words, click) => h("button", { type: "button", class: "bim-tool", click }, words);
   const how = h(
     "details",
     {},
     h("summary", {}, "How is one made?"),
     h("pre", {}, LINES),
-    button("Copy these lines", () => copy(LINES, "Python", notice)),
+    tool("Copy these lines", () => copy(LINES, "Python", notice)),
   );
-  const opens = button("open a PyTorch snapshot", () => file.click());
+  const opens = tool("open a PyTorch snapshot", () => file.click());
   return h(
     "div",
     { class: "bim-mt-own" },

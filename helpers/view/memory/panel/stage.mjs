@@ -1,9 +1,8 @@
 // The widget's fixed furniture, built once: heading and badge, controls, picture and keys, transport, layers, list, tools.
 import { h } from "../../shared/page/dom.mjs";
+import { tool, tools } from "../../shared/page/link.mjs";
 import { invitation } from "./invitation.mjs";
 import { tipNode } from "./tip.mjs";
-
-const tool = (label, click) => h("button", { type: "button", class: "bim-tool", click }, label);
 
 const region = (kind, name) => h("div", { class: kind, tabindex: "0", role: "region", "aria-label": name });
 
@@ -55,15 +54,9 @@ function listed(does) {
 function tooled(does, live) {
   const notice = h("p", { class: "bim-notice", role: "status" });
   const back = tool("Back to the course's trace", does.back);
-  const tools = h(
-    "div",
-    { class: "bim-tools" },
-    !live && tool("Copy link", does.copyLink),
-    tool("Copy as Python", does.copyPython),
-    back,
-    notice,
-  );
-  return { notice, back, tools, own: invitation(does, notice) };
+  const under = tools({ live }, does.address, does.python, notice);
+  notice.before(back);
+  return { notice, back, under, own: invitation(does, notice) };
 }
 
 export function furniture(does, { live, index, bar, numbers }) {
@@ -83,7 +76,7 @@ export function furniture(does, { live, index, bar, numbers }) {
     sentence,
     parts.barPanel,
     parts.list,
-    parts.tools,
+    parts.under,
     numbers,
     said,
   );

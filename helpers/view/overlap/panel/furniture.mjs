@@ -1,7 +1,9 @@
 // What stands still: the question as a sentence with its choices, the slider with what each place exposes, the lanes, the words, tools.
-import { h, set } from "../../shared/page/dom.mjs";
-import { copy, share } from "../../shared/page/link.mjs";
+import { h } from "../../shared/page/dom.mjs";
+import { choosers, legend, said } from "../../shared/page/furniture.mjs";
+import { tool, tools } from "../../shared/page/link.mjs";
 import { nbytesText, SECONDS, secondsText } from "../../shared/page/numbers.mjs";
+import { hold } from "../../shared/page/shapes.mjs";
 import { grouped } from "../../shared/page/sheet.mjs";
 import { table, twin } from "../../shared/page/tables.mjs";
 import { NRANKS, placesOf } from "../job.mjs";
@@ -18,22 +20,6 @@ const MODE_WORDS = {
   recorded: "recorded steps of four ranks",
 };
 const SLIDER = { buckets: "A bucket is full at", units: "Computations ahead", recorded: "Recorded" };
-const SHOWN = {
-  tokens: (n) => grouped(`${n}`),
-  share: (n) => `${n} %`,
-  mode: (mode) => MODE_WORDS[mode],
-};
-
-function chooser(name, key, does) {
-  const numeric = key === "tokens" || key === "share";
-  const pick = () => does.take({ [key]: numeric ? Number(select.value) : select.value });
-  const select = h("select", { "aria-label": name, change: pick });
-  const show = (offered, value, words = SHOWN[key] ?? String) => {
-    select.replaceChildren(...offered.map((one) => h("option", { value: one }, words(one))));
-    select.value = value;
-  };
-  return { select, show };
-}
 
 export function stopOf({ s, know }) {
   const [key, places] = placesOf(s, know);
@@ -48,32 +34,17 @@ export function changeTo({ s, know }, i) {
 const placeText = (s, { recorded }) =>
   ({ buckets: bucketText(s.bucket), units: `${s.prefetch}`, recorded: recorded.ways[s.way].name })[s.mode];
 
-// The bars under the slider can be dragged over, too; they are drawn anew meanwhile, so their room hears it.
-function dragged(room, widget) {
-  let held = false;
-  const pick = (px) => {
-    const last = widget.others.length - 1;
-    const place = Math.round(((px - 8) / (room.clientWidth - 16)) * last);
-    const i = Math.max(0, Math.min(last, place));
-    if (i !== stopOf(widget)) widget.does.take(changeTo(widget, i));
-  };
-  const hear = (event) => {
-    if (event.type === "pointerdown" && !event.button) {
-      room.setPointerCapture(event.pointerId);
-      held = true;
-    }
-    if (held) pick(event.clientX - room.getBoundingClientRect().left);
-    if (event.type === "pointerup" || event.type === "pointercancel") held = false;
-  };
-  set(room, { pointerdown: hear, pointermove: hear, pointerup: hear, pointercancel: hear });
-}
-
+// The bars under it can be dragged over, too; they are drawn anew meanwhile, so their room hears it.
 function slider(widget) {
   const [name, shown] = [h("span", {}), h("output", {})];
   const input = () => widget.does.take(changeTo(widget, Number(range.value)));
   const range = h("input", { type: "range", min: 0, step: 1, input });
   const room = h("div", { class: "bim-strip" });
-  dragged(room, widget);
+  hold(room, (px) => {
+    const last = widget.others.length - 1;
+    const i = Math.max(0, Math.min(last, Math.round(((px - 8) / (room.clientWidth - 16)) * last)));
+    if (i !== stopOf(widget)) widget.does.take(changeTo(widget, i));
+  });
   const show = () => {
     const { s, know } = widget;
     name.textContent = SLIDER[s.mode];
@@ -93,9 +64,9 @@ export function offer({ choosers: all, job, note }, { s, know, links }) {
   all.gpu.show(Object.keys(know.rates), s.gpu);
   const slugs = links.map(({ slug }) => slug);
   all.link.show(slugs, s.link, (slug) => links.find((one) => one.slug === slug).name);
-  all.tokens.show(TOKENS, s.tokens);
-  all.share.show(SHARES, s.share);
-  all.mode.show(MODES, s.mode);
+  all.tokens.show(TOKENS, s.tokens, (n) => grouped(`${n}`));
+  all.share.show(SHARES, s.share, (n) => `${n} %`);
+  all.mode.show(MODES, s.mode, (mode) => MODE_WORDS[mode]);
   for (const node of [job, note]) node.hidden = s.mode === "recorded";
 }
 
@@ -125,27 +96,12 @@ function numbers({ s, others, know }) {
   return table("What is hidden, and what is not", [HEADS[s.mode], ...TAKES, ...last], rows);
 }
 
-const LEGEND = [
-  ["bim-r0", "computes"],
-  ["bim-r1", "sums gradients"],
-  ["bim-r4", "gathers weights"],
-  ["bim-exposed", "exposed: nothing computes"],
-];
-
-const legend = () =>
-  h(
-    "p",
-    { class: "bim-legend" },
-    LEGEND.map(([kind, words]) => h("span", {}, h("i", { class: kind }), words)),
-  );
-
-function tools(widget, notice) {
-  const tool = (words, click) => h("button", { type: "button", class: "bim-tool", click }, words);
-  const to = tool("The best place", () => widget.does.best());
-  const link = !widget.live && tool("Copy link", () => share(encode(widget.s, widget.index), notice));
-  const code = tool("Copy as Python", () => copy(python(widget.s), "Python", notice));
-  return h("div", { class: "bim-tools" }, to, link, code, notice);
-}
+const LEGEND = {
+  r0: "computes",
+  r1: "sums gradients",
+  r4: "gathers weights",
+  exposed: "exposed: nothing computes",
+};
 
 const NAMES = {
   model: "Model",
@@ -157,12 +113,9 @@ const NAMES = {
 };
 
 export function furniture(widget) {
-  const choosers = Object.fromEntries(
-    Object.entries(NAMES).map(([key, name]) => [key, chooser(name, key, widget.does)]),
-  );
-  const said = (kind, more = {}) => h("p", { class: kind, ...more });
+  const all = choosers(NAMES, widget.does);
   const parts = {
-    choosers,
+    choosers: all,
     job: h("span", {}),
     note: h("p", { class: "bim-note" }, NOTE),
     size: slider(widget),
@@ -174,14 +127,16 @@ export function furniture(widget) {
     said: said("bim-sr", { "aria-live": "polite" }),
     proof: twin("Every place of the slider as numbers", () => numbers(widget)),
   };
-  const { model, gpu, link, tokens, share: part, mode } = choosers;
+  const { model, gpu, link, tokens, share: part, mode } = all;
   parts.job.append(
     h("span", {}, model.select, ` on ${NRANKS} `, gpu.select, " over ", link.select, ", "),
     h("span", {}, tokens.select, " tokens each at ", part.select, " of the peak: "),
   );
   const ask = h("p", { class: "bim-controls" }, parts.job, mode.select);
-  const body = [ask, parts.size.node, parts.sentence, parts.compared, parts.stage, legend(), parts.figures];
-  const below = [parts.note, tools(widget, parts.notice), parts.proof.node, parts.said];
+  const body = [ask, parts.size.node, parts.sentence, parts.compared, parts.stage, legend(LEGEND), parts.figures];
+  const under = tools(widget, encode, python, parts.notice);
+  under.prepend(tool("The best place", () => widget.does.best()));
+  const below = [parts.note, under, parts.proof.node, parts.said];
   return {
     ...parts,
     root: h("div", { class: "bim-overlap bim-widget" }, h("div", { class: "bim-body" }, body, below)),

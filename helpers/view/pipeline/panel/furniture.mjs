@@ -1,6 +1,7 @@
 // What stands still: the sentence with its choices, the sliders, room for the picture, the words, tools.
 import { h } from "../../shared/page/dom.mjs";
-import { copy, share } from "../../shared/page/link.mjs";
+import { chooser, said } from "../../shared/page/furniture.mjs";
+import { tools } from "../../shared/page/link.mjs";
 import { times } from "../../shared/page/numbers.mjs";
 import { table, twin } from "../../shared/page/tables.mjs";
 import { encode, python } from "../link.mjs";
@@ -20,15 +21,6 @@ const SAID = {
 const NOTE =
   "Times are those of a rank's whole share of the layers for one microbatch; B is the backward whole, I and W its two parts. " +
   "A rank sends at once and waits for no send. What is held is counted after each computation, in microbatches of the rank's share.";
-
-function chooser(words, change) {
-  const select = h("select", { "aria-label": words, change: () => change(select.value) });
-  const show = (options, value) => {
-    select.replaceChildren(...options.map(([one, text]) => h("option", { value: one }, text)));
-    select.value = `${value}`;
-  };
-  return { select, show };
-}
 
 function slider(words, give) {
   const range = h("input", { type: "range", "aria-label": words, input: () => give(Number(range.value)) });
@@ -60,18 +52,15 @@ function timing(does) {
   return { node, show: (s) => parts.forEach(({ name, put }) => put(s[name])) };
 }
 
-const numbered = (n) => times(n, (i) => [i + 1, `${i + 1}`]);
+const numbered = (n) => times(n, (i) => i + 1);
 
 // The question: which schedule, on how many ranks, with how many microbatches, beside which.
 function question(does) {
-  const take =
-    (name, read = Number) =>
-    (value) =>
-      does.take({ [name]: read(value) });
+  const take = (name) => (value) => does.take({ [name]: value });
   const schedule = chooser("Schedule", (value) => does.choose(value));
   const nranks = chooser("Ranks", take("nranks"));
   const nvirtual = chooser("Stages per rank", take("nvirtual"));
-  const versus = chooser("Compared with", take("versus", String));
+  const versus = chooser("Compared with", take("versus"));
   const [p, m] = [h("strong", {}), h("strong", {})];
   const stages = h("span", {}, ", ", nvirtual.select, " stages per rank");
   const node = h(
@@ -82,18 +71,18 @@ function question(does) {
     h("span", {}, " compared with ", versus.select),
   );
   const show = (s, known, own) => {
-    const names = Object.entries(known).map(([name, { title }]) => [name, upper(title)]);
-    const mine = own ? [["", `${own.schedule}, as given`]] : [];
-    schedule.show([...mine, ...names], s.text ? "" : s.schedule);
+    const names = Object.keys(known);
+    const titled = (none) => (name) => (name ? upper(known[name].title) : none);
+    schedule.show(own ? ["", ...names] : names, s.text ? "" : s.schedule, titled(`${own?.schedule}, as given`));
     nranks.select.hidden = Boolean(s.text);
     p.textContent = s.text ? s.nranks : "";
     nranks.show(numbered(MOST.nranks), s.nranks);
     m.textContent = microbatches(s.nmicrobatches);
     stages.hidden = !interleaves(known, s);
     nvirtual.show(numbered(MOST.nvirtual), s.nvirtual);
-    const free = ([name]) => name !== s.schedule || s.text;
-    const may = ([name]) => !s.text || !known[name].interleaves || s.nmicrobatches % s.nranks === 0;
-    versus.show([["", "nothing"], ...names.filter((one) => free(one) && may(one))], s.versus);
+    const free = (name) => name !== s.schedule || s.text;
+    const may = (name) => !s.text || !known[name].interleaves || s.nmicrobatches % s.nranks === 0;
+    versus.show(["", ...names.filter((one) => free(one) && may(one))], s.versus, titled("nothing"));
   };
   return { node, show };
 }
@@ -147,16 +136,6 @@ function numbers({ runs }) {
   });
 }
 
-function tools(widget, notice) {
-  const tool = (words, click) => h("button", { type: "button", class: "bim-tool", click }, words);
-  const link =
-    !widget.live && tool("Copy link", () => share(encode(widget.whole(), widget.index, widget.base), notice));
-  const code = () => copy(python(widget.whole(), interleaves(widget.known, widget.s)), "Python", notice);
-  return h("div", { class: "bim-tools" }, link, tool("Copy as Python", code), notice);
-}
-
-const said = (kind, more = {}) => h("p", { class: kind, ...more });
-
 export function furniture(widget, bar) {
   const { does } = widget;
   const [ask, count, times_] = [question(does), many(does), timing(does)];
@@ -176,11 +155,13 @@ export function furniture(widget, bar) {
   };
   const deck = h("div", { class: "bim-deck" }, h("div", {}, parts.stage), bar.node);
   const above = [ask.node, count.node, times_.node, parts.verdict, parts.key, deck];
+  const address = () => encode(widget.whole(), widget.index, widget.base);
+  const code = () => python(widget.whole(), interleaves(widget.known, widget.s));
   const below = [
     parts.sentence,
     parts.readout,
     said("bim-note"),
-    tools(widget, parts.notice),
+    tools(widget, address, code, parts.notice),
     parts.proof.node,
     yours(widget),
     parts.said,

@@ -1,5 +1,6 @@
 // A schedule written by hand: the text of the one on show, to be changed, and shown where it can be; else what is wrong with it.
 import { h } from "../../shared/page/dom.mjs";
+import { tool } from "../../shared/page/link.mjs";
 import { folded } from "../../shared/page/tables.mjs";
 import { read, written } from "../own.mjs";
 
@@ -18,7 +19,6 @@ export function yours(widget) {
     text.value = written(widget.runs[0]);
     refused.replaceChildren();
   };
-  const tool = (words, click) => h("button", { type: "button", class: "bim-tool", click }, words);
   const tools = h("div", { class: "bim-tools" }, tool("Show it", show), tool("The one on show", fill));
   return folded("bim-details bim-own", "A schedule of your own", () => {
     fill();

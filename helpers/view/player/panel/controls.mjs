@@ -1,6 +1,7 @@
 // The controls as one sentence: "all_reduce by ring on 4 ranks, 64 MiB, over NVLink 4". What the page talks about is a native select
 // in it; all else is said in words until a reader asks for more choices.
 import { h } from "../../shared/page/dom.mjs";
+import { tool } from "../../shared/page/link.mjs";
 import { times, nbytesText } from "../../shared/page/numbers.mjs";
 import { choose, find, nodeSizes, offered } from "../../shared/schedules/choices.mjs";
 
@@ -126,11 +127,6 @@ export function controls(given, { onSchedule, onPrice, onOwn, onMore }) {
     networkPart(all, (change) => ("link" in change ? reprice(change) : keep(change))),
     rivalPart(all, (value) => keep({ rival: value && { algorithm: value } })),
     " ",
-    h(
-      "button",
-      { type: "button", class: "bim-tool bim-more", "aria-expanded": `${more}`, click: onMore },
-      more ? "Fewer" : "More",
-      " choices",
-    ),
+    tool(`${more ? "Fewer" : "More"} choices`, onMore, { class: "bim-tool bim-more", "aria-expanded": `${more}` }),
   );
 }

@@ -1,17 +1,13 @@
 // The player's fixed furniture: stage and transport bar, sentence, buttons. Built once; the player fills it.
 import { h } from "../../shared/page/dom.mjs";
+import { tool, tools } from "../../shared/page/link.mjs";
 
-function tool(label, onClick) {
-  return h("button", { type: "button", class: "bim-tool", click: onClick }, label);
-}
-
-// Links can be copied where an address holds the state: on the page, not in a kernel.
 export function frame(does, { live, bar, figures, details }) {
   const controls = h("div");
   const lead = h("strong");
   const text = h("span");
   const end = h("em");
-  const live_ = h("p", { class: "bim-sr", "aria-live": "polite" });
+  const said = h("p", { class: "bim-sr", "aria-live": "polite" });
   const notice = h("p", { class: "bim-notice", role: "status" });
   const stage = h("div", {
     class: "bim-stage",
@@ -23,14 +19,8 @@ export function frame(does, { live, bar, figures, details }) {
   const enlarged = () => {
     if (enlarge) enlarge.textContent = document.fullscreenElement === root ? "Close" : "Enlarge";
   };
-  const tools = h(
-    "div",
-    { class: "bim-tools" },
-    !live && tool("Copy link", does.copyLink),
-    tool("Copy as Python", does.copyPython),
-    enlarge,
-    notice,
-  );
+  const under = tools({ live }, does.address, does.python, notice);
+  if (enlarge) notice.before(enlarge);
   const root = h(
     "div",
     { class: "bim-player bim-widget" },
@@ -41,11 +31,11 @@ export function frame(does, { live, bar, figures, details }) {
       h("div", { class: "bim-deck" }, stage, bar),
       h("p", { class: "bim-sentence" }, lead, " ", text, " ", end),
       figures,
-      tools,
+      under,
       details,
-      live_,
+      said,
     ),
   );
   root.addEventListener("fullscreenchange", enlarged);
-  return { root, controls, stage, lead, text, end, live: live_, notice };
+  return { root, controls, stage, lead, text, end, live: said, notice };
 }

@@ -3,6 +3,7 @@ import { drawMemory } from "../../shared/drawing/memory.mjs";
 import { timeView } from "../../shared/drawing/time.mjs";
 import { topologyView } from "../../shared/drawing/topology.mjs";
 import { h } from "../../shared/page/dom.mjs";
+import { tool } from "../../shared/page/link.mjs";
 import { shown } from "../../shared/page/motion.mjs";
 import { loadText } from "../../shared/schedules/load.mjs";
 import { rooms } from "./rooms.mjs";
@@ -27,9 +28,7 @@ function noted({ node }, text) {
 
 // A two-way switch; the second one pressed means on.
 function modes(label, [off, on], onChange) {
-  const buttons = [off, on].map((text, i) =>
-    h("button", { type: "button", class: "bim-tool", click: () => onChange(i === 1) }, text),
-  );
+  const buttons = [off, on].map((text, i) => tool(text, () => onChange(i === 1)));
   const show = (value) => buttons.forEach((button, i) => button.setAttribute("aria-pressed", `${(i === 1) === value}`));
   return { node: h("div", { class: "bim-modes", role: "group", "aria-label": label }, buttons), show };
 }

@@ -90,7 +90,7 @@ function fill(views, n, moves, { state, step }) {
       does.remove,
     ),
   );
-  parts.tools.double.disabled = parts.tools.drop.disabled = !moves.length;
+  parts.steps.double.disabled = parts.steps.drop.disabled = !moves.length;
   bar.show(move.clock(), step, lead);
   table.refresh();
 }

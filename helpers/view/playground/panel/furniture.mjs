@@ -1,19 +1,18 @@
 // The playground's fixed furniture. Built once; the playground fills it.
 import { h } from "../../shared/page/dom.mjs";
+import { tool, tools } from "../../shared/page/link.mjs";
 
 function part(name, title, ...more) {
   const [heading, body] = [h("p", { class: "bim-title" }, title), h("div", { class: "bim-view" })];
   return { node: h("div", { class: `bim-panel bim-panel-${name}` }, heading, more, body), heading, body };
 }
 
-const word = (label, click, more = {}) => h("button", { type: "button", class: "bim-tool", click, ...more }, label);
-
 // A two-way switch: what a new transfer does on arrival.
 function arrival(onAdds) {
   const buttons = [
     [true, "Adds ⇒"],
     [false, "Overwrites →"],
-  ].map(([adds, label]) => [adds, word(label, () => onAdds(adds))]);
+  ].map(([adds, label]) => [adds, tool(label, () => onAdds(adds))]);
   const show = (now) => buttons.forEach(([adds, button]) => button.setAttribute("aria-pressed", `${adds === now}`));
   return {
     node: h(
@@ -75,15 +74,14 @@ function staged(does, board) {
 
 function tooled(does, live) {
   const notice = h("p", { class: "bim-notice", role: "status" });
-  const tools = {
-    fresh: word("New step", does.fresh),
-    double: word("Duplicate step", does.double),
-    drop: word("Remove step", does.drop),
-    undo: word("Undo", does.undo),
-    redo: word("Redo", does.redo),
+  const steps = {
+    fresh: tool("New step", does.fresh),
+    double: tool("Duplicate step", does.double),
+    drop: tool("Remove step", does.drop),
+    undo: tool("Undo", does.undo),
+    redo: tool("Redo", does.redo),
   };
-  const [link, code] = [!live && word("Copy link", does.copyLink), word("Copy as Python", does.copyPython)];
-  return { notice, tools, links: h("div", { class: "bim-tools" }, link, code, notice) };
+  return { notice, steps, links: tools({ live }, does.address, does.python, notice) };
 }
 
 export function furnish(does, { live, bar, board, details }) {
@@ -97,7 +95,7 @@ export function furnish(does, { live, bar, board, details }) {
     h("div", { class: "bim-deck" }, parts.stage, bar),
     sentence,
     moves,
-    h("div", { class: "bim-tools bim-steps" }, Object.values(parts.tools)),
+    h("div", { class: "bim-tools bim-steps" }, Object.values(parts.steps)),
     parts.editor,
     parts.time.node,
     parts.links,

@@ -1,6 +1,7 @@
 // The widget's fixed furniture: two panels, the sentence, the code, the buttons. Built once; the widget fills it.
 import { icon } from "../../shared/page/controls.mjs";
 import { h } from "../../shared/page/dom.mjs";
+import { tool, tools } from "../../shared/page/link.mjs";
 
 function panel(name) {
   const title = h("p", { class: "bim-title" });
@@ -8,9 +9,6 @@ function panel(name) {
   return { node: h("div", { class: `bim-column bim-${name}` }, title, body), title, body };
 }
 
-const tool = (label, click) => h("button", { type: "button", class: "bim-tool", click }, label);
-
-// Links can be copied where an address holds the state: on the page, not in a kernel.
 export function frame(does, { live, proof }) {
   const [before, after] = [panel("before"), panel("after")];
   const stage = h("div", { class: "bim-halves" }, before.node, after.node);
@@ -44,17 +42,11 @@ export function frame(does, { live, proof }) {
     h("pre", { tabindex: "0", role: "region", "aria-label": "The call as code" }, code),
     tool("Copy as a cell that runs it", does.copyCall),
   );
-  const tools = h(
-    "div",
-    { class: "bim-tools" },
-    !live && tool("Copy link", does.copyLink),
-    tool("Copy as Python", does.copyPython),
-    notice,
-  );
+  const under = tools({ live }, does.address, does.python, notice);
   const root = h(
     "div",
     { class: "bim-primitive bim-widget" },
-    h("div", { class: "bim-body" }, controls, stage, values, sentence, call, volumes, use, tools, proof, said),
+    h("div", { class: "bim-body" }, controls, stage, values, sentence, call, volumes, use, under, proof, said),
   );
   return { root, controls, stage, before, after, sentence, code, volumes, use, text, live: said, notice };
 }

@@ -1,5 +1,6 @@
 // A sentence for each curve whose words can be changed; the slider of sizes; what the axis shows and what is drawn beside.
 import { h } from "../../shared/page/dom.mjs";
+import { tool } from "../../shared/page/link.mjs";
 import { FIELDS, offered, valueOf } from "../data/nearest.mjs";
 import { colourOf } from "./chart.mjs";
 
@@ -29,16 +30,10 @@ export function sentences(widget) {
       " ",
       FIELDS.map((field) => choice(widget, one, field)),
       published.length > 1 &&
-        h(
-          "button",
-          {
-            type: "button",
-            class: "bim-tool bim-pub-away",
-            "aria-label": `take away ${one.letter}`,
-            click: () => widget.does.drop(one.letter),
-          },
-          "take away",
-        ),
+        tool("take away", () => widget.does.drop(one.letter), {
+          class: "bim-tool bim-pub-away",
+          "aria-label": `take away ${one.letter}`,
+        }),
     ),
   );
 }

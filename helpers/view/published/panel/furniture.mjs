@@ -1,6 +1,6 @@
 // What stands still: the sentences with their choices, the picture, the slider, what is read off, where it comes from, tools.
 import { h } from "../../shared/page/dom.mjs";
-import { copy, share } from "../../shared/page/link.mjs";
+import { tool, tools } from "../../shared/page/link.mjs";
 import { twin } from "../../shared/page/tables.mjs";
 import { LETTERS } from "../data/words.mjs";
 import { encode, python } from "../link.mjs";
@@ -13,21 +13,10 @@ const NOTE =
   "formula with our corrections; its launch and hop, and five numbers more, were fitted to the medians of the six GPUs in half, so " +
   "there it is no blind test. The line is the one whose largest error is least.";
 
-function tools(widget, notice) {
-  const tool = (words, click) => h("button", { type: "button", class: "bim-tool", click }, words);
-  const link = !widget.live && tool("Copy link", () => share(encode(widget.s, widget.index), notice));
-  const code = tool("Copy as Python", () => copy(python(widget.s), "Python", notice));
-  return h("div", { class: "bim-tools" }, link, code, notice);
-}
-
 export function furniture(widget) {
   const { does } = widget;
   const [size, shows, own] = [sizer(does), switches(does), yours(does)];
-  const more = h(
-    "button",
-    { type: "button", class: "bim-tool bim-pub-more", click: does.add },
-    "Another curve beside it",
-  );
+  const more = tool("Another curve beside it", does.add, { class: "bim-tool bim-pub-more" });
   const parts = {
     size,
     shows,
@@ -47,7 +36,7 @@ export function furniture(widget) {
     parts.sources,
     h("p", { class: "bim-note" }, NOTE),
     own.node,
-    tools(widget, parts.notice),
+    tools(widget, encode, python, parts.notice),
     parts.proof.node,
   ];
   const root = h(

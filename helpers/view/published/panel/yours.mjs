@@ -1,5 +1,6 @@
 // Room for a reader's own table: pasted, chosen or dropped. It is read here, in the browser, and sent nowhere.
 import { h, set } from "../../shared/page/dom.mjs";
+import { tool } from "../../shared/page/link.mjs";
 import { ownCurves } from "../data/own.mjs";
 
 const HINT =
@@ -41,7 +42,7 @@ export function yours(does) {
     spellcheck: "false",
   });
   const pick = h("select", { "aria-label": "Which of your curves", change: () => does.pick(+pick.value) });
-  const away = h("button", { type: "button", class: "bim-tool", click: () => does.own(null) }, "Take mine away");
+  const away = tool("Take mine away", () => does.own(null));
   const which = h("p", { hidden: true }, pick, " ", away);
   const refuse = (why) => {
     said.textContent = why;
@@ -71,7 +72,7 @@ export function yours(does) {
     );
     said.textContent = curves ? `${curves[picked].name} is curve Y.` : "";
   };
-  const draw = h("button", { type: "button", class: "bim-tool", click: () => take(text.value) }, "Draw it");
+  const draw = tool("Draw it", () => take(text.value));
   const node = h(
     "details",
     { class: "bim-details bim-pub-yours" },

@@ -22,7 +22,7 @@ const SPEEDS = [
 export const icon = (name) =>
   svg("svg", { width: 20, height: 20, viewBox: "0 0 20 20", "aria-hidden": "true" }, svg("path", { d: ICONS[name] }));
 
-function button(name, label, onClick, classes = "") {
+export function button(name, label, onClick, classes = "") {
   return h(
     "button",
     { type: "button", class: `bim-button ${classes}`, "aria-label": label, title: label, click: onClick },
@@ -30,22 +30,35 @@ function button(name, label, onClick, classes = "") {
   );
 }
 
-// do: { first, back, toggle, forward, last, seek(step), speed(factor) }. -> { node, show(clock, text, last) }
+// The button that plays says what a press would do.
+export function turn(play, isPlaying) {
+  const label = isPlaying ? "Pause" : "Play";
+  if (play.title === label) return;
+  play.title = label;
+  play.setAttribute("aria-label", label);
+  play.replaceChildren(icon(label.toLowerCase()));
+}
+
+// change(factor)
+export function speeds(change) {
+  const node = h(
+    "select",
+    { class: "bim-speed", "aria-label": "Speed", change: () => change(SPEEDS[node.selectedIndex][0]) },
+    SPEEDS.map(([factor, text]) => h("option", { value: factor, selected: factor === 1 }, text)),
+  );
+  return node;
+}
+
+// does: { first, back, toggle, forward, last, seek(step), speed(factor) }. -> { node, show(clock, text, last) }
 export function transport(does) {
   const play = button("play", "Play", does.toggle, "bim-play");
   const range = h("input", {
     type: "range",
     class: "bim-range",
-    min: 0,
-    step: 1,
     "aria-label": "Step",
     input: () => does.seek(Number(range.value)),
   });
-  const speed = h(
-    "select",
-    { class: "bim-speed", "aria-label": "Speed", change: () => does.speed(SPEEDS[speed.selectedIndex][0]) },
-    SPEEDS.map(([factor, text]) => h("option", { value: factor, selected: factor === 1 }, text)),
-  );
+  const speed = speeds(does.speed);
   let whole = -1;
   const timed = (nsteps) => {
     whole = nsteps;
@@ -70,11 +83,7 @@ export function transport(does) {
     range.value = step;
     range.setAttribute("aria-valuetext", text);
     range.style.setProperty("--done", `${clock.nsteps ? (100 * step) / clock.nsteps : 0}%`);
-    const label = clock.playing ? "Pause" : "Play";
-    if (play.title === label) return;
-    play.title = label;
-    play.setAttribute("aria-label", label);
-    play.replaceChildren(icon(clock.playing ? "pause" : "play"));
+    turn(play, clock.playing);
   };
   return { node, show };
 }

@@ -1,4 +1,4 @@
-// Puts text on the clipboard and says so; where the browser refuses, shows the text to be copied by hand.
+// The tools under a widget. What goes on the clipboard is said; where the browser refuses, it is shown instead.
 import { h } from "./dom.mjs";
 
 export async function copy(text, what, notice) {
@@ -21,4 +21,18 @@ export async function copy(text, what, notice) {
 export function share(address, notice) {
   history.replaceState(null, "", address);
   return copy(location.href, "Link", notice);
+}
+
+export const tool = (words, click, more) => h("button", { type: "button", class: "bim-tool", click, ...more }, words);
+
+// encode(s, index), and python(s) where it has one, tell what stands there.
+// Links can be copied where an address holds the state: on the page, not in a kernel.
+export function tools(widget, encode, python, notice) {
+  return h(
+    "div",
+    { class: "bim-tools" },
+    !widget.live && tool("Copy link", () => share(encode(widget.s, widget.index), notice)),
+    python && tool("Copy as Python", () => copy(python(widget.s), "Python", notice)),
+    notice,
+  );
 }

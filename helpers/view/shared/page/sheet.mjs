@@ -1,6 +1,6 @@
 // What a table offers beside itself: its numbers with all their digits, and all of it as CSV to copy.
 import { h } from "./dom.mjs";
-import { copy } from "./link.mjs";
+import { copy, tool } from "./link.mjs";
 
 const field = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
@@ -38,7 +38,6 @@ function cellsOf(box) {
 // -> the line of tools, and again() for new tables
 export function offers(box, { rows = () => allOf(box), shows = cellsOf(box), words = "All digits" } = {}) {
   const notice = h("span", { class: "bim-told", role: "status" });
-  const tool = (text, click) => h("button", { type: "button", class: "bim-tool", click }, text);
   const copied = tool("Copy as CSV", () => copy(csv(rows()), "CSV", notice));
   let isWhole = false;
   const digits = tool(words, () => {
