@@ -14,9 +14,13 @@ if sys.argv[1] == "ddp":  # a process's first model does so: seconds, and not at
     import torch._dynamo
 dist.init_process_group("gloo")
 fault, rank, last = sys.argv[1], dist.get_rank(), dist.get_rank() == dist.get_world_size() - 1
+victim, store = 0 if fault == "kill rank 0" else dist.get_world_size() - 1, dist.distributed_c10d._get_default_store()
 x = torch.ones(1024)
 all_reduce(x)
 
+if rank == victim and fault != "ddp":  # on a busy machine the others may still be in the first one
+    store.wait([f"{other} is here" for other in range(dist.get_world_size()) if other != victim])
+    time.sleep(0.2)
 if fault == "skip" and last:
     time.sleep(300)
 if fault == "raise" and last:
@@ -39,6 +43,7 @@ if fault == "ddp":
     if last:
         time.sleep(300)
     model(torch.ones(2, 8)).sum().backward()
+store.set(f"{rank} is here", "")
 all_reduce(x)
 sys.stdout.write(f"sum {x[0].item()}\n")
 dist.barrier()
