@@ -80,16 +80,19 @@ def test_other_axes_move_and_hold_a_context_rank_s_tokens():
 
 
 def test_gathered_keys_of_others_stand_there_until_a_block_s_backward():
-    """Of all 32 layers, or of one that is computed again: what the ring's ranks never hold. And a result that is kept twice."""
+    """Of all 32 layers, or of one that is computed again: what the ring's ranks never hold. And a result that is kept twice.
+
+    Attention alone is computed again in its own backward, later than the moments here.
+    """
     job = replace(SETUPS["7B"], sequences=2)
     shapes = [Sharding(data=2, context=4, form=form) for form in THREE]
     twice, others = 1024 * 4096 * 2, 2 * 4096 * 2 * (4096 - 1024)
-    for checkpoint, layers in (("none", 32), ("selective", 1), ("full", 1)):
+    for checkpoint, layers in (("none", 32), ("selective", 0), ("full", 1)):
         ring, heads, gathered = (entry(job, shape, checkpoint=checkpoint).step for shape in shapes)
         for one, each in ((heads, twice), (gathered, twice + others)):
             more = {name: one.moments[name].total - ring.moments[name].total for name in ring.moments}
             assert max(more.values()) == layers * each and more["optimizer"] == 0
-            assert more["first block"] == each, "the first block's backward has its own alone"
+            assert more["first block"] == min(layers, 1) * each, "the first block's backward has its own alone"
             assert more["forward"] == (32 * each if checkpoint == "none" else 0)
 
 

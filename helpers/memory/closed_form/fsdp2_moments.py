@@ -19,7 +19,9 @@ from helpers.memory.sharding import Sharding, ShardingError
 
 AROUND = ("forward", "loss")
 HEAD, REDUCTION, TABLE, LAST = "reduction of the head", "reduction", "table", "last reduction"
-QUIET = (HEAD, REDUCTION, TABLE, LAST)  # between what computes
+FIRST = "first reduction"  # in a pipeline, once backwards are over
+HEAD_DONE = "norm and head, done"  # there too
+QUIET = (HEAD, REDUCTION, TABLE, LAST, FIRST)  # between what computes
 COMPUTES = "bf16"  # what activations are counted in
 GATHERED, REDUCED, SHARD = 2, 4, 4  # bytes of an element
 Parts = Mapping[str, int]  # elements by what they belong to
@@ -60,9 +62,14 @@ class Units:
         n = len(self.blocks)
         found: dict[str, tuple[int, bool]] = {}
         for word, i in {"last": n - 1, "last but one": n - 2, "second": 1, "first": 0}.items():
-            if i >= 0 and (i, False) not in found.values():
+            if 0 <= i < n and (i, False) not in found.values():
                 found |= {f"{word} block": (i, False), f"{word} block, done": (i, True)}
         return found
+
+    @property
+    def in_flight(self) -> int:
+        """Micro-batches whose activations are here at the most."""
+        return self.sharding.in_flight
 
     def moments(self) -> list[str]:
         """Those that this rank has: no loss before the last stage, and two gradients of one table only with tied weights."""
@@ -110,6 +117,10 @@ class Units:
             return table + (self.blocks[i] if done else self.held.half)
         return table + {HEAD: self.end, REDUCTION: self.blocks[-1], TABLE: 2 * table, LAST: self.first}[name]
 
+    def added(self, name: str) -> int:
+        """Elements whose gradient is added up whole, in the type of the reduction; only a pipeline does so."""
+        return 0
+
     def under_way(self, name: str) -> int:
         """Elements in the input of a reduction, which stays until the next one's."""
         end = 0 if self.tied else self.end
@@ -150,6 +161,7 @@ def moving(name: str, units: Units) -> Iterator[Term]:
     """Gathered weights, gradients that wait for their unit's reduction, and that reduction's input."""
     yield _whole("gathered weights", "communication", GATHERED, units.gathered(name))
     yield _whole("unreduced gradients", "gradient", GATHERED, {"what backward has made": units.whole(name)})
+    yield _whole("gradients added up", "gradient", REDUCED, {"what micro-batches have made": units.added(name)})
     yield _whole(
         "gradients on their way", "communication", REDUCED, {"the input of a reduction": units.under_way(name)}
     )

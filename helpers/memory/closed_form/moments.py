@@ -20,6 +20,7 @@ from helpers.memory.closed_form.states import PRECISIONS, padded, states
 from helpers.memory.closed_form.temporaries import (
     forward_temporaries,
     freed_before,
+    head_backward,
     loss_temporaries,
     mlp_backward,
     optimizer_temporaries,
@@ -36,7 +37,7 @@ REDUCTIONS = ("reduction", "last reduction")  # of ZeRO-2 and 3
 
 @dataclass(frozen=True)
 class Choice:
-    """All that a step depends on. kept: activations after forward; again: one block computed again, or None."""
+    """All that a step depends on. kept: activations after forward; again: what of one block is computed again, or None."""
 
     model: Model
     batch: int
@@ -46,6 +47,7 @@ class Choice:
     sharding: Sharding
     kept: Terms
     again: Term | None
+    checkpoint: str
     fsdp2: fsdp2_moments.Units | None = None
 
     @cached_property
@@ -89,9 +91,9 @@ def _gradients(name: str, term: Term, c: Choice) -> Term:
 def _activations(name: str, c: Choice) -> Iterator[Term]:
     """At the loss all; in the last block's backward no longer the ends; in the first block's, one block of this micro-batch."""
     blocks, *around = c.kept
-    if name in ("last reduction", "optimizer"):
+    if name in ("last reduction", fsdp2_moments.FIRST, "optimizer"):
         return
-    others = c.sharding.in_flight - 1
+    others = (c.fsdp2 or c.sharding).in_flight - 1
     here = {"first block": 1, "reduction": blocks.times - 1}.get(name, blocks.times)
     layers = c.fsdp2.blocks_held(name) if c.fsdp2 else here
     yield replace(blocks, times=layers + others * blocks.times)
@@ -99,7 +101,7 @@ def _activations(name: str, c: Choice) -> Iterator[Term]:
         if name in AROUND or term.name == "positions":
             yield term
     if name.endswith("block") and c.again:
-        yield replace(c.again, name="one block, computed again", times=1)
+        yield c.again
 
 
 def _cast(name: str, c: Choice) -> Iterator[Term]:
@@ -107,7 +109,7 @@ def _cast(name: str, c: Choice) -> Iterator[Term]:
     if c.precision != "autocast" or name in ("last reduction", "optimizer"):
         return
     blocks, block, head = c.held.multiplied()
-    rest = blocks if c.again is None else 0 if name == "loss" else block
+    rest = blocks if c.checkpoint != "full" else 0 if name == "loss" else block
     count = {
         "forward": blocks + head,
         "loss": rest + head,
@@ -122,7 +124,7 @@ def _cast(name: str, c: Choice) -> Iterator[Term]:
 
 
 def _temporaries(name: str, c: Choice) -> Iterator[Term]:
-    if name in fsdp2_moments.QUIET or name.endswith("done"):
+    if name in fsdp2_moments.QUIET or (name.endswith("done") and name != fsdp2_moments.HEAD_DONE):
         return
     if name == "optimizer":
         listed = _optimizer(c)
@@ -130,6 +132,8 @@ def _temporaries(name: str, c: Choice) -> Iterator[Term]:
         listed = c.operators(forward_temporaries(c.precision))
     elif name == "loss":
         listed = c.operators(loss_temporaries())
+    elif name == fsdp2_moments.HEAD_DONE:
+        listed = c.operators(head_backward())
     else:
         listed = c.operators(mlp_backward(c.model))
         gone = c.operators(freed_before(c.model))

@@ -6,14 +6,16 @@ The second step, when the optimizer's numbers are there from the start. Chapters
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from helpers.facts import Model
 from helpers.memory.closed_form import fsdp2_moments
 from helpers.memory.closed_form.activations import activations, known
+from helpers.memory.closed_form.fsdp2_moments import Units
+from helpers.memory.closed_form.fsdp2_pipeline import Piped
 from helpers.memory.closed_form.moments import AROUND, MOMENTS, REDUCTIONS, Choice, moment
-from helpers.memory.closed_form.terms import Terms
+from helpers.memory.closed_form.terms import Term, Terms
 from helpers.memory.closed_form.weights import RankWeights
 from helpers.memory.sharding import ALONE, Sharding
 from helpers.units import nbytes_text
@@ -67,14 +69,39 @@ def step(
     """
     model = known(model)
     seq = model.context if seq is None else seq
-    fsdp2 = fsdp2_moments.Units(RankWeights(model, sharding), sharding) if precision == "fsdp2" else None
-    types = fsdp2_moments.COMPUTES if fsdp2 else precision
+    types = fsdp2_moments.COMPUTES if precision == "fsdp2" else precision
     forward = partial(activations, model, batch, seq, types, attention, dropout=dropout, sharding=sharding)
     kept = forward(checkpoint=checkpoint)
-    again = forward()["blocks"] if checkpoint != "none" else None
-    choice = Choice(model, batch, seq, types, optimizer, sharding, kept, again, fsdp2)
-    there = fsdp2.moments() if fsdp2 else _there(choice)
-    return Step(_title(choice, precision), {name: moment(name, choice) for name in there})
+    again = _again(forward()["blocks"], kept, checkpoint)
+    choice = Choice(model, batch, seq, types, optimizer, sharding, kept, again, checkpoint)
+    return Step(_title(choice, precision), _fsdp2(choice) if precision == "fsdp2" else _plain(choice))
+
+
+def _again(whole: Term, kept: Terms, checkpoint: str) -> Term | None:
+    """What of one block is computed again: all, or what selective checkpointing did not keep."""
+    there = kept["blocks"].operators if checkpoint == "selective" else ()
+    missing = tuple(one for one in whole.operators if one not in there)
+    if checkpoint == "none" or not missing:
+        return None
+    formula = whole.formula if not there else " + ".join(dict.fromkeys(one.formula for one in missing))
+    return replace(whole, name="one block, computed again", operators=missing, formula=formula, times=1)
+
+
+def _plain(c: Choice) -> dict[str, Terms]:
+    return {name: moment(name, c) for name in _there(c)}
+
+
+def _fsdp2(c: Choice) -> dict[str, Terms]:
+    """In a pipeline those of a stage's first backward, and of one with gradients of another one beside it."""
+    held, split = RankWeights(c.model, c.sharding), c.sharding
+
+    def of(units: Units, when: str = "") -> dict[str, Terms]:
+        return {f"{name}{when}": moment(name, replace(c, fsdp2=units)) for name in units.moments()}
+
+    if split.pipeline == 1:
+        return of(Units(held, split))
+    later = of(Piped(held, split, later=True), ", later") if split.micro_batches > 1 else {}
+    return of(Piped(held, split)) | later
 
 
 def _there(c: Choice) -> list[str]:

@@ -24,6 +24,11 @@ def loss_temporaries() -> tuple[Kept, ...]:
     return tuple(kept("cross entropy", text, "b s V", "fp32", "tensor", source="torch-cross-entropy") for text in texts)
 
 
+def head_backward() -> tuple[Kept, ...]:
+    """While the head's gradient is made."""
+    return (kept("head", "the gradient of the logits", "b s V", split="tensor", source="torch-cross-entropy"),)
+
+
 def mlp_backward(model: Model) -> tuple[Kept, ...]:
     """Halfway through the backward of a block's MLP: gradients of the wide tensors and of the residual stream."""
     stream = kept("residual stream", "its gradient", "b s h")

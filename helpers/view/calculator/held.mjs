@@ -5,6 +5,8 @@ import { count, padded, states } from "./states.mjs";
 const AROUND = ["forward", "loss"]; // no block is in its backward
 export const REDUCTIONS = ["reduction", "last reduction"]; // of ZeRO-2 and 3
 
+const formulas = (listed) => [...new Set(listed.map((one) => one.formula))].join(" + ");
+
 const blockTerm = (c, items, name, times) =>
   term(
     name,
@@ -37,11 +39,17 @@ export function activations(c, moment) {
         items.at(-1)[7],
       );
     });
-  const again =
-    moment.endsWith("block") && c.s.checkpoint !== "none"
-      ? [blockTerm(c, c.whole, "one block, computed again", 1)]
-      : [];
-  return [blocks, ...around, ...again];
+  return [blocks, ...around, ...again(c, moment)];
+}
+
+// All of a block, or what selective checkpointing did not keep.
+function again(c, moment) {
+  const name = "one block, computed again";
+  const missing = c.whole.filter((item) => !c.kept.includes(item));
+  if (!moment.endsWith("block") || !missing.length) return [];
+  if (c.s.checkpoint === "full") return [blockTerm(c, c.whole, name, 1)];
+  const listed = c.listed(missing);
+  return [term(name, "activation", formulas(listed), listed, 1, "korthikanti")];
 }
 
 // As many gradients as backward has made, unless a buffer keeps them all.
@@ -77,7 +85,7 @@ export function held(c, moment) {
 export function cast(c, moment) {
   if (c.s.precision !== "autocast" || ["last reduction", "optimizer"].includes(moment)) return [];
   const [blocks, block, head] = c.rank.cast;
-  const rest = c.s.checkpoint === "none" ? blocks : moment === "loss" ? 0 : block;
+  const rest = c.s.checkpoint !== "full" ? blocks : moment === "loss" ? 0 : block;
   const n = { forward: blocks + head, loss: rest + head, "last block": rest, reduction: rest, "first block": block }[
     moment
   ];
@@ -157,6 +165,6 @@ export function flickering(c, moment) {
         : moment === "loss"
           ? c.listed(forms.loss)
           : [...c.listed(model.lists.mlp), ...gone(model.lists.freed)];
-  const formula = [...new Set(listed.filter(({ nbytes }) => nbytes > 0).map((one) => one.formula))].join(" + ");
+  const formula = formulas(listed.filter(({ nbytes }) => nbytes > 0));
   return [term("temporaries", "temporary", formula, listed, 1, moment === "optimizer" ? "torch-optim" : "")];
 }
