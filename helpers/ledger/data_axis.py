@@ -11,7 +11,7 @@ from functools import lru_cache
 from helpers.ledger.clock import Key
 from helpers.ledger.places import Place, place, strides
 from helpers.ledger.setups import Setup
-from helpers.ledger.states import WIRE
+from helpers.ledger.states import WIRE, gathers_in_a_pipeline
 from helpers.ledger.traffic import Traffic
 from helpers.memory import Sharding
 from helpers.memory.closed_form import padded
@@ -31,6 +31,8 @@ def of_data_axis(
     """
     if sharding.data_ranks == 1:
         return {}
+    if precision == "fsdp2" and sharding.pipeline > 1:
+        return _in_a_pipeline(setup, sharding, forward, backward)
     if sharding.zero == 3:
         return _fully_sharded(setup, sharding, precision, forward, backward)
     found: Costs = {}
@@ -48,6 +50,35 @@ def _fully_sharded(setup: Setup, sharding: Sharding, precision: str, forward: fl
         more = all_of_it.communication - one.communication, max(0.0, all_of_it.exposed - one.exposed)
         found["replica", _others(setup, sharding).level] = m * more[0], m * more[1]
     return found
+
+
+def _in_a_pipeline(setup: Setup, sharding: Sharding, forward: float, backward: float) -> Costs:
+    """FSDP2 there gathers beside a forward or a backward, and reduces when nothing is left to hide it."""
+    where, others, (_, reduced) = _shards(setup, sharding), _others(setup, sharding), WIRE["fsdp2"]
+    times = gathers_in_a_pipeline(sharding)
+    passes = [_gathers(setup, sharding, seconds, way) for way, seconds in enumerate((forward, backward))]
+    sizes = [padded(unit, sharding.shards) * reduced for unit in RankWeights(setup.model, sharding).units]
+    after = sum(map(seconds_of("reduce_scatter", where), sizes))
+    lasts, shows = (
+        sum(n * getattr(one, what) for n, one in zip(times, passes, strict=True)) + after
+        for what in ("communication", "exposed")
+    )
+    found: Costs = {("data", where.level): (lasts, shows)}
+    if sharding.replicas > 1:
+        more = sum(seconds_of("all_reduce", others)(nbytes // sharding.shards) for nbytes in sizes)
+        found["replica", others.level] = more, more
+    return found
+
+
+def _gathers(setup: Setup, sharding: Sharding, seconds: float, way: int) -> Overlap:
+    """Every unit once, beside one pass of so many seconds. way: 0 is forward, the rest before the blocks; 1 is backward."""
+    weights, (wide, _) = RankWeights(setup.model, sharding), WIRE["fsdp2"]
+    blocks, price = len(weights.layers), seconds_of("all_gather", _shards(setup, sharding))
+    sizes = [padded(unit, sharding.shards) * wide for unit in weights.units]
+    units = [Unit(seconds / blocks, 0.0, nbytes, 0) for nbytes in sizes[:blocks]]
+    rest = [Unit(0.0, 0.0, nbytes, 0) for nbytes in sizes[blocks:]]
+    row = [*units, *rest] if way else [*rest, *units]
+    return gathered(row, FSDP2[way], lambda nbytes: price(nbytes) if nbytes else 0.0, reshard=False)
 
 
 def fully_sharded(

@@ -3,6 +3,9 @@
 Context ranks have the same parameters, so they count as data ranks here. In teams (HSDP) shards are gathered and reduced inside a team,
 and then a shard's gradients are added up among the replicas: with FSDP2 after every backward, unless it is told to wait
 (set_requires_all_reduce).
+
+In a pipeline torch tells FSDP2 to reduce once, when all backwards are over, and to keep what a backward has gathered until the next
+forward has used it (torch.distributed.pipelining): `gathers_in_a_pipeline`.
 """
 
 from __future__ import annotations
@@ -41,11 +44,22 @@ def state_traffic(setup: Setup, sharding: Sharding, precision: str) -> Iterator[
     gathered, reduced = WIRE[precision]
     weights = RankWeights(setup.model, sharding)
     if sharding.zero:
-        yield from _sharded(setup, sharding, weights.units, len(weights.layers), gathered, reduced)
+        piped = precision == "fsdp2" and sharding.pipeline > 1
+        yield from _sharded(setup, sharding, weights.units, len(weights.layers), gathered, reduced, piped)
         return
     for axis, name, wanted in (("replicas", "gradients", False), ("replicas of experts", "gradients of experts", True)):
         sizes = [numel * reduced for numel, split in weights.tensors() if (split == EXPERT) == wanted]
         yield from _reduced(setup, sharding, axis, name, bucket_sizes(reversed(sizes)))
+
+
+def gathers_in_a_pipeline(sharding: Sharding) -> tuple[int, int]:
+    """How often FSDP2 gathers a unit of a 1F1B stage in a step: (before forwards, before backwards).
+
+    With zero=3 ("always" in torchtitan) before the forwards that come before any backward, and before each backward after a forward; with
+    zero=2 ("never") once.
+    """
+    first = sharding.in_flight
+    return (first, sharding.micro_batches - first + 1) if sharding.zero == 3 else (1, 0)
 
 
 def _reduced(setup: Setup, sharding: Sharding, axis: str, name: str, buckets: Iterable[int]) -> Iterator[Traffic]:
@@ -59,15 +73,19 @@ def _reduced(setup: Setup, sharding: Sharding, axis: str, name: str, buckets: It
 
 
 def _sharded(
-    setup: Setup, sharding: Sharding, units: tuple[int, ...], blocks: int, gathered: int, reduced: int
+    setup: Setup, sharding: Sharding, units: tuple[int, ...], blocks: int, gathered: int, reduced: int, piped: bool
 ) -> Iterator[Traffic]:
-    """Unit by unit, a block each and the rest, filled up so that all ranks share them. ZeRO-3 gathers the rest once: FSDP2 keeps it."""
+    """Unit by unit, a block each and the rest, filled up so that all ranks share them. ZeRO-3 gathers the rest once: FSDP2 keeps it.
+
+    piped: FSDP2 in a pipeline.
+    """
     (shards, stride), steps = strides(sharding)["shards"], sharding.micro_batches
     where, others = place(setup.machine, shards, stride), place(setup.machine, *strides(sharding)["replicas"])
-    reductions = steps if sharding.zero > 1 else 1
+    reductions = steps if sharding.zero > 1 and not piped else 1
+    twice, once = (sum(gathers_in_a_pipeline(sharding)),) * 2 if piped else (2 * steps, steps)
     for units_here, kind, gathers in (
-        (units[:blocks], "", 2 * steps if sharding.zero == 3 else 1),
-        (units[blocks:], " of the rest", steps if sharding.zero == 3 else 1),
+        (units[:blocks], "", twice if sharding.zero == 3 else 1),
+        (units[blocks:], " of the rest", once if sharding.zero == 3 else 1),
     ):
         for numel, many in Counter(padded(unit, shards) for unit in units_here).items():
             yield Traffic(f"weights{kind}", "data", "all_gather", numel * gathered, many * gathers, where)

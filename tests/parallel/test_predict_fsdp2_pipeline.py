@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections import defaultdict
 from dataclasses import replace
 from functools import partial
+from unittest import mock
 
 import pytest
 import torch
@@ -14,6 +16,8 @@ from lanes import some
 from test_predict_pipeline import Stage
 
 from helpers.facts import Model
+from helpers.ledger import SETUPS
+from helpers.ledger.states import state_traffic
 from helpers.measure.predict.predict import STAGES
 from helpers.measure.sharding import Parts, Sharding
 from helpers.measure.sharding.fsdp2 import units
@@ -23,6 +27,7 @@ from helpers.measure.sharding.pipeline import schedule
 from helpers.measure.step import checkpointing
 from helpers.measure.step.precision import FSDP2
 from helpers.memory import Trace
+from helpers.parallel.counting import Moved, counted
 from helpers.parallel.pipeline.runner import Runner
 from helpers.parallel.zero.watched import unsharded
 from helpers.pipeline import peak
@@ -182,6 +187,36 @@ def test_the_bytes_of_fully_shard_in_a_pipeline(ranks, seed):
     traces = ranks.run(real, case)
     for stage in range(PIPELINE):
         same_within(replace(case, plan=replace(case.plan, stage=stage)), traces[stage * DATA])
+
+
+def counts(case: Case) -> Moved:
+    """Of this rank's second step."""
+    with mock.patch.object(sys.modules[__name__], "watched", second_counted):
+        return real(case)
+
+
+def second_counted(model, adam, batch, told, step) -> Moved:
+    step(lambda name: None)
+    with counted() as moved:
+        step(lambda name: None)
+    return moved
+
+
+@pytest.mark.parametrize("zero", [2, 3])
+@pytest.mark.parametrize("micro_batches", [1, 2, 5])
+def test_the_calls_of_fully_shard_in_a_pipeline_are_the_ledger_s(ranks, zero, micro_batches):
+    """What a backward has gathered serves the next forward, and gradients are reduced once."""
+    shape = Model("small", layers=4, heads=2, head_dim=8, hidden=16, ffn=32, vocab=64, context=64)
+    plan = Sharding(data=DATA, zero=zero, pipeline=PIPELINE, micro_batches=micro_batches)
+    found = ranks.run(counts, Case(shape, 1, 8, plan, {"precision": "fsdp2", "checkpoint": "none"}))
+    for stage in range(PIPELINE):
+        setup = replace(SETUPS["70B"], model=shape)
+        said = list(state_traffic(setup, replace(plan, stage=stage), "fsdp2"))
+        for op, each in (("all_gather", DATA), ("reduce_scatter", 1)):
+            calls = [one for one in said if one.collective == op]
+            moved = found[stage * DATA]
+            assert moved.ncalls(op) == sum(one.times for one in calls)
+            assert moved.nbytes(op) == sum(one.nbytes * one.times for one in calls) // each
 
 
 @pytest.mark.matrix("eight ranks")
