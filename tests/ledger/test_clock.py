@@ -6,11 +6,14 @@ import pytest
 
 from helpers.facts import MODELS
 from helpers.ledger import SETUPS, entry
-from helpers.ledger.data_axis import fully_sharded
+from helpers.ledger.data_axis import fully_sharded, of_data_axis, seconds_of
 from helpers.ledger.flops import AGAIN, PAIRS, flops
 from helpers.ledger.layers import layer_traffic
+from helpers.ledger.places import place, strides
 from helpers.ledger.timing import HIDES, work
 from helpers.memory import Sharding
+from helpers.memory.closed_form import padded
+from helpers.memory.closed_form.weights import RankWeights
 from helpers.pipeline import SCHEDULES, bubble_share
 
 SEVEN, SEVENTY = SETUPS["7B"], SETUPS["70B"]
@@ -202,3 +205,29 @@ def test_what_cannot_be_timed_is_refused():
 def test_it_says_what_a_step_takes():
     said = str(entry("7B", Sharding(data=8, zero=3), precision="fsdp2").clock)
     assert said.startswith("a step takes ") and "hidden" in said and "tokens/s a GPU, MFU " in said
+
+
+def test_fsdp2_in_a_pipeline_gathers_beside_passes_and_reduces_beside_nothing():
+    """Of stage 0: before each of the eight forwards, and once before a backward. What the first products wait for shows in any case."""
+    shape = Sharding(data=8, pipeline=8, zero=3, micro_batches=8)
+    where = place(SEVENTY.machine, *strides(shape)["shards"])
+    sizes = [padded(unit, 8) for unit in RankWeights(SEVENTY.model, shape).units]  # ten blocks, and the embedding
+    gathers = [seconds_of("all_gather", where)(2 * n) for n in sizes]
+    after = sum(seconds_of("reduce_scatter", where)(4 * n) for n in sizes)
+    every, block, table = sum(gathers), gathers[0], gathers[-1]
+    for forward, backward, shows in (
+        (0.0, 0.0, 9 * every),
+        (0.0, 3600.0, 8 * every + block),
+        (3600.0, 0.0, 8 * (table + block) + every),
+    ):
+        ((key, found),) = of_data_axis(SEVENTY, shape, "fsdp2", forward, backward).items()
+        assert key == ("data", where.level) and found == pytest.approx((9 * every + after, shows + after))
+
+
+def test_teams_in_a_pipeline_add_up_their_shards_at_the_end():
+    shape = Sharding(data=16, team=8, pipeline=4, zero=3, micro_batches=4)
+    across = place(SEVENTY.machine, *strides(shape)["replicas"])
+    sizes = [padded(unit, 8) for unit in RankWeights(SEVENTY.model, shape).units]
+    seconds = sum(seconds_of("all_reduce", across)(4 * n // 8) for n in sizes)
+    found = of_data_axis(SEVENTY, shape, "fsdp2", 1.0, 2.0)
+    assert found["replica", across.level] == pytest.approx((seconds, seconds))

@@ -19,9 +19,8 @@ from .envelopes import Group, Peer, pack_peers, peers_text, unpack_group, unpack
 KEPT = 64  # records per rank; older ones are overwritten
 STALE = 1.0  # seconds; the watcher of a GPU's streams looks fifty times as often
 RECORD = 320  # bytes of one record
-_HEAD = struct.Struct(
-    "<QIIIII"
-)  # records; collectives of all ranks, their checksum; of subgroups; messages' checksum; the call
+# Records; collectives of all ranks, their checksum; those of subgroups; the messages' checksum; the call.
+_HEAD = struct.Struct("<QIIIII")
 _REC = struct.Struct("<QdBHI")  # record number + 1, since, state, length of the text, the collective's number
 _SINCE = struct.Struct("<dB")
 _MET, _MET_AT = struct.Struct("@d"), 64  # in the head: when the rank had met the others; native, so written at once
