@@ -138,6 +138,13 @@ STAGES = [
     (EIGHT, 1, 4096, {"data": 8, "pipeline": 4, "micro_batches": 8}, "selective"),
     (WIDE, 1, 16, {"data": 2, "pipeline": 2, "micro_batches": 1}, "full"),  # the head's reduction
     (EIGHT, 1, 4096, {"data": 8, "pipeline": 4, "micro_batches": 8}, "none"),
+    (
+        replace(EIGHT, layers=16),
+        1,
+        2048,
+        {"data": 8, "pipeline": 4, "micro_batches": 3},
+        "none",
+    ),  # no forward between backwards
     ("Llama-3-70B", 1, 8192, {"data": 8, "pipeline": 8, "micro_batches": 16}, "full"),
     ("Llama-3-70B", 1, 8192, {"data": 4, "tensor": 4, "sequence": True, "pipeline": 4, "micro_batches": 16}, "full"),
 ]

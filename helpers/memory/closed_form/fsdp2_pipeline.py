@@ -21,10 +21,14 @@ class Piped(Units):
     later: bool = False
 
     @property
+    def alone(self) -> bool:
+        """No forward came in between: so nothing was freed, and no micro-batch took the place of the one that left."""
+        return self.later and self.sharding.micro_batches == self.sharding.in_flight
+
+    @property
     def in_flight(self) -> int:
         """In the first backward as many as the stage ever has; in a later one as many, if another forward came in between."""
-        most = self.sharding.in_flight
-        return most - (self.later and self.sharding.micro_batches == most)
+        return self.sharding.in_flight - self.alone
 
     @property
     def order(self) -> tuple[int, ...]:
@@ -45,7 +49,8 @@ class Piped(Units):
         """Whole weights, and buffers that weights arrive in."""
         if name in (LAST, "optimizer"):
             return {}
-        if name in (FIRST, EMBEDDING_DONE) or (self.sharding.zero == 2 and (self.later or name not in AROUND)):
+        stays = self.alone or (self.sharding.zero == 2 and (self.later or name not in AROUND))
+        if stays or name in (FIRST, EMBEDDING_DONE):
             return {"all units": sum(self.order) - (self.order[0] if name == FIRST else 0)}
         if self.sharding.zero == 2:
             return super().gathered(name)
