@@ -1,10 +1,12 @@
 """make check: what has changed is what git tells, and the tests that it runs are those near it."""
 
 import subprocess
+import sys
 
 import pytest
 
 from tools import check
+from tools.floors import floor_of
 
 
 @pytest.fixture
@@ -69,6 +71,27 @@ def test_tests_of_the_lower_floors_are_those_of_the_changed_packages(root):
     assert folders("tests/memory/test_trace.py") == ["tests/memory"]
     assert folders("helpers/ranks/worker.py", "book/ring.md", "Makefile") == []
     assert all((root / test).exists() for test in check.near([], root)) and check.near([], root)
+
+
+def test_every_room_on_paper_that_has_tests_is_checked(root):
+    on_paper = [room for room, floor in floor_of(root).items() if floor <= 2 and (root / "tests" / room).is_dir()]
+    assert len(on_paper) > 10
+    assert [room for room in on_paper if f"tests/{room}" not in check.near([f"helpers/{room}/any.py"], root)] == []
+
+
+def test_a_planted_room_that_is_broken_is_found(tmp_path):
+    """A line of the map and a folder of tests, as for any new room: nothing else knows of it."""
+    for folder in ("helpers/planted", "tests/planted"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "helpers/README.md").write_text(
+        "| floor | room | |\n|---|---|---|\n| 2 | `planted` | a planted room |\n"
+    )
+    (tmp_path / "tests/planted/test_planted.py").write_text("def test_broken():\n    assert False\n")
+    folder, *_ = check.near(["helpers/planted/__init__.py"], tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", folder], cwd=tmp_path, check=False
+    )
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED
 
 
 def test_a_step_that_fails_stops_no_other_and_is_the_exit_status(monkeypatch, capsys, tmp_path):

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tools.floors import rooms
+
 ROOT = Path(__file__).resolve().parent.parent
 HELPERS = ROOT / "helpers"
 MOST = 15  # files in a folder of these packages
@@ -49,15 +51,13 @@ def test_no_room_is_crowded(package):
     assert {str(path.relative_to(ROOT)): size for path, size in sizes.items() if size > MOST} == {}
 
 
-def test_the_map_names_every_room_once_on_its_floor():
-    from test_floors import FLOOR
-
-    rows = [line.split("|") for line in (HELPERS / "README.md").read_text().splitlines() if line.startswith("| ")][1:]
-    named = {row[2].strip(" `"): int(row[1]) for row in rows}
-    rooms = {str(path.parent.relative_to(HELPERS)) for path in HELPERS.rglob("__init__.py")} - {"."}
-    rooms |= {path.name for path in HELPERS.glob("*.py") if path.name != "__init__.py"}
-    assert set(named) == rooms and len(rows) == len(named)
-    assert {room: FLOOR[Path(room).parts[0].removesuffix(".py")] for room in rooms} == named
+def test_the_map_names_every_room_once_on_the_floor_of_its_package():
+    named = rooms(ROOT)
+    here = {str(path.parent.relative_to(HELPERS)) for path in HELPERS.rglob("__init__.py")} - {"."}
+    here |= {path.name for path in HELPERS.glob("*.py") if path.name != "__init__.py"}
+    lines = [line for line in (HELPERS / "README.md").read_text().splitlines() if line.startswith("| ")]
+    assert set(named) == here and len(lines) == len(named) + 1
+    assert {room: named[Path(room).parts[0]] for room in here} == named
 
 
 def test_every_room_says_what_it_is_for():

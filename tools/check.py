@@ -11,11 +11,12 @@ import sys
 import time
 from pathlib import Path
 
+from tools.floors import floor_of
 from tools.suite import STYLE, WORKERS
 
 ROOT = Path(__file__).resolve().parent.parent
 BASES = ("origin/main", "main")
-ON_PAPER = ("units", "facts", "collectives", "nccl", "memory", "planner")  # floors 1 and 2: their tests are quick
+ON_PAPER = 2  # the highest floor without torch: the tests of its rooms, and of those below, are quick
 # Floors 3 and 5 in seconds: what starts no ranks and no browser.
 QUICK = ("tests/ranks/test_judge.py", "tests/ranks/test_descriptions.py", "tests/ranks/test_reducer.py")
 QUICK += (
@@ -63,7 +64,8 @@ def near(paths: list[str], root: Path = ROOT) -> list[str]:
         for path in paths
         if path.startswith(("helpers/", "tests/")) and "/" in path
     }
-    folders = [f"tests/{room}" for room in ON_PAPER if room in rooms and (root / "tests" / room).is_dir()]
+    on_paper = [room for room, floor in floor_of(root).items() if floor <= ON_PAPER]
+    folders = [f"tests/{room}" for room in on_paper if room in rooms and (root / "tests" / room).is_dir()]
     return [*folders, *QUICK]
 
 
