@@ -1,7 +1,7 @@
 """Seconds that a clock shows, for what NCCL chose: its formula with reasons put in where it is wrong.
 
 1. A call costs a launch and a hop a step, both of the machine (helpers.nccl.launch). LL128's and Simple's hops are longer by
-   NCCL's own constants (1.9 and 3.4 to 0.6); Simple starts later by its own base of 8.4 us; LL128 has no base of 14 us.
+   NCCL's own constants (1.9 and 3.4 to 0.6); Simple starts 8.4 us later than LL, LL128 with it (by NCCL's bases 1.8 and 7.4 us).
 2. The last receive and copy of a ring hide behind nothing: (nbytes / nranks) * (steps + tail) / bandwidth.
 3. LL sends rows of 8 bytes a thread, so a channel has a rate, and short messages take few channels (helpers.nccl.cut).
 4. NVLS is a pipeline of loops: two more than there are, to fill and to drain it, each a stage and its bytes, but never faster
