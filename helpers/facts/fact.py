@@ -19,9 +19,10 @@ Built = TypeVar("Built")
 Entry = Mapping[str, Any]  # a table of a .toml file, as it was parsed
 HERE = Path(__file__).parent
 BANDWIDTHS = {"Gb/s": 1e9 / 8, "GB/s": 1e9, "TB/s": 1e12, "PB/s": 1e15}
-# A memory's "80 GB" are 80 * 2**30 bytes (nvidia-smi shows 81559 MiB of an 80 GB H100), unlike the GB of a bandwidth.
+# A memory's "80 GB" are 80 * 2**30 bytes as its chips are made, unlike the GB of a bandwidth. A driver shows less: <GPU>.hbm.shown.
 OTHERS = {
     "GB": 2**30,
+    "GiB": 2**30,
     "MiB": 2**20,
     "MB": 10**6,  # of SRAM on a chip
     "KiB": 2**10,
