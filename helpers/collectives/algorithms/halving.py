@@ -2,7 +2,8 @@
 
 In halving, distance and data halve in every step; in doubling, both double. Where P is no power of two, the ranks beyond the
 largest power of two below it fold: each hands its data to a partner before, and gets its result from it afterwards.
-In the source the fold shares out the additions too; the bytes are the same. In MPI and Gloo; NCCL has none of it.
+In the source the fold shares out the additions too; so does Open MPI 5.0.11, where rank 0 of five then sends 3 N instead of 2.5 N.
+In MPI and Gloo; NCCL has none of it.
 Chapter: halving-doubling.
 """
 

@@ -34,7 +34,7 @@ def _halves(nranks: int) -> list[LoadLike]:
     steps=ceil(log2(P)),
     moves=ceil(log2(P)),
     bottleneck="the root, which sends the whole buffer in every step",
-    used_by="MPICH for short messages, Gloo",
+    used_by="MPICH for short messages (far ranks first), Gloo",
     chapter="trees",
     source=SOURCE,
 )
@@ -50,7 +50,7 @@ def broadcast(nranks: int, root: int = 0) -> Schedule:
     steps=ceil(log2(P)),
     moves=ceil(log2(P)),
     bottleneck="the root, which receives the whole buffer in every step",
-    used_by="MPICH for short messages",
+    used_by="MPICH for short messages (near ranks first)",
     chapter="trees",
     source=SOURCE,
 )

@@ -44,7 +44,7 @@ def _two(nranks: int, root: int = 0, nchunks: int = NCHUNKS) -> list[LoadLike]:
     moves=minimum(2, P - 1),
     loads=_one,
     bottleneck="the inner ranks and the root, which send every chunk twice; the leaves only receive",
-    used_by="Open MPI (pipelined)",
+    used_by="Open MPI (other children; in pieces only where asked)",
     chapter="trees",
     source=SOURCE,
 )
@@ -61,7 +61,7 @@ def broadcast(nranks: int, root: int = 0, nchunks: int = NCHUNKS) -> Schedule:
     moves=minimum(2, P - 1),
     loads=_one,
     bottleneck="the inner ranks and the root, which receive every chunk twice; the leaves only send",
-    used_by="Open MPI (pipelined)",
+    used_by="Open MPI (other children; in pieces only where asked)",
     chapter="trees",
     source=SOURCE,
 )
