@@ -21,7 +21,8 @@ class Link:
     alpha: seconds per message. bandwidth: one way per GPU; UnitError for any other. call: seconds per collective.
     protocols: the same wire under each protocol, by name of `protocol`; the link itself is then as its last one, which has the
     highest bandwidth. switch: what joins the GPUs, if it adds; streams: this is the way through one. sources: the facts that all
-    of it comes from. note: every choice made between them and this record.
+    of it comes from. note: every choice made between them and this record. line: the rate of the wire itself. reached: what NCCL gets
+    of it, where `bandwidth` is the line's; None where `bandwidth` was fitted to runs, or nobody told.
     """
 
     alpha: float
@@ -35,6 +36,8 @@ class Link:
     protocols: tuple[Link, ...] = ()
     switch: Switch | None = None
     streams: bool = False
+    line: Bandwidth | None = None
+    reached: Bandwidth | None = None
 
     def __post_init__(self) -> None:
         for name, value in (("alpha", self.alpha), ("call", self.call)):
@@ -51,6 +54,15 @@ class Link:
     def beta(self) -> float:
         """Seconds per byte."""
         return 1 / self.bandwidth.value
+
+    @property
+    def achievable(self) -> Link:
+        """The same network at the bandwidth that NCCL reaches on it, as NVLink's fitted one is; itself where nobody told."""
+        if self.reached is None:
+            return self
+        share = self.reached.value / self.bandwidth.value
+        protocols = tuple(replace(one, bandwidth=one.bandwidth * share) for one in self.protocols)
+        return replace(self, bandwidth=self.reached, reached=None, protocols=protocols)
 
     def link(self, src: int, dst: int) -> Link:
         """The link between two ranks: always this one. A topology answers the same call with a different one."""
@@ -99,7 +111,12 @@ def build_links(table: Mapping[str, Entry], facts: Mapping[str, Fact]) -> dict[s
 
 def _link(slug: str, entry: Entry, facts: Mapping[str, Fact]) -> Link:
     lines, switch = entry.get("protocols") or {}, entry.get("switch")
-    asked = [entry.get("bandwidth"), *(key for line in (*lines.values(), switch or {}) for key in line.values())]
+    rates = [entry[part] for part in ("line", "achievable") if part in entry]
+    asked = [
+        entry.get("bandwidth"),
+        *(key for line in (*lines.values(), switch or {}) for key in line.values()),
+        *rates,
+    ]
     missing = [key for key in asked if key not in facts]
     if missing or not lines or not entry.get("note"):
         raise FactError(
@@ -116,6 +133,8 @@ def _link(slug: str, entry: Entry, facts: Mapping[str, Fact]) -> Link:
         note=entry["note"].strip(),
         protocols=protocols,
         switch=switch and _switch(name, switch, facts),
+        line=facts[entry.get("line", entry["bandwidth"])].bandwidth,
+        reached=facts[entry["achievable"]].bandwidth if "achievable" in entry else None,
     )
 
 

@@ -10,7 +10,6 @@ from helpers.facts import Model
 from helpers.ledger.clock import Clock
 from helpers.ledger.context_axis import context_traffic, held
 from helpers.ledger.efficiency import efficiency_of
-from helpers.ledger.flops import flops
 from helpers.ledger.layers import layer_traffic
 from helpers.ledger.setups import SETUPS, Setup
 from helpers.ledger.states import state_traffic
@@ -90,9 +89,8 @@ class Entry:
     @cached_property
     def clock(self) -> Clock:
         """The step in seconds, part by part; tokens a second, MFU and HFU, with every query and every key counted."""
-        counted = flops(self.setup.model, self.setup.tokens, self.setup.seq, self.checkpoint)
         how = self.efficiency, self.optimizer, self.hides
-        return clock(self.setup, self.stages, self.precision, counted, *how)
+        return clock(self.setup, self.stages, self.precision, self.setup.flops(self.checkpoint), *how)
 
     @property
     def binds(self) -> str:

@@ -1,21 +1,23 @@
 """How many FLOPs a training step has, by formula: what the model asks for, and what the hardware does. Chapters: sharded, meshes.
 
     flops(MODELS["Llama-3-8B"], tokens=8192, seq=8192, checkpoint="full")
+    SETUPS["70B"].flops("full").hardware / (64 * SETUPS["70B"].peak)      # seconds of a step at the datasheet's rate
 
-A multiply-add is two. Matrix products alone are counted, as in every published MFU: norms, activations and the optimizer's update are
-not. The embedding is looked up, not multiplied, and a head is multiplied even where it is the embedding's table, so N of "6 N" is here
-the parameters that are multiplied, N'. Backward has two products for each of forward's: 6 N' a token, and 12 s for each layer and
-number in its heads.
+The one definition of a step's arithmetic in this course. A multiply-add is two. Matrix products alone are counted, as in every published
+MFU: norms, activations and the optimizer's update are not. The embedding is looked up, not multiplied, and a head is multiplied even
+where it is the embedding's table, so N of "6 N" is here the parameters that are multiplied, N'. Backward has two products for each of
+forward's: 6 N' a token, and 12 s for each layer and number in its heads. Half of the latter, but for the diagonal, with `pairs="causal"`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from helpers.facts import Model
 
-# Which scores count. "all": a query with every key of its sequence, as PaLM, Megatron-LM, torchtitan and llm-foundry count, and
-# FlopCounterMode too. "causal": with those up to its own, which is all that a causal model needs.
+# Which scores count. "all": a query with every key of its sequence, as PaLM, torchtitan, llm-foundry and FlopCounterMode count, and
+# Megatron-LM up to core_v0.11.0. "causal": with those up to its own, which is all that a causal model needs; Megatron-LM halves so from
+# core_v0.12.0 (May 2025; commit 8873b55d6, megatron/training/training.py), and MFUs published with it since.
 PAIRS = ("all", "causal")
 # What a way to spare activations computes a second time: shares of the blocks' products and of the scores. The first three are those
 # of helpers.memory.closed_form; the last two are torchtitan's selective ones: every second layer, or every second product and no scores.
@@ -32,22 +34,33 @@ AGAIN = {
 class Flops:
     """Of a forward: the blocks' products with their matrices, the scores (Q K^T and P V), and the head's product.
 
-    checkpoint: a key of AGAIN.
+    checkpoint: a key of AGAIN; pairs: one of PAIRS.
     """
 
     blocks: float
     scores: float
     head: float
     checkpoint: str = "none"
+    pairs: str = "all"
 
     @property
     def forward(self) -> float:
         return self.blocks + self.scores + self.head
 
     @property
+    def backward(self) -> float:
+        """Two products for each of forward's, without what is computed a second time."""
+        return 2 * self.forward
+
+    @property
+    def attention(self) -> float:
+        """The scores' share of what the model needs."""
+        return self.scores / self.forward
+
+    @property
     def model(self) -> float:
         """What forward and backward need, whoever computes them: the FLOPs of MFU."""
-        return 3 * self.forward
+        return self.forward + self.backward
 
     @property
     def again(self) -> float:
@@ -72,7 +85,7 @@ class Flops:
 
     def of(self, share: float) -> Flops:
         """A share of it, as of one rank."""
-        return Flops(self.blocks * share, self.scores * share, self.head * share, self.checkpoint)
+        return replace(self, blocks=self.blocks * share, scores=self.scores * share, head=self.head * share)
 
 
 def flops(model: Model, tokens: float, seq: int | None = None, checkpoint: str = "none", pairs: str = "all") -> Flops:
@@ -89,7 +102,8 @@ def flops(model: Model, tokens: float, seq: int | None = None, checkpoint: str =
         raise ValueError(f"{model.name}: latent attention and windows are not counted here")
     seen = seq if pairs == "all" else (seq + 1) / 2  # keys that a query meets, on average
     scores = 2 * 2 * seen * model.layers * model.heads * model.head_dim
-    return Flops(2 * tokens * _matrices(model), tokens * scores, 2 * tokens * model.vocab * model.hidden, checkpoint)
+    head = 2 * tokens * model.vocab * model.hidden
+    return Flops(2 * tokens * _matrices(model), tokens * scores, head, checkpoint, pairs)
 
 
 def _matrices(model: Model) -> int:

@@ -34,12 +34,12 @@ class Place:
 
     @property
     def across(self) -> Link:
-        """The network between nodes. ValueError where no latency of it is known."""
+        """The network between nodes, at what NCCL reaches of it, as `inside`. ValueError where no latency of it is known."""
         if self.machine.network not in LINKS:
             raise ValueError(
                 f"a network with a known latency is one of {', '.join(LINKS)}, got {self.machine.network!r}"
             )
-        return LINKS[self.machine.network]
+        return LINKS[self.machine.network].achievable
 
     @property
     def network(self) -> Link | Nodes:

@@ -13,7 +13,6 @@ from helpers.facts import MACHINES, RUNS
 from helpers.facts.run import Run
 from helpers.ledger.clock import Clock
 from helpers.ledger.efficiency import chip, efficiency_of
-from helpers.ledger.flops import flops
 from helpers.ledger.layers import layer_traffic
 from helpers.ledger.setups import Setup
 from helpers.ledger.states import state_traffic
@@ -60,7 +59,7 @@ def compared(runs: Iterable[Run] = RUNS) -> list[Compared]:
 def compared_at(run: Run, efficiency: float) -> Compared:
     """A run at a given efficiency."""
     setup, sharding = setup_of(run), sharding_of(run)
-    counted = flops(setup.model, setup.tokens, setup.seq, run.checkpoint)
+    counted = setup.flops(run.checkpoint)
     checkpoint = "full" if counted.whole else "none"
     stages = [replace(sharding, stage=i) for i in sorted({0, min(1, run.pipeline - 1), run.pipeline - 1})]
     both = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from helpers.facts import ACCELERATORS, MACHINES, MODELS, Accelerator, Machine, Model
+from helpers.ledger.flops import Flops, flops
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,10 @@ class Setup:
     def tokens(self) -> int:
         """Of a step, of all GPUs together."""
         return self.sequences * self.seq
+
+    def flops(self, checkpoint: str = "none", pairs: str = "all") -> Flops:
+        """Of a step of all GPUs together, as `helpers.ledger.flops` counts it."""
+        return flops(self.model, self.tokens, self.seq, checkpoint, pairs)
 
     def __str__(self) -> str:
         where = f"{self.machine.nranks} {self.machine.accelerator}"

@@ -14,6 +14,7 @@ from helpers.ledger.timing import HIDES, work
 from helpers.memory import Sharding
 from helpers.memory.closed_form import padded
 from helpers.memory.closed_form.weights import RankWeights
+from helpers.memory.offload import forward_flops
 from helpers.pipeline import SCHEDULES, bubble_share
 
 SEVEN, SEVENTY = SETUPS["7B"], SETUPS["70B"]
@@ -45,6 +46,21 @@ def test_what_is_computed_again_counts_for_the_hardware_alone():
         counted = flops(MODELS["Llama-3-8B"], 100, 512, name)
         assert counted.hardware - counted.model == blocks * counted.blocks + scores * counted.scores
         assert counted.model == 3 * counted.forward
+
+
+def test_the_blocks_forward_of_offload_is_the_same_with_the_causal_half():
+    """Chapter too-big counts a block's second forward by itself, on a room below this one, and without the diagonal's half."""
+    for name, seq in (("Llama-2-7B", 4096), ("Llama-3-70B", 8192)):
+        model = MODELS[name]
+        one = flops(model, 2 * seq, seq, pairs="causal")
+        assert forward_flops(model, 2, seq) == pytest.approx(one.blocks + one.scores * seq / (seq + 1), rel=1e-4), name
+
+
+def test_a_setup_counts_its_own_step():
+    one = SEVENTY.flops("full", "causal")
+    assert one == flops(SEVENTY.model, SEVENTY.tokens, SEVENTY.seq, "full", "causal") and one.pairs == "causal"
+    assert one.forward + one.backward == one.model and one.attention == one.scores / one.forward
+    assert one.of(1 / 64).pairs == "causal" and one.of(1 / 64).hardware == pytest.approx(one.hardware / 64)
 
 
 def test_experts_that_nobody_visits_have_no_flops():

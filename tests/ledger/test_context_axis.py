@@ -22,7 +22,7 @@ from helpers.parallel.reference import Training
 SEVENTY = SETUPS["70B"]
 THREE = ("ring", "heads", "gathered")
 LONG = replace(SEVENTY, sequences=4, seq=131072)
-IB = LINKS[SEVENTY.machine.network]
+IB = LINKS[SEVENTY.machine.network].achievable
 
 
 def long(nodes: int, **how):

@@ -174,7 +174,7 @@ def test_a_send_is_its_latency_and_its_bytes_on_the_link_that_it_crosses():
     inside = entry("7B", Sharding(pipeline=8, micro_batches=8)).traffic[0]
     across = entry("70B", Sharding(tensor=8, pipeline=8, micro_batches=64)).traffic[-1]
     assert (inside.level, across.level) == ("node", "network")
-    for one, link in ((inside, LINKS["nvlink-4"]), (across, LINKS[SEVENTY.machine.network])):
+    for one, link in ((inside, LINKS["nvlink-4"]), (across, LINKS[SEVENTY.machine.network].achievable)):
         assert one.priced == pytest.approx(one.times * (link.call + link.seconds(one.nbytes)))
 
 
@@ -183,7 +183,7 @@ def test_several_ranks_in_each_node_are_priced_along_rails_and_one_in_each_as_a_
     along = price(CATALOGUE["all_reduce", "hierarchical"](64, 8), rails.nbytes, rails.place.network).seconds
     round_ = price(CATALOGUE["all_reduce", "ring"](64), rails.nbytes, rails.place.network).seconds
     assert rails.priced == pytest.approx(rails.times * along) and along < round_
-    network = Nodes(1, LINKS["nvlink-4"], LINKS[SEVENTY.machine.network])
+    network = Nodes(1, LINKS["nvlink-4"], LINKS[SEVENTY.machine.network].achievable)
     alone = price(CATALOGUE["all_reduce", "ring"](8), ring.nbytes, network).seconds
     assert ring.priced == pytest.approx(ring.times * alone)
 

@@ -28,11 +28,11 @@ export function units({ layers, first, block, last, tied }, tokens, rate) {
   });
 }
 
-// A ring of NRANKS GPUs by the cheapest protocol that the link knows; steps: 14 for an all_reduce, 7 for a half of it.
+// A ring of NRANKS GPUs by the cheapest protocol that the link knows, at what NCCL reaches of it; steps: 14 for an all_reduce, 7 for half.
 export function secondsOf(link, steps) {
-  const lines = link.protocols ?? [link];
-  return (nbytes) =>
-    Math.min(...lines.map(({ call, alpha, bandwidth }) => (call ?? 0) + steps * (alpha + nbytes / NRANKS / bandwidth)));
+  const [lines, share] = [link.protocols ?? [link], NRANKS * (link.reached ?? 1)];
+  const one = (nbytes) => ({ call, alpha, bandwidth }) => (call ?? 0) + steps * (alpha + nbytes / share / bandwidth);
+  return (nbytes) => Math.min(...lines.map(one(nbytes)));
 }
 
 // A recorded step, as far as it is told in the same way as one that is computed; a unit of its times is 0.1 ms.

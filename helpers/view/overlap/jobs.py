@@ -82,5 +82,5 @@ def units(name: str, tokens: int, rate: float) -> list[Unit]:
 
 @cache
 def seconds_of(collective: str, link: str, nbytes: int) -> float:
-    """A ring of NRANKS GPUs, priced."""
-    return price(CATALOGUE[collective, "ring"](NRANKS), nbytes, LINKS[link]).seconds
+    """A ring of NRANKS GPUs, priced, at what NCCL reaches of the link."""
+    return price(CATALOGUE[collective, "ring"](NRANKS), nbytes, LINKS[link].achievable).seconds

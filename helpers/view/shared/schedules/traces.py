@@ -177,8 +177,11 @@ def traces(collective: str, algorithm: str) -> dict[str, dict]:
 
 
 def links() -> list[dict]:
-    """Every network of the course, as `as_spec` tells a link."""
-    return [{"slug": slug, "name": link.name, **as_spec(link)} for slug, link in LINKS.items()]
+    """Every network of the course, as `as_spec` tells a link; reached: the share of its bandwidth that NCCL reaches."""
+    return [
+        {"slug": slug, "name": link.name, "reached": link.achievable.bandwidth / link.bandwidth, **as_spec(link)}
+        for slug, link in LINKS.items()
+    ]
 
 
 def as_spec(link: Link) -> dict:
