@@ -8,6 +8,7 @@ PARTS = (
     "katex",
     "roles",
     "lab",
+    "conventions",
     "guess.predict",
     "guess.waiting",
     "guess.veil",

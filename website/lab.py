@@ -16,7 +16,8 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from helpers.view.shared.keep import MIME
+from helpers.view.shared.keep import MIME, SAID
+from website.conventions import VALUE
 
 log = logging.getLogger(__name__)
 
@@ -27,13 +28,15 @@ class LabRole(SphinxRole):
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         try:
             stem, key = locate(self.env, self.text)
-            value = kept(outputs(self.env, stem)).get(key)
+            stored = outputs(self.env, stem)
+            value = kept(stored).get(key)
             if value is None:
                 raise KeyError(f"notebooks/{stem}.ipynb keeps no {key!r}")
         except (KeyError, OSError) as error:
             log.warning("lab: %s", error, location=self.get_location(), type="bim", subtype="key")
             return [nodes.literal("", self.text)], []
-        return [nodes.inline("", value, classes=["bim-lab"])], []
+        said = {VALUE: kept(stored, SAID).get(key, {})} if kept(stored, SAID) else {}  # a lab that says none yet
+        return [nodes.inline("", value, classes=["bim-lab"], **said)], []
 
 
 class LabDirective(SphinxDirective):
@@ -47,7 +50,8 @@ class LabDirective(SphinxDirective):
             stem, name = locate(self.env, self.arguments[0])
             stored = outputs(self.env, stem)
             if name in (texts := kept(stored)):
-                return [nodes.literal_block("", texts[name], language="none")]
+                said = {VALUE: kept(stored, SAID).get(name, {})}
+                return [nodes.literal_block("", texts[name], language="none", **said)]
             return [nodes.raw("", chart(stored, name), format="html")]
         except (KeyError, OSError) as error:
             log.warning("lab: %s", error, location=self.get_location(), type="bim", subtype="key")
@@ -68,9 +72,9 @@ def outputs(env: BuildEnvironment, stem: str) -> list[dict[str, Any]]:
     return [output for cell in cells for output in cell.get("outputs", []) if "data" in output]
 
 
-def kept(stored: list[dict[str, Any]]) -> dict[str, str]:
-    """All values that the lab kept."""
-    return {name: value for output in stored for name, value in output["data"].get(MIME, {}).items()}
+def kept(stored: list[dict[str, Any]], what: str = MIME) -> dict[str, Any]:
+    """All values that the lab kept, by name; or with SAID what they say beside their units."""
+    return {name: value for output in stored for name, value in output["data"].get(what, {}).items()}
 
 
 def chart(stored: list[dict[str, Any]], name: str) -> str:

@@ -10,6 +10,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
 from helpers import facts
+from website.conventions import VALUE
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +45,9 @@ class RecordedRole(SphinxRole):
             text = format(pick(run, key), spec)
         except (KeyError, ValueError) as error:
             return unknown(self, str(error.args[0]))
-        return [nodes.abbreviation("", text, explanation=provenance(run), classes=["bim-recorded"])], []
+        return [
+            nodes.abbreviation("", text, explanation=provenance(run), classes=["bim-recorded"], **{VALUE: said(run)})
+        ], []
 
 
 def load_run(folder: Path, name: str) -> dict[str, Any]:
@@ -78,6 +81,14 @@ def provenance(run: dict[str, Any]) -> str:
         machine = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in machine.items() if value)
     said = [run.get("label"), machine, run.get("date") or run.get("measured"), run.get("source", {}).get("title")]
     return "recorded: " + ("; ".join(str(part) for part in said if part) or "see the recorded run")
+
+
+def said(run: dict[str, Any]) -> dict[str, str]:
+    """What a recorded value says beside its unit: its times are measured, and a trace of memory names the types it was taken with."""
+    data = run.get("data")
+    traces = data.get("ranks", []) if isinstance(data, dict) else []
+    precision = traces[0].get("about", {}).get("precision") if traces and isinstance(traces[0], dict) else None
+    return {"time": "measured", **({"types": precision} if precision else {})}
 
 
 def unknown(role: SphinxRole, message: str) -> tuple[list[nodes.Node], list[nodes.system_message]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import nn
 
@@ -24,7 +26,8 @@ def sharded_traces(way: str, nranks: int = NRANKS) -> list[Trace]:
 
 def _rank(way: str) -> Trace:
     torch.set_num_threads(1)
-    return watched(way, _model, torch.ones(SHAPE), _loss)
+    trace = watched(way, _model, torch.ones(SHAPE), _loss)
+    return replace(trace, about={**trace.about, "precision": "fp32"})
 
 
 def _model() -> nn.Module:

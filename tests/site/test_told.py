@@ -1,0 +1,103 @@
+"""A page says of its values what they are: once where a section says it, by a line where it does not, and never not at all."""
+
+import pytest
+from docutils import nodes
+
+from website import conventions, roles
+from website.conventions import TOLD, VALUE
+
+
+def value(text, **said):
+    return nodes.inline("", text, classes=["bim-lab"], **{VALUE: said})
+
+
+def recorded(text, run):
+    return nodes.abbreviation("", text, classes=["bim-recorded"], **{VALUE: roles.said(run)})
+
+
+def told(convention, key):
+    return nodes.inline("", conventions.words(convention, key), **{TOLD: (convention, key)})
+
+
+def text(*parts):
+    return nodes.paragraph("", "", *(nodes.Text(part) if isinstance(part, str) else part for part in parts))
+
+
+def page(*parts, opening=()):
+    """A page of one section with a heading above it, as the build hands it on; what it reads as, section by section."""
+    section = nodes.section("", nodes.title("", "A section"), *parts)
+    doctree = nodes.document(None, None, source="page")
+    doctree += nodes.section("", nodes.title("", "The page"), *opening, section)
+    conventions.say(None, doctree)
+    return section.astext().split("\n\n")[1:]
+
+
+def cell(*parts):
+    return nodes.entry("", text(*parts))
+
+
+def table(head, *rows):
+    group = nodes.tgroup(
+        "", nodes.thead("", nodes.row("", *head)), nodes.tbody("", *(nodes.row("", *row) for row in rows))
+    )
+    return nodes.table("", group)
+
+
+def test_a_line_says_what_the_section_does_not():
+    assert page(text("It takes ", value("3 ms", time="nccl"), ".")) == ["It takes 3 ms.", "Times: by NCCL's model."]
+
+
+def test_a_section_that_says_it_has_no_line():
+    assert page(text("By price it takes ", value("3 ms", time="price"), told("time", "price"))) == [
+        "By price it takes 3 msby price"
+    ]
+
+
+def test_what_differs_from_the_line_is_marked():
+    said = page(text(value("3 ms", time="nccl"), value("4 ms", time="nccl"), value("5 ms", time="measured")))
+    assert said == ["3 ms4 ms5 ms (measured)", "Times: by NCCL's model, unless marked."]
+
+
+def test_sizes_and_what_was_given_say_nothing():
+    assert page(text(value("64 MiB", types="size"), value("10 s", time="given"))) == ["64 MiB10 s"]
+
+
+def test_a_column_speaks_for_its_cells_alone():
+    head = [cell("job"), cell(told("time", "price")), cell("other")]
+    said = page(table(head, [cell("7B"), cell(value("3 ms", time="price")), cell(value("4 ms", time="price"))]))
+    assert said[-1] == "Times: by price."
+    alone = page(table(head, [cell("7B"), cell(value("3 ms", time="price")), cell("-")]))
+    assert "Times" not in alone[-1]
+
+
+def test_a_row_speaks_for_its_cells():
+    said = page(
+        table([cell("kind"), cell("time")], [cell(told("time", "measured")), cell(value("3 ms", time="measured"))])
+    )
+    assert "Times" not in said[-1]
+
+
+def test_the_opening_of_a_page_speaks_for_itself_alone():
+    opening = [text(told("time", "nccl"), value("1 ms", time="nccl"))]
+    assert page(text(value("3 ms", time="nccl")), opening=opening) == ["3 ms", "Times: by NCCL's model."]
+
+
+@pytest.fixture
+def warned(monkeypatch):
+    found = []
+    monkeypatch.setattr(conventions.log, "warning", lambda text, *args, **_: found.append(text % args))
+    return found
+
+
+def test_a_bare_number_with_its_unit_in_the_prose_is_refused(warned):
+    page(text("The step has ", value("3.94"), " PFLOP on each GPU."))
+    assert len(warned) == 1 and "'3.94 PFLOP on each G'" in warned[0] and "all keys" in warned[0]
+
+
+def test_a_recorded_value_is_measured_and_names_its_types(warned):
+    trace = {"data": {"ranks": [{"about": {"precision": "fp32"}}]}}
+    said = page(text(recorded("3.2", trace), " MiB, and ", recorded("17", {"rows": []}), " µs"))
+    assert said[-1] == "Times: measured. Bytes: all in fp32." and not warned
+    page(text(recorded("3.2", {"rows": []}), " MiB"))
+    assert len(warned) == 1 and "fsdp2" in warned[0]
+    assert page(text(recorded("8", {"rows": []}), " GPUs")) == ["8 GPUs"]
