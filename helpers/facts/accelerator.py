@@ -14,7 +14,8 @@ from helpers.units import Bandwidth
 
 DTYPES = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "int8")
 SHARED = ("shared_combined", "shared_max", "shared_block", "banks")
-PER_SM = ("warp", "warps", "blocks", "registers", *SHARED, "lanes", "tensor_memory")
+UNITS = ("lanes", "fp64_lanes", "tensor_cores", "schedulers", "tensor_rate")
+PER_SM = ("warp", "warps", "blocks", "registers", *SHARED, *UNITS, "tensor_memory")
 NEEDED = ("warp", "warps", "registers", "shared_max", "banks", "lanes", "sms", "clock", "l2", "hbm", "hbm_capacity")
 BANK_BYTES = 4  # a bank of shared memory serves one 4-byte word per clock (CUDA Programming Guide, section 2.2)
 OPERAND_BYTES = 3 * 4  # an FP32 fused multiply-add reads three operands
@@ -25,7 +26,8 @@ class Accelerator:
     """One product. Fields are Facts (`.quantity` in bytes, Hz or a count; `str()` with unit), or None where nobody publishes one.
 
     Per SM: warp (threads), warps and blocks at most, registers and shared_max (bytes), shared_combined (with the L1 cache),
-    banks, lanes (FP32), tensor_memory (bytes, from Blackwell on). shared_block: the most that one block may have.
+    banks, lanes (FP32), fp64_lanes, tensor_cores, schedulers, tensor_rate (FLOP a clock, dense, 16 bits), tensor_memory (bytes, from
+    Blackwell on). shared_block: the most that one block may have.
     Per chip: sms, clock (boost), l2, l2_rate (bytes a clock, reads), l3, hbm (both ways), hbm_capacity, hbm_latency (cycles,
     measured). flops: dense FLOP/s by type, those published.
     """
@@ -49,6 +51,10 @@ class Accelerator:
     shared_combined: Fact | None = None
     shared_block: Fact | None = None
     tensor_memory: Fact | None = None
+    fp64_lanes: Fact | None = None
+    tensor_cores: Fact | None = None
+    schedulers: Fact | None = None
+    tensor_rate: Fact | None = None
     l2_rate: Fact | None = None
     l3: Fact | None = None
     l3_bandwidth: Fact | None = None

@@ -24,6 +24,7 @@ FACTS: dict[str, Fact] = build_facts(
     | spread(read("wires"))
     | read("software")
     | spread(CHIPS)
+    | spread(read("processors"))
     | spread(CAPABILITIES, "cc-")
     | spread(BUILDS),
     SOURCES,

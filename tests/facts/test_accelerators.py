@@ -28,6 +28,17 @@ def test_fp32_peak_is_lanes_times_two_times_clock(name):
     assert gpu.flops["fp32"].quantity == pytest.approx(2 * lanes * gpu.clock.quantity, rel=rounded)
 
 
+@pytest.mark.parametrize(
+    ("name", "dtype", "clock"), [("V100", "fp16", 1.53e9), ("A100", "bf16", 1.41e9), ("H100", "bf16", 1.83e9)]
+)
+def test_tensor_cores_peak_is_what_an_sm_does_in_a_clock(name, dtype, clock):
+    """At the clock that the peak is stated at; an A100's and an H100's SM then ask 16 and 32 FLOP of each byte of shared memory."""
+    gpu = ACCELERATORS[name]
+    assert gpu.tensor_rate.number * gpu.sms.number * clock == pytest.approx(gpu.peak(dtype).number, rel=0.003)
+    assert gpu.tensor_rate.number / (4 * gpu.banks.number) == {"V100": 8, "A100": 16, "H100": 32}[name]
+    assert gpu.schedulers.number == 4 and gpu.fp64_lanes.number == gpu.lanes.number / 2
+
+
 @pytest.mark.parametrize("name", ACCELERATORS)
 def test_narrower_types_are_never_slower_and_ridges_rise(name):
     gpu = ACCELERATORS[name]
@@ -48,6 +59,14 @@ def test_levels_are_ordered(name):
     assert rates == sorted(rates, reverse=True)
     if gpu.l2_bandwidth:
         assert gpu.shared_bandwidth.value > gpu.l2_bandwidth.value > gpu.hbm.quantity.value
+
+
+def test_a_processor_of_a_dgx_a100_has_more_cache_than_the_gpu_and_a_tenth_of_its_bandwidth():
+    cpu, gpu = (lambda name: lookup(f"EPYC-7742.{name}").quantity), ACCELERATORS["A100"]
+    caches = cpu("l3") + cpu("cores") * (cpu("l2") + cpu("l1"))
+    on_chip = gpu.l2.quantity + gpu.sms.quantity * (gpu.shared_combined.quantity + gpu.registers.quantity)
+    assert caches / on_chip == pytest.approx(3.3, abs=0.1)
+    assert cpu("memory").value == 8 * 8 * 3.2e9 == pytest.approx(gpu.hbm.bandwidth.value / 10, rel=0.01)
 
 
 @pytest.mark.parametrize("name", NVIDIA)
