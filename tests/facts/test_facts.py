@@ -71,6 +71,7 @@ def test_no_key_stands_in_two_files_and_no_source_is_idle():
         spread(read("capabilities"), "cc-"),
         spread(read("machines")),
         spread(read("wires")),
+        spread(read("processors")),
     ]
     assert sum(len(file) for file in files) == len(FACTS)
     used = {fact.source for fact in FACTS.values()} | {model.source for model in MODELS.values()}
