@@ -14,6 +14,9 @@ from website.conventions import VALUE
 
 log = logging.getLogger(__name__)
 
+# The kind of time of a fact by its own kind: what a maker specifies is as it is; bytes are of hardware, or of a rule.
+TIMES = {"spec": "given", "achievable": "published", "measured": "measured", "fitted": "fitted"}
+
 
 class FactRole(SphinxRole):
     """{fact}`H100.nvlink`: the value with unit and direction, its source one hover or click away.
@@ -31,7 +34,8 @@ class FactRole(SphinxRole):
         except (KeyError, facts.FactError) as error:
             return unknown(self, str(error.args[0]))
         note = f"{fact.kind}: {fact.source_title}"
-        return [nodes.reference("", text, refuri=fact.source_url, reftitle=note, classes=["bim-fact"])], []
+        said = {VALUE: {"time": TIMES[fact.kind], "types": "size"}}
+        return [nodes.reference("", text, refuri=fact.source_url, reftitle=note, classes=["bim-fact"], **said)], []
 
 
 class RecordedRole(SphinxRole):

@@ -3,6 +3,8 @@
 import pytest
 from docutils import nodes
 
+from helpers.conventions import WORDS
+from helpers.units import KINDS
 from website import conventions, roles
 from website.conventions import TOLD, VALUE
 
@@ -101,3 +103,7 @@ def test_a_recorded_value_is_measured_and_names_its_types(warned):
     page(text(recorded("3.2", {"rows": []}), " MiB"))
     assert len(warned) == 1 and "fsdp2" in warned[0]
     assert page(text(recorded("8", {"rows": []}), " GPUs")) == ["8 GPUs"]
+
+
+def test_every_kind_of_fact_has_its_kind_of_time():
+    assert roles.TIMES.keys() == set(KINDS) and set(roles.TIMES.values()) <= WORDS["time"].keys()
