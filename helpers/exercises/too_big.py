@@ -17,7 +17,7 @@ CAPACITY = 80 * GIB
 
 @dataclass(frozen=True)
 class Moments:
-    """The two moments at which a step's peak can sit, in bytes.
+    """The first and the last moment at which a step's peak can sit, in bytes (between them lies the first block's backward).
 
     states: weights and optimizer's numbers; gradients; kept: activations at the end of forward; recomputed: those that full
     checkpointing keeps; loss: temporaries when backward starts, in the loss; update: temporaries in the optimizer's step.
