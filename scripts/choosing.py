@@ -17,7 +17,7 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 
-CHOICE = re.compile(r"AllReduce: (\d+) Bytes -> Algo (\w+) proto (\w+)")  # rank 0, NCCL 2.26 or newer, under TUNING
+CHOICE = re.compile(r"AllReduce: (\d+) Bytes -> Algo (\w+) proto (\w+)")  # rank 0, NCCL 2.24 or newer, under TUNING
 
 
 def set_up(**options):

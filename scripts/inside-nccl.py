@@ -2,7 +2,7 @@
 
     torchrun --nproc-per-node 4 scripts/inside-nccl.py
 
-On GPUs rank 0 prints, for every size, what NCCL logged (2.26 or newer) beside the time. Gloo on CPUs logs nothing: times alone.
+On GPUs rank 0 prints, for every size, what NCCL logged (2.24 or newer) beside the time. Gloo on CPUs logs nothing: times alone.
 """
 
 import os

@@ -10,7 +10,7 @@
 Of |model / measured - 1| on the 2181 cells of 72 runs on five NVLink machines: median 4.7 %, p90 12.6 %, worst 34.5 %; NCCL's
 formula 22, 38 and 58 %. On 71 of 72 runs it beats the line through the ends; all 32 jumps lie where NCCL changes its choice.
 Fitted there: four numbers and LL's tail (fitted.toml tells what each becomes, and how far it is off, on a GPU generation left out).
-Rings and NVLS on one node; no public table of trees or of several nodes is known to us. Chapter: inside-nccl.
+Rings and NVLS on one node; our tables have no trees and one node each. Chapter: inside-nccl.
 """
 
 from __future__ import annotations

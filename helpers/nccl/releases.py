@@ -2,7 +2,8 @@
 
 Read in src/graph/tuning.cc, search.cc, topo.h and src/transport/nvls.cc at the tags v2.23.4-1, v2.26.2-1, v2.27.3-1, v2.27.7-1,
 v2.28.9-1, v2.29.2-1, v2.29.3-1, v2.29.7-1 and v2.30.7-1 of github.com/NVIDIA/nccl. Microseconds and GB/s (1e9), as NCCL counts.
-NCCL 2.32.6 replaces this by a model of pipelines (release notes of 9 November 2026); its source is not read here, so it is refused.
+2.31.2, 2.32.3 and 2.32.6 are refused: their source is not read here. 2.31.2 lets a call name its algorithm, 2.32.6 adds a model of
+pipelines with constants for Vera Rubin (their release notes).
 Chapter: inside-nccl.
 """
 

@@ -17,6 +17,7 @@ VERSIONS = {
     "ebd1e929285881cb4df02c3459588a2e12b2d8c0": "2.29.2",
     "dbc86fd06e8b0c4517b95d8958a09ccacf9520c9": "2.28.9",
     "f1308997d0420148b1be1c24d63f19d902ae589b": "2.28.3",
+    "6aae37927840b2bd7b7d42d2f0050e75f88ee97f": "2.24.3",
     "b6475625fbcaa2c3c0e50eed2fa1255d7514d4a2": "2.20.3",
 }
 LINKED = re.compile(r"github\.com/NVIDIA/nccl/(?:blob|tree)/(\w+)")

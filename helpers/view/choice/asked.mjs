@@ -97,7 +97,7 @@ export function verdict(known, s) {
 function onClock(known, published, s, version) {
   const [{ corrected }] = chosen(known, s, version).candidates;
   const seen = measured(known, published, s, version);
-  const said = corrected === null ? "No public table covers it" : `We expect ${secondsText(corrected)} of it`;
+  const said = corrected === null ? "No table of ours covers it" : `We expect ${secondsText(corrected)} of it`;
   return seen === undefined ? `${said}.` : `${said}; a published run took ${secondsText(seen)}.`;
 }
 

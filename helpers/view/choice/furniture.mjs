@@ -8,8 +8,8 @@ import { chosen, estimates, GRAINS, nodesOf, offered, ranksOf, versionsOf, way }
 import { encode, python } from "./link.mjs";
 
 const NOTE =
-  "GPUs behind an NVSwitch, by the constants in each version's source. Between nodes these are NCCL's own estimates: no public table " +
-  "that we know has times to hold against them.";
+  "GPUs behind an NVSwitch, by the constants in each version's source. Between nodes these are NCCL's own estimates: no table " +
+  "of ours has times to hold against them.";
 const LEGEND = {
   winner: "NCCL's estimate of what it takes",
   candidate: "of the others",

@@ -52,7 +52,7 @@ def _by(seconds: float, more: str, less: str) -> str:
 def on_a_clock(spec: ChoiceSpec, version: str) -> str:
     """What our model expects, and what a published run took."""
     expected, seen = spec.chosen(version).candidates[0].corrected, spec.measured(version)
-    said = "No public table covers it" if expected is None else f"We expect {seconds_text(expected)} of it"
+    said = "No table of ours covers it" if expected is None else f"We expect {seconds_text(expected)} of it"
     return f"{said}; a published run took {seconds_text(seen)}." if seen is not None else f"{said}."
 
 
