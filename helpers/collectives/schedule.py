@@ -44,6 +44,7 @@ class Transfer(NamedTuple):
         return cls(int(found[2]), int(found[4]), int(found[1]), _OPS[found[3]])
 
 
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}")
 Step = tuple[Transfer, ...]  # every transfer of a step reads what the step before left
 
 
@@ -77,7 +78,8 @@ class Schedule:
         if self.root is not None:
             _in_range("root", self.root, self.nranks, "")
         for name in ("collective", "algorithm"):
-            _one_word(name, getattr(self, name))
+            if getattr(self, name) is not None:
+                one_word(name, getattr(self, name))
 
     def _with(self, **changes: object) -> Schedule:
         """The same size with other names, or with steps that stood in valid schedules of this size: not looked at again."""
@@ -239,10 +241,12 @@ def _whole(name: str, value: object, least: int) -> None:
         raise ScheduleError(f"{name} must be a whole number >= {least}, got {value!r}")
 
 
-def _one_word(name: str, value: object) -> None:
-    """A name stands between spaces in the text form, where "-" means none."""
-    if value is not None and not (isinstance(value, str) and re.fullmatch(r"\S+", value) and value != "-"):
-        raise ScheduleError(f'{name} must be one word, like "all_reduce" or "two-rings", got {value!r}')
+def one_word(name: str, value: object) -> None:
+    """A name travels in texts, links and copied cells, so it is made of what means nothing there; "-" stands for none."""
+    if not (isinstance(value, str) and NAME.fullmatch(value)):
+        raise ScheduleError(
+            f'{name} must be one word of at most 64 letters, digits and "_.+-", like "two-rings", got {value!r}'
+        )
 
 
 def _in_range(name: str, value: object, size: int, where: str) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from helpers.collectives import ScheduleError
+from helpers.collectives.schedule import one_word
 
 from .action import Action
 
@@ -23,8 +24,8 @@ class PipelineSchedule:
 
     Stage s lives on rank s % nranks: with nstages = v * nranks a rank has v stages, far from each other in the model, and
     microbatches pass all ranks v times. ScheduleError where nranks does not divide nstages, where a program is missing, and for
-    an action whose stage or microbatch does not exist or is another rank's. Whether all of it is there, and in a possible
-    order, `dry_run` says.
+    an action whose stage or microbatch does not exist or is another rank's, and for a name of more than one plain word. Whether
+    all of it is there, and in a possible order, `dry_run` says.
     """
 
     name: str
@@ -34,6 +35,7 @@ class PipelineSchedule:
     programs: tuple[Program, ...]
 
     def __post_init__(self) -> None:
+        one_word("name", self.name)
         for name in ("nranks", "nmicrobatches", "nstages"):
             whole(name, getattr(self, name))
         if self.nstages % self.nranks:

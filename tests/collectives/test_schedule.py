@@ -71,9 +71,11 @@ def test_a_switch_may_be_added_into_by_many_at_once():
     check(build(step, [Transfer(3, r, 0) for r in range(3)], nchunks=1, nswitches=1))
 
 
-@pytest.mark.parametrize("name", ["two rings", "", "-", 3, "a\nb"])
-def test_a_name_is_one_word(name):
-    """Else the text form could not be read back."""
+@pytest.mark.parametrize(
+    "name", ["two rings", "", "-", 3, "a\nb", 'a"b', "a'b", "a\\b", "_a", "a(b)", "größe", "a\u202eb", 65 * "a"]
+)
+def test_a_name_is_one_plain_word(name):
+    """Else the text form could not be read back, nor a link or a copied cell hold it."""
     with pytest.raises(ScheduleError, match="algorithm must be one word"):
         RING(4).named("all_reduce", name)
 

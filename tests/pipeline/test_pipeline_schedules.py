@@ -246,6 +246,8 @@ def test_computations_that_wait_for_each_other_have_no_timeline():
             lambda: PipelineSchedule.parse("gpipe"),
             'the first line is "1f1b nranks=4 nmicrobatches=8 nstages=4" or alike, got .*',
         ),
+        (lambda: PipelineSchedule('a"b', 1, 1, 1, ((),)), "name must be one word of at most 64 letters"),
+        (lambda: PipelineSchedule.parse("a(b) nranks=1 nmicrobatches=1 nstages=1\n0F0 0B0"), "name must be one word"),
         (lambda: PipelineSchedule("x", 2, 1, 3, ((), ())), "every rank has equally many stages: .* nranks=2, got 3"),
         (lambda: PipelineSchedule("x", 2, 1, 2, ((),)), "one program for each of 2 ranks, got 1"),
         (lambda: PipelineSchedule("x", 1, 1, 1, ((), ())), "one program for each of 1 ranks, got 2"),

@@ -330,12 +330,12 @@ test("links and Python cells carry nodes, slices, the other algorithm and the ru
   }
   const spec = choose(catalogue, ring, { gpus: 2, across: "b", rival: { algorithm: "hierarchical" } });
   assert.equal(
-    python(spec, {}),
+    python(spec, {}).text,
     'from helpers.view import player\n\nplayer("all_reduce ring", nranks=8, gpus=2, nbytes=5, link="a", across="b", versus="hierarchical")',
   );
   const played = { ...base, link: "recorded", recorded: run([3, 6]) };
   assert.equal(encode({ ...played, view: "slots", step: 2 }, 0), "#player-0--view-slots--step-2");
   assert.equal(round(played, played), played);
-  assert.match(python(played, {}), /player\("all_reduce ring", nranks=4, recorded="r"\)$/);
+  assert.match(python(played, {}).text, /player\("all_reduce ring", nranks=4, recorded="r"\)$/);
   assert.equal(round({ ...ring }, played).link, "a");
 });

@@ -80,5 +80,33 @@ def test_a_saved_link_opens_to_its_state(kind, open_alone, tmp_path):
     assert page.evaluate("navigator.clipboard.readText()").endswith(saved["address"])
 
 
+MARKS = ["constructor", "__proto__", "toString", "x%22y", "x'y", "x%5Cy", "x%0Ay", "x(y)"]
+ADDED = {"pipeline": [f"--text-{mark}+nranks=1+nmicrobatches=1+nstages=1%0A0F0+0B0" for mark in MARKS]}
+TELL = """hash => {
+  location.hash = hash;
+  dispatchEvent(new HashChangeEvent("hashchange"));
+  return [...document.querySelectorAll(".bim-sentence")].map(one => one.textContent).join();
+}"""
+
+
+@pytest.mark.parametrize("kind", SAVED)
+def test_a_link_with_another_word_in_a_place_of_it_changes_nothing(kind, open_alone, tmp_path):
+    address = SAVED[kind]["address"]
+    page = open_alone(f"{written(kind, tmp_path / f'{kind}.html')}?manual{address}")
+    expect(page.locator(".bim-sentence").first).to_have_text(SAVED[kind]["sentence"])
+    said = page.evaluate(TELL, address)
+    assert {broken for broken in marked(kind, address) if page.evaluate(TELL, broken) != said} == set()
+
+
+def marked(kind: str, address: str) -> list[str]:
+    """The address with a mark in the place of each of its values."""
+    head, *parts = address.split("--")
+    found = []
+    for i, part in enumerate(parts):
+        key = part.partition("-")[0]
+        found += ["--".join([head, *parts[:i], f"{key}-{mark}", *parts[i + 1 :]]) for mark in MARKS]
+    return [*found, *(f"{address}{more}" for more in ADDED.get(kind, ()))]
+
+
 def test_every_widget_that_has_links_has_one_saved():
     assert set(SAVED) == {"player", *TRAITS}

@@ -37,6 +37,7 @@ UNFIT = [
     {"step": 0.5},
     {"schedule": "1f1b"},
 ]
+ODD_NAMES = ['x"y', "x'y", "x\\y", "_", "-", "größe", "x" * 65, "constructor", "x__proto__"]
 SMALL = 64  # computations: what is larger is slow in fractions, and comes a few times only
 
 
@@ -106,6 +107,7 @@ def written() -> list[str]:
         "1f1b",
         "x nranks=0 nmicrobatches=1 nstages=1\n",
         "x nranks=9 nmicrobatches=1 nstages=9" + "\n0F0" * 9,
+        *(f"{name} nranks=1 nmicrobatches=1 nstages=1\n0F0 0B0" for name in ODD_NAMES),
     ]
     for i in range(TEXTS):
         p, m, v = rng.choice([(2, 3, 1), (2, 2, 1), (2, 2, 2), (3, 4, 1), (4, 4, 1)])

@@ -20,6 +20,7 @@ from helpers.view.playground.widget import NRANKS, SIZES, begun, targets
 from helpers.view.shared.schedules.traces import build, catalogue, links
 
 ARROWS = {"⇒": "=>", "→": "->"}
+ODD_NAMES = ["_x", "x(y)", "größe", "x" * 65, "constructor", "x__proto__"]
 RANDOM = 700
 
 
@@ -113,7 +114,9 @@ def damaged(rng: random.Random, s: Schedule) -> str:
 @pytest.fixture(scope="module")
 def texts(cases) -> list[tuple[Schedule, str]]:
     rng = random.Random(41)
-    return [(s, damaged(rng, s)) for s in cases if s.steps][:1200]
+    sound = [s for s in cases if s.steps]
+    odd = [(s, str(s).replace(f" {s.algorithm} ", f" {name} ", 1)) for s, name in zip(sound, ODD_NAMES, strict=False)]
+    return [*odd, *((s, damaged(rng, s)) for s in sound[:1200])]
 
 
 @pytest.fixture(scope="module")

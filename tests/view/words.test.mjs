@@ -145,12 +145,12 @@ test("the Python cell says no more than it must", () => {
     step: 0,
   };
   assert.equal(
-    python(spec, {}),
+    python(spec, {}).text,
     'from helpers.view import player\n\nplayer("all_reduce ring", nranks=4, nbytes="64 MiB", link="nvlink-4")',
   );
-  assert.match(python({ ...spec, nbytes: 1000, step: 2 }, {}), /nbytes=1000, link="nvlink-4", step=2\)$/);
+  assert.match(python({ ...spec, nbytes: 1000, step: 2 }, {}).text, /nbytes=1000, link="nvlink-4", step=2\)$/);
   assert.match(
-    python({ nbytes: 1024, link: "pcie-5", step: 0 }, { text: RING }),
+    python({ nbytes: 1024, link: "pcie-5", step: 0 }, { text: RING }).text,
     /player\("""all_reduce ring nranks=3[^"]+""", nbytes="1 KiB"/,
   );
 });

@@ -1,4 +1,6 @@
 // The whole state as a link, and as Python.
+import { call, cell, py } from "../shared/page/copied.mjs";
+
 const NUMBERS = ["batch", "seq", "zero", "data", "tensor", "width", "cache"];
 
 export const encode = (spec, index) =>
@@ -15,61 +17,33 @@ function value(key, text) {
 export function decode(hash, index) {
   const start = `#calculator-${index}--`;
   if (!hash.startsWith(start) || hash === start) return null;
+  const parts = hash.slice(start.length).split("--");
   return Object.fromEntries(
-    hash
-      .slice(start.length)
-      .split("--")
-      .map((part) => {
-        const at = part.indexOf("-");
-        return [part.slice(0, at), value(part.slice(0, at), part.slice(at + 1))];
-      }),
+    parts.map((part) => {
+      const [, key, text] = /^([a-z]+)-([\w.-]+)$/.exec(part) ?? [];
+      return [key, value(key, text)];
+    }),
   );
 }
 
-const spelled = (one) =>
-  typeof one === "string" ? `"${one}"` : typeof one === "boolean" ? (one ? "True" : "False") : `${one}`;
-
-const options = (pairs) => pairs.map(([key, one]) => `${key}=${spelled(one)}`).join(", ");
-
-const call = (name, first, pairs) => `${name}("${first}", ${options(pairs)})`;
-
 // Cells that add up the same, with or without the widget; and the predicted run where one rank does it all.
 export function python({ model, device, mode, ...spec }) {
-  const shown = call("calculator", model, Object.entries({ mode, device, ...spec }));
+  const shown = call("calculator", [model], { mode, device, ...spec });
   if (mode === "serve") {
-    const served = [
-      ["batch", spec.batch],
-      ["seq", spec.seq],
-      ["dtype_bytes", spec.width],
-      ["cache_bytes", spec.cache],
-    ];
-    return (
-      `from helpers.memory.closed_form import inference\nfrom helpers.view import calculator\n\n` +
-      `print(${call("inference", model, served)})\n${shown}`
-    );
+    const { batch, seq, width, cache } = spec;
+    const served = call("inference", [model], { batch, seq, dtype_bytes: width, cache_bytes: cache });
+    const imports = [py`from helpers.memory.closed_form import inference`, py`from helpers.view import calculator`];
+    return cell(...imports, "", py`print(${served})`, shown);
   }
   const { zero, data, tensor, sequence, ...plain } = spec;
-  const split = [
-    ...(zero
-      ? [
-          ["zero", zero],
-          ["data", data],
-        ]
-      : []),
-    ...(tensor > 1
-      ? [
-          ["tensor", tensor],
-          ["sequence", sequence],
-        ]
-      : []),
-  ];
-  const sharding = split.length ? `, sharding=Sharding(${options(split)}))` : ")";
-  const formula = call("step", model, Object.entries(plain)).replace(/\)$/, sharding);
-  const run = split.length ? "" : `\nprint(${call("predict_step", model, Object.entries(plain))})`;
-  const imports = [
-    "from helpers.memory.closed_form import step",
-    ...(run ? ["from helpers.measure import predict_step"] : ["from helpers.memory import Sharding"]),
-    "from helpers.view import calculator",
-  ].sort();
-  return `${imports.join("\n")}\n\nprint(${formula})${run}\n${shown}`;
+  const split = { ...(zero && { zero, data }), ...(tensor > 1 && { tensor, sequence }) };
+  const view = py`from helpers.view import calculator`;
+  const formula = py`from helpers.memory.closed_form import step`;
+  if (Object.keys(split).length) {
+    const sharding = call("Sharding", [], split);
+    const imports = [py`from helpers.memory import Sharding`, formula, view];
+    return cell(...imports, "", py`print(${call("step", [model], { ...plain, sharding })})`, shown);
+  }
+  const [added, run] = ["step", "predict_step"].map((name) => py`print(${call(name, [model], plain)})`);
+  return cell(py`from helpers.measure import predict_step`, formula, view, "", added, run, shown);
 }

@@ -1,4 +1,5 @@
 // The whole state as a link and as a line of Python; and whether what comes from outside can be drawn.
+import { shown } from "../shared/page/copied.mjs";
 import { GRAINS, offered, settled } from "./asked.mjs";
 
 const PARTS = ["collective", "nbytes", "machine", "nodes", "nranks", "version", "beside"];
@@ -23,8 +24,6 @@ export function fits(known, s) {
 }
 
 export function python({ machine, nbytes, ...rest }) {
-  const options = PARTS.filter((part) => part in rest).map(
-    (part) => `${part}=${NUMBERS.includes(part) ? rest[part] : `"${rest[part]}"`}`,
-  );
-  return `from helpers.view import explore_choice\n\nexplore_choice("${machine}", ${nbytes}, ${options.join(", ")})`;
+  const options = PARTS.filter((part) => part in rest).map((part) => [part, rest[part]]);
+  return shown("explore_choice", [machine, nbytes], Object.fromEntries(options));
 }

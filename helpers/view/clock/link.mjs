@@ -1,4 +1,5 @@
 // The whole state as a link and as a line of Python; and whether what comes from outside can be drawn.
+import { shown } from "../shared/page/copied.mjs";
 import { GRAINS, known, lanesOf, moment } from "./lanes.mjs";
 
 export const encode = ({ link, nbytes, at }, index) => `#clock-${index}--link-${link}--nbytes-${nbytes}--at-${at}`;
@@ -16,5 +17,4 @@ export function fits(links, protocols, { link, nbytes, at }) {
   return at <= Math.max(...lanesOf(one, protocols, nbytes).map(({ end }) => moment(end)));
 }
 
-export const python = ({ link, nbytes, at }) =>
-  `from helpers.view import clock\n\nclock(${nbytes}, link="${link}", at=${at})`;
+export const python = ({ link, nbytes, at }) => shown("clock", [nbytes], { link, at });

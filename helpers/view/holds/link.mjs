@@ -1,4 +1,5 @@
 // The whole state as a link and as a line of Python; and whether what comes from outside was recorded.
+import { shown } from "../shared/page/copied.mjs";
 import { momentsOf, NAMES, ranksOf } from "./steps.mjs";
 
 export const encode = ({ way, beside, at, rank }, index) =>
@@ -14,13 +15,11 @@ export function decode(hash, index) {
 }
 
 export const fits = (known, { way, beside, at, rank }) =>
-  way in NAMES &&
-  (beside === "" || beside in NAMES) &&
+  Object.hasOwn(NAMES, way) &&
+  (beside === "" || Object.hasOwn(NAMES, beside)) &&
   beside !== way &&
   at < momentsOf(known, way).length &&
   rank < ranksOf(known, way);
 
-export function python({ way, beside, at, rank }) {
-  const other = beside ? `, beside="${beside}"` : "";
-  return `from helpers.view import explore_holds\n\nexplore_holds("${way}"${other}, at=${at}, rank=${rank})`;
-}
+export const python = ({ way, beside, at, rank }) =>
+  shown("explore_holds", [way], { beside: beside || undefined, at, rank });

@@ -1,6 +1,9 @@
 // The state as a link and as Python. A link holds letters, digits, points and hyphens only.
+import { call, cell, py } from "../shared/page/copied.mjs";
+
 const WORDS = ["show", "axis", "list", "against", "colour"];
 const NUMBERS = ["rank", "part", "at", "from", "to", "limit"];
+const OFFERED = { axis: ["events", "seconds"], colour: ["class", "block"] };
 
 // state: { show, against: names of recorded traces, axis, list, colour, rank, part, at, from, to: the events on show, limit: bytes }
 export function encode(state, index) {
@@ -16,6 +19,7 @@ export function decode(hash, index) {
   for (const part of parts) {
     const [, name, text] = /^(\w+)-([\w.-]+)$/.exec(part) ?? [];
     if (!WORDS.includes(name) && !(NUMBERS.includes(name) && /^\d+$/.test(text))) return null;
+    if (OFFERED[name] && !OFFERED[name].includes(text)) return null;
     state[name] = WORDS.includes(name) ? text : Number(text);
   }
   return state;
@@ -23,13 +27,12 @@ export function decode(hash, index) {
 
 // A cell that shows the same.
 export function python({ show, axis, rank, at, limit }) {
-  const options = [
-    show ? `"${show}"` : "trace",
-    limit ? `limit=${limit}` : "",
-    axis === "seconds" ? 'axis="seconds"' : "",
-    rank ? `rank=${rank}` : "",
-    `at=${at}`,
-  ];
-  const note = show ? "" : "\n# trace: what helpers.measure.track or predict_step gave\n";
-  return `from helpers.view import memory\n${note}\nmemory(${options.filter(Boolean).join(", ")})`;
+  const options = {
+    limit: limit || undefined,
+    axis: axis === "seconds" ? axis : undefined,
+    rank: rank || undefined,
+    at,
+  };
+  const note = show ? [] : [py`# trace: what helpers.measure.track or predict_step gave`, ""];
+  return cell(py`from helpers.view import memory`, "", ...note, call("memory", [show || py`trace`], options));
 }

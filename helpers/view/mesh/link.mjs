@@ -1,4 +1,5 @@
 // The whole state as a link and as a line of Python; and whether what comes from outside can be drawn.
+import { shown } from "../shared/page/copied.mjs";
 import { ALL, MOST, NAMES, NODES, nranksOf, refusal } from "./axes.mjs";
 
 const NONE = "none";
@@ -33,8 +34,5 @@ export const fits = (s) =>
   refusal(s) === "" &&
   (s.rank === null || s.rank < nranksOf(s));
 
-export function python({ axes, expert, gpus, axis, rank }) {
-  const sizes = axes.map(([name, size]) => `${name}=${size}`).join(", ");
-  const more = `expert=${expert}, gpus=${gpus}, axis="${axis}", rank=${rank ?? "None"}`;
-  return `from helpers.view import explore_mesh\n\nexplore_mesh(${sizes}, ${more})`;
-}
+export const python = ({ axes, expert, gpus, axis, rank }) =>
+  shown("explore_mesh", [], { ...Object.fromEntries(axes), expert, gpus, axis, rank });

@@ -1,4 +1,5 @@
 // The whole state as a link and as a line of Python; and whether what comes from outside can be drawn.
+import { shown } from "../shared/page/copied.mjs";
 import { REGISTERS, THREADS } from "./count.mjs";
 
 export const encode = ({ gpu, threads, registers, shared }, index) =>
@@ -26,4 +27,4 @@ export function fits(gpus, { gpu, threads, registers, shared }) {
 }
 
 export const python = ({ gpu, threads, registers, shared }) =>
-  `from helpers.view import explore_occupancy\n\nexplore_occupancy("${gpu}", threads=${threads}, registers=${registers}, shared=${shared})`;
+  shown("explore_occupancy", [gpu], { threads, registers, shared });

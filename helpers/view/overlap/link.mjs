@@ -1,4 +1,5 @@
 // The whole state as a link and as a line of Python; and whether what comes from outside can be drawn.
+import { shown } from "../shared/page/copied.mjs";
 import { BUCKETS, PREFETCH } from "./job.mjs";
 
 export const MODES = ["buckets", "units", "recorded"];
@@ -33,9 +34,6 @@ export function fits(s, know, links) {
 }
 
 export function python(s) {
-  const words = PARTS.filter((part) => part !== "mode").map((part) => {
-    const value = part === "bucket" && !s.bucket ? "all" : s[part];
-    return `${part}=${typeof value === "string" ? `"${value}"` : value}`;
-  });
-  return `from helpers.view import explore_overlap\n\nexplore_overlap("${s.mode}", ${words.join(", ")})`;
+  const { mode, ...told } = { ...Object.fromEntries(PARTS.map((part) => [part, s[part]])), bucket: s.bucket || "all" };
+  return shown("explore_overlap", [mode], told);
 }

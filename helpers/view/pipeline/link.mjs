@@ -1,4 +1,6 @@
 // The whole state as a link and as a line of Python. A reader's own schedule stands at the end of a link, unless it is the page's own.
+import { call, cell, py, tuple } from "../shared/page/copied.mjs";
+
 const PARTS = [
   "schedule",
   "nranks",
@@ -47,16 +49,15 @@ function ownOf(words, { schedule, text }, read) {
 }
 
 export function python(s, weaves) {
-  const call = s.text
-    ? [`PipelineSchedule.parse("""${s.text}""")`]
-    : [`"${s.schedule}"`, `nranks=${s.nranks}`, `nmicrobatches=${s.nmicrobatches}`];
-  const options = [
-    ...call,
-    weaves && `nvirtual=${s.nvirtual}`,
-    `times=(${[s.forward, s.input, s.weight, s.hop].join(", ")})`,
-    s.versus && `versus="${s.versus}"`,
-    `step=${s.step}`,
-  ].filter(Boolean);
-  const more = s.text ? "from helpers.pipeline import PipelineSchedule\n" : "";
-  return `${more}from helpers.view import explore_pipeline\n\nexplore_pipeline(${options.join(", ")})`;
+  const first = s.text ? py`PipelineSchedule.parse(${s.text})` : s.schedule;
+  const size = s.text ? {} : { nranks: s.nranks, nmicrobatches: s.nmicrobatches };
+  const options = {
+    ...size,
+    nvirtual: weaves ? s.nvirtual : undefined,
+    times: tuple([s.forward, s.input, s.weight, s.hop]),
+    versus: s.versus || undefined,
+    step: s.step,
+  };
+  const more = s.text ? [py`from helpers.pipeline import PipelineSchedule`] : [];
+  return cell(...more, py`from helpers.view import explore_pipeline`, "", call("explore_pipeline", [first], options));
 }

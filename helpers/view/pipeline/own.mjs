@@ -2,6 +2,7 @@
 // `messages.with_messages`, the messages are placed anew, and what they would meet twice or not at all is told by their names.
 import { times } from "../shared/page/numbers.mjs";
 import { textRepr } from "../shared/read/python/spelled.mjs";
+import { isName, misnamed } from "../shared/schedules/text.mjs";
 import { built, COMPUTES, fitting, MOST } from "./programs.mjs";
 import { placed } from "./timeline.mjs";
 
@@ -35,6 +36,7 @@ function parsed(text) {
     refuse(`the first line is "1f1b nranks=4 nmicrobatches=8 nstages=4" or alike, got ${textRepr(first)}`);
   const [nranks, nmicrobatches, nstages] = sizes.map(Number);
   const programs = lines.map((line) => wordsOf(line).map(action));
+  if (!isName(name)) refuse(misnamed("name", textRepr(name)));
   for (const [what, value] of Object.entries({ nranks, nmicrobatches, nstages }))
     if (!value) refuse(`${what} is a whole number from 1 on, got ${value}`);
   if (nstages % nranks)

@@ -22,9 +22,9 @@ function program(letters, rank, nranks) {
 
 // The multiples of p that interleaving wants, else every number.
 export const fitting = (known, name, nranks, nmicrobatches, nvirtual) =>
-  Boolean(known[name]?.programs[`${nranks}.${nmicrobatches}.${nvirtual}`]);
+  Object.hasOwn(known, name) && Object.hasOwn(known[name].programs, `${nranks}.${nmicrobatches}.${nvirtual}`);
 
-export const weaves = (known, name) => Boolean(known[name]?.interleaves);
+export const weaves = (known, name) => Object.hasOwn(known, name) && Boolean(known[name].interleaves);
 
 export const upper = (words) => words[0].toUpperCase() + words.slice(1);
 

@@ -48,7 +48,6 @@ export function fits(known, s) {
   const told = (value, [least, most]) => value % GRAIN === 0 && value >= least && value <= most;
   if (!Number.isInteger(s.step)) return false;
   if (!Object.entries(PARTS).every(([name, ends]) => told(s[name], ends))) return false;
-  if (![...(s.text ? [] : [s.schedule]), ...(s.versus ? [s.versus] : [])].every((name) => name in known)) return false;
   const sizes = [s.nranks, s.nmicrobatches, s.nvirtual];
   const all = [...(s.text ? [] : [s.schedule]), ...(s.versus ? [s.versus] : [])];
   const there = all.every((name) => fitting(known, name, ...sizes.slice(0, 2), weaves(known, name) ? s.nvirtual : 1));

@@ -1,4 +1,5 @@
 // The whole state as a link, and as Python. A link holds letters, digits, hyphens and underscores only; a transfer is three letters of it.
+import { cell, py } from "../shared/page/copied.mjs";
 import { nbytesText } from "../shared/page/numbers.mjs";
 import { chunkCounts, COLLECTIVES, unfit } from "./proof/pledge.mjs";
 import { unsound } from "./proof/proof.mjs";
@@ -54,12 +55,13 @@ export function fits(s) {
 
 // A cell that checks and prices the same schedule.
 export function python(s, nbytes, link) {
-  return [
-    "from helpers.collectives import Schedule, check, price",
-    "from helpers.facts import LINKS",
+  const said = `seconds for ${nbytesText(nbytes)}`;
+  return cell(
+    py`from helpers.collectives import Schedule, check, price`,
+    py`from helpers.facts import LINKS`,
     "",
-    `mine = Schedule.parse("""${scheduleText(s)}""")`,
-    "check(mine)",
-    `print(len(mine.steps), "steps,", price(mine, ${nbytes}, LINKS["${link}"]).seconds, "seconds for ${nbytesText(nbytes)}")`,
-  ].join("\n");
+    py`mine = Schedule.parse(${scheduleText(s)})`,
+    py`check(mine)`,
+    py`print(len(mine.steps), "steps,", price(mine, ${nbytes}, LINKS[${link}]).seconds, ${said})`,
+  );
 }

@@ -1,4 +1,5 @@
 // The schedule's own notation, typed: a line a step, "0:0⇒1" adds, "0:0→1" overwrites; "=>" and "->" are taken for the arrows.
+import { isName, misnamed } from "../shared/schedules/text.mjs";
 import { MINE } from "./editing.mjs";
 import { moveText, unsound } from "./proof/proof.mjs";
 
@@ -51,11 +52,20 @@ function readHeader(words) {
   };
 }
 
+const oddly = (what, word, line) => ({
+  line,
+  word,
+  short: `the ${what} is one word of at most 64 letters, digits and _ . + -`,
+  message: misnamed(what, `'${word}'`),
+});
+
 // Typed text over a schedule's shape -> { s } or { error: { line, word, short, message } }; message is what Python would say.
 export function read(text, shape) {
   const lines = filled(text);
   const header = lines.length && readHeader(lines[0].words);
   const body = header ? lines.slice(1) : lines;
+  const odd = header && ["collective", "algorithm"].find((what) => header[what] && !isName(header[what]));
+  if (odd) return { error: oddly(odd, header[odd], lines[0].line) };
   const steps = [];
   for (const { line, words } of body) {
     const moves = words.map(readMove);

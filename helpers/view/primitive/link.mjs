@@ -1,4 +1,5 @@
 // The whole state as a link: letters, digits, hyphens and underscores only, so a minus is an m and a point a p.
+import { shown } from "../shared/page/copied.mjs";
 import { SLOTS } from "./numbers.mjs";
 import { OPS } from "./promise.mjs";
 
@@ -44,16 +45,6 @@ export function fits(primitives, { primitive, nranks, root, op, values }) {
   );
 }
 
-const rowsOf = (values) => `[${values.map((row) => `[${row.join(", ")}]`).join(", ")}]`;
-
 // A cell that shows the same widget.
-export function python({ primitive, nranks, root, op, values }) {
-  const options = [
-    `"${primitive}"`,
-    `nranks=${nranks}`,
-    `values=${rowsOf(values)}`,
-    root && `root=${root}`,
-    op !== "sum" && `op="${op}"`,
-  ];
-  return `from helpers.view import primitive\n\nprimitive(${options.filter(Boolean).join(", ")})`;
-}
+export const python = ({ primitive, nranks, root, op, values }) =>
+  shown("primitive", [primitive], { nranks, values, root: root || undefined, op: op === "sum" ? undefined : op });

@@ -1,4 +1,5 @@
 // What a cell is made of in words, and the call as code.
+import { literal, word } from "../shared/page/copied.mjs";
 import { count, times } from "../shared/page/numbers.mjs";
 import { numberText } from "./numbers.mjs";
 import { folding, gets, origins, peer } from "./promise.mjs";
@@ -59,7 +60,7 @@ const filled = (s, text) =>
     .replaceAll("{nranks}", s.nranks)
     .replaceAll("{root}", s.root)
     .replaceAll("{peer}", peer(s.root, s.nranks))
-    .replaceAll("{OP}", s.op.toUpperCase());
+    .replaceAll("{OP}", literal(word(s.op)).toUpperCase());
 
 // Who has a buffer of which length: "every rank", "rank 0".
 const whose = (s, who) =>
@@ -94,13 +95,12 @@ export function runnable(s) {
     filled(s, call),
     `return ${filled(s, result)}`,
   ];
-  const rows = s.rows.map((row) => `[${row.join(", ")}]`).join(", ");
   return [
     name === "barrier" && "import time\n",
     "import torch",
     "import torch.distributed as dist\n",
     "from helpers.ranks import Ranks\n",
-    `before = [${rows}]\n\n`,
+    `before = ${literal(s.rows)}\n\n`,
     `def ${name}():`,
     ...inside.map((line) => `    ${line}`),
     "\n",

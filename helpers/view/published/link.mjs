@@ -1,4 +1,5 @@
 // The whole state as a link and as a line of Python; and whether what comes from outside can be drawn.
+import { shown } from "../shared/page/copied.mjs";
 import { LETTERS } from "./data/words.mjs";
 
 const flag = (is) => (is ? 1 : 0);
@@ -21,10 +22,5 @@ export function fits(runs, { curves, at, axis }) {
   return isWhole && ["busbw", "time"].includes(axis) && shown.some(({ sizes }) => sizes.includes(at));
 }
 
-const python_ = (is) => (is ? "True" : "False");
-
-export function python({ curves, at, axis, model, line }) {
-  const keys = curves.map((key) => `    "${key}",\n`).join("");
-  const rest = `at=${at}, axis="${axis}", model=${python_(model)}, line=${python_(line)}`;
-  return `from helpers.view import explore_published\n\nexplore_published(\n${keys}    ${rest},\n)`;
-}
+export const python = ({ curves, at, axis, model, line }) =>
+  shown("explore_published", curves, { at, axis, model, line });

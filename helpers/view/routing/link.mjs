@@ -1,4 +1,5 @@
 // The whole state as a link and as a line of Python; and whether what comes from outside can be drawn.
+import { shown } from "../shared/page/copied.mjs";
 import { times } from "../shared/page/numbers.mjs";
 
 export const CAPACITIES = [0.5, 0.75, 1, 1.25, 1.5, 2, 0];
@@ -24,7 +25,4 @@ export function decode(hash, index) {
 
 export const fits = (s) => PARTS.every((part) => OFFERED[part].includes(s[part])) && s.nranks <= s.experts;
 
-export function python(s) {
-  const options = PARTS.map((part) => `${part}=${s[part]}`).join(", ");
-  return `from helpers.view import explore_routing\n\nexplore_routing(${options})`;
-}
+export const python = (s) => shown("explore_routing", [], Object.fromEntries(PARTS.map((part) => [part, s[part]])));

@@ -1,4 +1,6 @@
 // The state as a link and as a cell of Python.
+import { shown } from "../shared/page/copied.mjs";
+
 const MODE = /^(fixed|expandable|both)$/;
 
 export const encode = ({ mode, step }, index) => `#segments-${index}--mode-${mode}--step-${step}`;
@@ -9,7 +11,5 @@ export function decode(hash, index, nevents) {
   return found && MODE.test(found[1]) && +found[2] <= nevents ? { mode: found[1], step: +found[2] } : null;
 }
 
-export function python(spec, { mode, step }) {
-  const limit = spec.limit ? `, limit=${spec.limit}` : "";
-  return `from helpers.view import segments\n\nsegments("""${spec.program}""", mode="${mode}", step=${step}${limit})`;
-}
+export const python = ({ program, limit }, { mode, step }) =>
+  shown("segments", [program], { mode, step, limit: limit || undefined });

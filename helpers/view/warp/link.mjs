@@ -1,4 +1,5 @@
 // The whole state as a link and as a line of Python; and whether what comes from outside can be drawn.
+import { shown } from "../shared/page/copied.mjs";
 import { BRANCHES } from "./lanes.mjs";
 
 export const VIEWS = ["branch", "memory", "banks"];
@@ -30,7 +31,5 @@ export const fits = (s) =>
 
 const OPTIONS = { branch: ["branch", "taken", "other"], memory: ["stride", "offset", "nbytes"], banks: ["stride"] };
 
-export function python(s) {
-  const options = OPTIONS[s.view].map((name) => `${name}=${JSON.stringify(s[name])}`).join(", ");
-  return `from helpers.view import explore_warp\n\nexplore_warp("${s.view}", ${options})`;
-}
+export const python = (s) =>
+  shown("explore_warp", [s.view], Object.fromEntries(OPTIONS[s.view].map((name) => [name, s[name]])));

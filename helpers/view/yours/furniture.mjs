@@ -1,4 +1,5 @@
 // What stands still: the box and where files are dropped, the examples, the machine, and room for the verdict.
+import { cell, py } from "../shared/page/copied.mjs";
 import { h } from "../shared/page/dom.mjs";
 import { said } from "../shared/page/furniture.mjs";
 import { tool, tools } from "../shared/page/link.mjs";
@@ -7,9 +8,11 @@ import { SECONDS, SIZES } from "../shared/page/numbers.mjs";
 import { encode } from "./link.mjs";
 
 const STAYS = "Nothing that you give leaves this browser: the page asks nobody for anything.";
-const PYTHON = `from helpers.yours import is_my_number_good
-
-print(is_my_number_good(open("mine.txt").read()))`;
+const PYTHON = cell(
+  py`from helpers.yours import is_my_number_good`,
+  "",
+  py`print(is_my_number_good(open("mine.txt").read()))`,
+);
 const RATES = [
   [1e9, "GB/s"],
   [1e6, "MB/s"],

@@ -96,7 +96,7 @@ function onHash(widget) {
   const linked = decode(location.hash, widget.index);
   if (!linked) return;
   const isKnown = widget.examples.some(({ name }) => name === linked.example);
-  if (isKnown && (!linked.machine || widget.known.places[linked.machine]))
+  if (isKnown && (!linked.machine || Object.hasOwn(widget.known.places, linked.machine)))
     tryOut(widget, linked.example, linked.machine);
   else widget.parts.notice.textContent = "This link asks for something that is not here.";
 }

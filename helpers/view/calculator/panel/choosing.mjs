@@ -86,14 +86,14 @@ export function changed(forms, next) {
 export function fits(forms, spec) {
   const model = find(forms, spec?.model);
   const whole = (n) => Number.isInteger(n) && n >= 1 && n <= 2 ** 20;
-  if (!model || !(spec.device in forms.devices) || !whole(spec.batch) || !whole(spec.seq)) return false;
-  if (spec.mode === "serve") return spec.width in NAMES.width && spec.cache in NAMES.cache;
-  const named = ["precision", "optimizer", "attention", "checkpoint", "zero"].every((key) => spec[key] in NAMES[key]);
+  const named = (...keys) => keys.every((key) => Object.hasOwn(NAMES[key], spec[key]));
+  if (!model || !Object.hasOwn(forms.devices, spec.device) || !whole(spec.batch) || !whole(spec.seq)) return false;
+  if (spec.mode === "serve") return named("width", "cache");
   return (
     spec.mode === "train" &&
-    named &&
+    named("precision", "optimizer", "attention", "checkpoint", "zero") &&
     !model.latent &&
-    spec.tensor in model.ranks &&
+    Object.hasOwn(model.ranks, spec.tensor) &&
     RANKS.includes(spec.data) &&
     (!spec.sequence || spec.seq % spec.tensor === 0) &&
     typeof spec.sequence === "boolean" &&

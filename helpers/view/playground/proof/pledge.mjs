@@ -51,7 +51,7 @@ export function chunkCounts({ collective, nranks: p }) {
 
 // Why chunks or root do not fit the collective, as the proof says it; null when they do.
 export function unfit({ collective: name, nranks, nchunks, root: at }) {
-  if (!WHO[name]) return `unknown collective '${name}': expected one of ${COLLECTIVES.join(", ")}`;
+  if (!Object.hasOwn(WHO, name)) return `unknown collective '${name}': expected one of ${COLLECTIVES.join(", ")}`;
   if (isRooted(name) !== (at !== null))
     return `${name} ${isRooted(name) ? "needs" : "takes no"} root, got root=${at ?? "None"}`;
   if (name === "all_to_all" && nchunks !== nranks * nranks)

@@ -1,4 +1,5 @@
 // The tools under a widget. What goes on the clipboard is said; where the browser refuses, it is shown instead.
+import { textOf } from "./copied.mjs";
 import { h } from "./dom.mjs";
 
 export async function copy(text, what, notice) {
@@ -32,7 +33,7 @@ export function tools(widget, encode, python, notice) {
     "div",
     { class: "bim-tools" },
     !widget.live && tool("Copy link", () => share(encode(widget.s, widget.index), notice)),
-    python && tool("Copy as Python", () => copy(python(widget.s), "Python", notice)),
+    python && tool("Copy as Python", () => copy(textOf(python(widget.s)), "Python", notice)),
     notice,
   );
 }

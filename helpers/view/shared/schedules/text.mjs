@@ -8,7 +8,16 @@ function transfer(text) {
   return { chunk: +found[1], src: +found[2], dst: +found[4], adds: found[3] === "⇒" };
 }
 
-const name = (word) => (word === "-" ? null : word);
+/** A name, as NAME of helpers.collectives.schedule has it: it stands in texts, links and copied cells. */
+export const isName = (word) => /^[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}$/.test(word);
+export const misnamed = (what, shown) =>
+  `${what} must be one word of at most 64 letters, digits and "_.+-", like "two-rings", got ${shown}`;
+
+function name(what, word) {
+  if (word === "-") return null;
+  if (!isName(word)) throw new Error(misnamed(what, JSON.stringify(word)));
+  return word;
+}
 
 // -> { collective, algorithm, nranks, nchunks, root, nswitches, steps: [[{ chunk, src, dst, adds }]] }
 export function parse(text) {
@@ -20,8 +29,8 @@ export function parse(text) {
   if (!found)
     throw new Error(`the first line reads "all_reduce ring nranks=3 nchunks=3 root=-" or the like, got "${header}"`);
   return {
-    collective: name(found[1]),
-    algorithm: name(found[2]),
+    collective: name("collective", found[1]),
+    algorithm: name("algorithm", found[2]),
     nranks: +found[3],
     nchunks: +found[4],
     root: found[5] === "-" ? null : +found[5],
