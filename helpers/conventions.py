@@ -33,6 +33,7 @@ WORDS = {
         "autocast": "weights, gradients and states fp32, computed in 16 bits",
         "fsdp2": "kept in fp32, gathered in bf16, gradients reduced in fp32",
         "in bf16": "in bf16",
+        "in fp64": "in fp64",
         "in fp32": "in fp32",
         "in fp16": "in fp16",
         "in 8 bits": "in 8 bits",

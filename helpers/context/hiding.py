@@ -9,7 +9,8 @@ With F operations a second and B bytes a second one way, computing lasts at leas
 
 tokens a rank. With as many heads of keys as of queries and two bytes, the first is F / B, the condition of ring attention's authors
 (arXiv 2310.01889). It speaks of tokens a rank, not of the sequence, so more ranks want a longer one.
-Backward computes 2.5 times as much (five products where forward has two, flash attention's) and sends twice as much.
+Backward computes twice as much, as `helpers.ledger.flops` counts it, and sends twice as much. Flash attention's kernel has a fifth product,
+Q K^T once more, so it hides more than is told here.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from .chunks import check
 from .work import work
 
 PER_SCORE = 4  # operations a score and number of a query: a product and a sum, against the key, and again for the value
-BACKWARD = 2.5  # products of flash attention's backward by those of its forward: 5 to 2
+BACKWARD = 2  # of backward by those of forward: two products for each
 HALF = {"plain": 2, "zigzag": 1, "striped": 1}  # twice the share of a block's n^2 scores that is computed
 
 
@@ -45,7 +46,7 @@ def threshold(model: Model, flops: float, bandwidth: float, order: str = "zigzag
 class Ring:
     """One layer's ring on one of `tensor` ranks that share its heads. seq: of the whole sequence; flops: a second of a GPU.
 
-    batch: sequences that go round together. backwards: operations of backward by those of forward.
+    batch: sequences that go round together.
     """
 
     model: Model
@@ -57,14 +58,13 @@ class Ring:
     tensor: int = 1
     itemsize: int = 2
     batch: int = 1
-    backwards: float = BACKWARD
 
     def __post_init__(self) -> None:
         check(self.order, self.seq, self.nranks)
         if not (self.tensor > 0 and self.flops > 0):
             raise ValueError(f"tensor ranks and flops are above 0, got {self.tensor!r} and {self.flops!r}")
-        if not (self.batch > 0 and self.backwards > 0):
-            raise ValueError(f"batch and backwards are above 0, got {self.batch!r} and {self.backwards!r}")
+        if not self.batch > 0:
+            raise ValueError(f"batch is above 0, got {self.batch!r}")
         if self.model.kv_heads % self.tensor:
             raise ValueError(f"{self.tensor} tensor ranks do not share kv_heads {self.model.kv_heads} evenly")
 
@@ -81,7 +81,7 @@ class Ring:
     def computes(self, backward: bool = False) -> list[float]:
         """Seconds of the slowest rank's scores that count, step by step, at `flops`."""
         heads = self.model.heads * self.model.head_dim // self.tensor
-        each = PER_SCORE * heads * self.batch / self.flops * (self.backwards if backward else 1)
+        each = PER_SCORE * heads * self.batch / self.flops * (BACKWARD if backward else 1)
         return [max(at) * each for at in zip(*work(self.order, self.seq, self.nranks), strict=True)]
 
     def under_way(self, backward: bool = False) -> list[int]:

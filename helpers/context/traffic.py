@@ -12,7 +12,9 @@ So a ring moves what an all_gather does, in pieces that can be hidden. "gathered
 backward; one that drops them gathers again, and moves what a ring does. "heads" (Ulysses, arXiv 2309.14509) is the only one whose
 bytes fall with P, and the only one that moves queries and results, which with few heads of keys are the larger part.
 Ring attention libraries send the gradients one hop more, P instead of P-1, because each block's gradient starts at home
-(zhuzilin/ring-flash-attention, torch's context_parallel); here a rank keeps its own term and adds it when the others' arrive.
+(zhuzilin/ring-flash-attention, torch's context_parallel), and send them in fp32; here a rank keeps its own term and adds it when the
+others' arrive. torch's context_parallel gathers keys, in forward and again in backward, unless set_rotate_method("alltoall") was called.
+With fewer heads of keys than ranks DeepSpeed's Ulysses sends each head as often as there are ranks for it: K is then that much more.
 """
 
 from __future__ import annotations

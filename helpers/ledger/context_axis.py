@@ -20,7 +20,6 @@ from helpers.memory import Sharding
 from helpers.memory.closed_form import Step
 from helpers.memory.closed_form.terms import Operator, Term, Terms
 
-BACKWARDS = 2.0  # as all products of the clock: flash attention's fifth is not counted
 Lines = tuple[Traffic, ...]
 
 
@@ -138,9 +137,7 @@ def _ring(setup: Setup, sharding: Sharding, batch: int, precision: str, rate: fl
     link = where.inside if where.level == "node" else where.across
     seen = rate * (setup.seq + 1) / (2 * setup.seq)  # a ring counts the scores that count, the clock all of them
     width = _width(precision)
-    return Ring(
-        setup.model, setup.seq, sharding.context, link, seen, sharding.order, sharding.tensor, width, batch, BACKWARDS
-    )
+    return Ring(setup.model, setup.seq, sharding.context, link, seen, sharding.order, sharding.tensor, width, batch)
 
 
 def _layer(setup: Setup, sharding: Sharding, batch: int, precision: str) -> tuple[Lines, Lines]:

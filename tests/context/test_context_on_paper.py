@@ -26,6 +26,7 @@ from helpers.context import (
     work_share,
 )
 from helpers.facts import ACCELERATORS, LINKS, MACHINES, MODELS
+from helpers.ledger import flops
 from helpers.ledger.context_axis import layer_times
 from helpers.ledger.places import Place
 
@@ -157,14 +158,16 @@ def test_from_the_threshold_on_a_step_hides_its_message():
     )
 
 
-def test_tensor_ranks_share_messages_and_arithmetic_and_backward_has_five_products_for_two():
+def test_tensor_ranks_share_messages_and_arithmetic_and_backward_has_two_products_for_one():
     link, n = LINKS["infiniband-ndr"], 2**16
     whole, cut = (Ring(BIG, n * 4, 4, link, H100, tensor=tensor) for tensor in (1, 8))
     assert whole.block == 2 * BIG.kv_hidden * n * 2 == 8 * cut.block
     assert cut.computes() == pytest.approx([one / 8 for one in whole.computes()])
     each = 2 * 2 * BIG.heads * BIG.head_dim / H100  # two products of a score, each a product and a sum for each number
     assert sum(whole.computes()) == pytest.approx(each * slowest("zigzag", n * 4, 4))
-    assert whole.computes(backward=True) == pytest.approx([one * 5 / 2 for one in whole.computes()])
+    assert whole.computes(backward=True) == pytest.approx([2 * one for one in whole.computes()])
+    step = flops(BIG, n * 4, n * 4, pairs="causal").scores / H100  # one definition: the ring's arithmetic is the step's
+    assert 4 * sum(whole.computes()) * BIG.layers == pytest.approx(step, rel=1e-4)
 
 
 @pytest.mark.parametrize("nranks", some([1, 2, 3, 8], [1, 8], "other rings"))
