@@ -54,7 +54,7 @@ _UNITS = {
     "types": r"(?:[KMGTP]i?B|B|bytes?)\b(?!/)",
     "pairs": r"[KMGTPE]?FLOPs?\b(?!/)",
 }
-_NEEDS = {name: re.compile(rf"\d\s*(?:{units})") for name, units in _UNITS.items()}
+_NEEDS = {name: re.compile(rf"(?<![\w.,])\d[\d.,]*\s*(?:{units})") for name, units in _UNITS.items()}
 _UTILIZATION = re.compile(r"(?:^|_)[mh]fu(?:_|$)")
 
 

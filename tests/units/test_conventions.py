@@ -23,6 +23,7 @@ from helpers.view.shared import keep as keeping
         ("12.6 GiB in 3 ms", "x", {"time", "types"}),
         ("8 steps", "x", set()),
         ("450 GB/s one way", "x", set()),
+        ("14 H100s hold them", "x", set()),
         ("16 FLOP/B", "x", set()),
         ("1.75 N", "x", set()),
         ("34.7%", "share", set()),
