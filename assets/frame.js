@@ -1,4 +1,4 @@
-// What the frame around the text does: theme switch, copy buttons, where-am-I in the page's contents, focus for scrollers.
+// What the frame around the text does: theme switch, copy buttons, where-am-I in the book and on the page, focus for scrollers.
 (() => {
   const root = document.documentElement;
 
@@ -31,9 +31,10 @@
     pre.parentElement.append(button);
   }
 
-  // A box that scrolls sideways must be reachable by keyboard; one that does not should cost no extra tab stop.
+  // A box that scrolls must be reachable by keyboard; one that does not should cost no extra tab stop.
   function reachable(box) {
-    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    const scrollsDown = box.matches(".bim-mount") && box.scrollHeight > box.clientHeight;
+    if (scrollsDown || box.scrollWidth > box.clientWidth) box.tabIndex = 0;
     else box.removeAttribute("tabindex");
     cut(box);
   }
@@ -68,7 +69,15 @@
     }
   }
 
-  const BOXES = ".bim-sideways, .bim-text pre";
+  // The list of chapters is longer than a window: it opens where the reader is.
+  function showHere(chapters) {
+    const here = chapters.querySelector("[aria-current]");
+    if (!here) return;
+    const [box, line] = [chapters, here].map((one) => one.getBoundingClientRect());
+    chapters.scrollTop += line.top + line.height / 2 - box.top - box.height / 2;
+  }
+
+  const BOXES = ".bim-sideways, .bim-text pre, .bim-mount:not([data-mounted])"; // what is not drawn yet shows its numbers in a scroller
   const boxes = new Set();
   const watchSize = new ResizeObserver((entries) => entries.forEach(({ target }) => reachable(target)));
   function watch(box) {
@@ -78,16 +87,28 @@
     box.addEventListener("scroll", () => cut(box), { passive: true });
   }
   document.querySelectorAll(BOXES).forEach(watch);
+  function leave(mount) {
+    boxes.delete(mount);
+    watchSize.unobserve(mount);
+    mount.removeAttribute("tabindex");
+    delete mount.dataset.cut;
+  }
   // A widget brings its own when it comes alive.
   const text = document.getElementById("text");
   const alive = new MutationObserver((seen) =>
-    seen.forEach(({ target }) => target.querySelectorAll(BOXES).forEach(watch)),
+    seen.forEach(({ target }) => {
+      leave(target);
+      target.querySelectorAll(BOXES).forEach(watch);
+    }),
   );
   alive.observe(text, { attributeFilter: ["data-mounted"], subtree: true });
   // A formula grows inside its box when its letters' font arrives, and the box itself keeps its size.
   document.fonts.addEventListener("loadingdone", () => boxes.forEach(reachable));
   document.querySelectorAll(".highlight > pre").forEach(copyButton);
   followReading([...document.querySelectorAll(".bim-contents a")]);
+  const chapters = document.getElementById("chapters");
+  chapters.addEventListener("toggle", () => showHere(chapters));
+  showHere(chapters);
   const contents = document.getElementById("contents");
   contents?.addEventListener("click", ({ target }) => {
     if (target.closest("a") && contents.matches(":popover-open")) contents.hidePopover();

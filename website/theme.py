@@ -37,6 +37,8 @@ SCRIPTS_FOR = {
     'class="bim-predict"': ("guess/guesses.js", "guess/predict.js", "guess/waiting.js"),
     'class="bim-guessed"': ("guess/guesses.js", "guess/calibration.js"),
     'class="bim-sketch"': ("sketch/sketch.js",),
+    'class="bim-recorded': ("sources.js",),
+    'class="bim-fact': ("sources.js",),
 }
 
 

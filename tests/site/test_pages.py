@@ -32,6 +32,7 @@ from pages import (
     read_through,
 )
 from presses import guess_everything, light_marks, press_everything, press_the_first_key
+from tabs import until
 
 BOOKS = {"site": ROOT, "sample": SAMPLE}
 PAGES = [(book, path) for book, source in BOOKS.items() for path in pages_of_toc(source)]
@@ -252,6 +253,54 @@ def test_chapters_open_and_close_on_a_telephone(address, open_page):
     page.keyboard.press("Escape")
     assert not chapters.is_visible()
     watch.assert_clean("chapters")
+
+
+HERE = """() => {
+    const chapters = document.getElementById("chapters");
+    const [box, line] = [chapters, chapters.querySelector("[aria-current]")].map((one) => one.getBoundingClientRect());
+    return line.top >= Math.max(0, box.top) && line.bottom <= Math.min(innerHeight, box.bottom);
+}"""
+
+
+def test_the_list_of_chapters_opens_where_the_reader_is(address, open_page):
+    page, _ = open_page(address("site"), "book/reading-a-trace.html", width=1280)
+    assert page.evaluate(HERE)
+    page.set_viewport_size({"width": 375, "height": 667})
+    page.get_by_role("button", name="Chapters").click()
+    until(page, HERE)
+
+
+def test_what_is_not_drawn_yet_is_reachable_by_keyboard_and_no_stop_afterwards(address, open_page):
+    page, _ = open_page(address("site"), "book/halving-doubling.html", width=375)
+    page.evaluate("document.getAnimations().forEach((one) => one.finish())")  # two seconds later the fallbacks show
+    waiting = page.locator(".bim-mount:not([data-mounted])")
+    assert waiting.evaluate_all("all => all.some((one) => one.scrollHeight > one.clientHeight)")
+    assert violations(page, ["scrollable-region-focusable"]) == []
+    read_through(page)
+    assert page.locator(".bim-mount[tabindex], .bim-mount[data-cut]").count() == 0
+
+
+TAP = (
+    "cited => cited.dispatchEvent(new PointerEvent('click', { pointerType: 'touch', bubbles: true, cancelable: true }))"
+)
+
+
+def test_the_source_of_a_number_shows_by_touch_and_by_keyboard(address, open_page):
+    page, watch = open_page(address("site"), "book/units.html", width=375)
+    note = page.locator("#source")
+    fact, recorded = page.locator("a.bim-fact").first, page.locator("abbr.bim-recorded").first
+    assert not fact.evaluate(TAP), "the link is not followed"
+    assert note.is_visible() and note.get_by_role("link").get_attribute("href") == fact.get_attribute("href")
+    assert violations(page) == []
+    recorded.evaluate(TAP)
+    told = recorded.get_attribute("title")
+    assert note.inner_text().lower() == f"{told.lower()}."
+    page.keyboard.press("Escape")
+    assert not note.is_visible()
+    recorded.focus()
+    page.keyboard.press("Enter")
+    assert note.is_visible()
+    watch.assert_clean("sources")
 
 
 def test_contents_fold_out_where_they_have_no_column(address, open_page):
