@@ -7,6 +7,7 @@ from helpers.nccl.fabric import Fabric, Graph
 from helpers.nccl.fused import Fused, fused
 from helpers.nccl.launch import LAUNCHES, Launch, launch_of
 from helpers.nccl.output import (
+    TOPO_WORDS,
     BestRing,
     DebugLog,
     DebugLogError,
@@ -44,6 +45,7 @@ __all__ = [
     "LAUNCHES",
     "PROTOCOLS",
     "RELEASES",
+    "TOPO_WORDS",
     "BestRing",
     "Candidate",
     "Choice",

@@ -41,7 +41,7 @@ def test_a_machine_row_by_row():
     ]
     joined = {name: said(machine_row(MACHINES[name]))[3] for name in ("8xMI355X", "4xA40", "8xL40S")}
     assert joined == {
-        "8xMI355X": "a link to each other GPU, 76.5 GB/s one way",
+        "8xMI355X": "a link to each other GPU, 76.8 GB/s one way",
         "4xA40": "a bridge for every two, then PCIe",
         "8xL40S": "PCIe and the processors",
     }

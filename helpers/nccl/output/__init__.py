@@ -11,6 +11,7 @@ from helpers.nccl.output.tables.header import NcclDevice, NcclSettings
 from helpers.nccl.output.tables.nccl_tests import nccl_tests_tables, parse_nccl_tests
 from helpers.nccl.output.tables.rings import BestRing
 from helpers.nccl.output.tables.tables import NcclRow, NcclTable, NcclTiming
+from helpers.nccl.output.tables.topo import WORDS as TOPO_WORDS
 from helpers.nccl.output.tables.topo import Topology, TopologyEdge, parse_topo
 from helpers.nccl.output.traces.kineto_checks import KinetoError
 from helpers.nccl.output.traces.kineto_collectives import Collective
@@ -18,6 +19,7 @@ from helpers.nccl.output.traces.kineto_ranks import Held, KinetoRanks, together
 from helpers.nccl.output.traces.kineto_trace import Breakdown, KinetoTrace, parse_kineto
 
 __all__ = [
+    "TOPO_WORDS",
     "BestRing",
     "Breakdown",
     "Chosen",

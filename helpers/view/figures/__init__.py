@@ -7,6 +7,7 @@ from helpers.view.figures.lanes import Span, lanes
 from helpers.view.figures.nccl import Area, Level, Panel, chains, engines, occupied, passes, pipeline, swept, zoom
 from helpers.view.figures.network.fabric import leaf_spine
 from helpers.view.figures.network.joined import joined
+from helpers.view.figures.network.parts import node_parts
 from helpers.view.figures.network.routes import routes
 from helpers.view.figures.nodes import two_nodes
 from helpers.view.figures.rates import Rates, rates_against_size
@@ -43,6 +44,7 @@ __all__ = [
     "leaf_spine",
     "ledger",
     "ledger_memory",
+    "node_parts",
     "occupied",
     "over_ranks",
     "passes",
