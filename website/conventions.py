@@ -8,6 +8,7 @@ column, elsewhere in a table for that row, and in a caption or an admonition for
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -23,7 +24,6 @@ log = logging.getLogger(__name__)
 VALUE, TOLD = "bim-conventions", "bim-told"  # attributes of nodes: {"time": "nccl"}, and (convention, key)
 SCOPES = (nodes.section, nodes.admonition, nodes.table, nodes.caption, nodes.document)
 Said = tuple[str, str]
-BEHIND = 16  # letters behind a value among which its unit stands, where the lab leaves it to the prose
 
 
 class ToldRole(SphinxRole):
@@ -63,10 +63,11 @@ def spoken(value: nodes.Element) -> dict[str, str]:
 
 
 def unit_behind(value: nodes.Element) -> str:
-    """The letters that follow a value in its paragraph, where the prose gives a bare number its unit."""
+    """The word that follows a value in its paragraph, where the prose gives a bare number its unit: ms, not the B of "for the 70B"."""
     at = value.parent.index(value) + 1
     behind = value.parent[at] if at < len(value.parent) else None
-    return str(behind)[:BEHIND] if isinstance(behind, nodes.Text) else ""
+    word = re.match(r"\s?\S*", str(behind)) if isinstance(behind, nodes.Text) else None
+    return word.group() if word else ""
 
 
 def reach(told: nodes.Node) -> tuple[nodes.Element, int | None]:
