@@ -17,12 +17,13 @@ from helpers.facts.run import Run, build_runs
 SOURCES = build_sources(read("sources"))
 USERS = build_sources(read("users"))
 PAPERS = build_sources(read("papers"))
-CHIPS, CAPABILITIES, BUILDS = read("chips"), read("capabilities"), read("machines")
+CHIPS, CAPABILITIES, BUILDS, TRAINED = read("chips"), read("capabilities"), read("machines"), read("runs")
 FACTS: dict[str, Fact] = build_facts(
     read("accelerators")
     | read("links")
     | spread(read("wires"))
     | read("software")
+    | TRAINED["facts"]
     | spread(CHIPS)
     | spread(read("processors"))
     | spread(CAPABILITIES, "cc-")
@@ -33,7 +34,7 @@ LINKS: dict[str, Link] = build_links(read("networks"), FACTS)
 ACCELERATORS: dict[str, Accelerator] = build_accelerators(CHIPS, FACTS)
 MACHINES: dict[str, Machine] = build_machines(BUILDS, FACTS, ACCELERATORS)
 MODELS: dict[str, Model] = build_models(read("models"), SOURCES)
-RUNS: tuple[Run, ...] = build_runs(read("runs"), MODELS, SOURCES)
+RUNS: tuple[Run, ...] = build_runs(TRAINED, MODELS, SOURCES)
 
 
 def lookup(key: str) -> Fact:

@@ -28,6 +28,7 @@ OTHERS = {
     "KiB": 2**10,
     "B": 1,
     "µs": 1e-6,
+    "s": 1,
     "minutes": 60,
     "GT/s": 1e9,
     "GHz": 1e9,
@@ -55,6 +56,8 @@ OTHERS = {
     "switches": 1,
     "entries": 1,
     "generation": 1,
+    "tokens/s": 1,
+    "%": 0.01,
     "ratio": 1,
 }
 HOW = ("read", "cross-checked")

@@ -72,6 +72,7 @@ def test_no_key_stands_in_two_files_and_no_source_is_idle():
         spread(read("machines")),
         spread(read("wires")),
         spread(read("processors")),
+        read("runs")["facts"],
     ]
     assert sum(len(file) for file in files) == len(FACTS)
     used = {fact.source for fact in FACTS.values()} | {model.source for model in MODELS.values()}
@@ -277,6 +278,7 @@ WORTH = {
     "GHz": 1e9,
     "TFLOP/s": 1e12,
     "TOP/s": 1e12,
+    "%": 0.01,
 }
 
 

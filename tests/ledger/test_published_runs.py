@@ -5,7 +5,8 @@ from statistics import median
 
 import pytest
 
-from helpers.facts import RUNS
+from helpers.facts import FACTS, MODELS, RUNS
+from helpers.ledger import SETUPS
 from helpers.ledger.efficiency import efficiency_of
 from helpers.ledger.published import Compared, compared, compared_at, fit
 
@@ -67,6 +68,15 @@ def test_torchtitan_s_mfu_is_counted_as_ours():
     clock = compared_at(run, 0.5).clock
     table = 6 * run.model.vocab * run.model.hidden
     assert (clock.counted.model / clock.tokens + table) * 2904 / clock.peak == pytest.approx(0.568, abs=0.0005)
+
+
+def test_nvidia_s_mfu_is_counted_as_ours_with_every_key():
+    """dgxc-benchmarking v25.01.1: 70B, 64 H100, 128 sequences of 8,192 tokens in 14.72 s are 1,113 tokens a second and an MFU of 54.1 %."""
+    seconds, peak = FACTS["nvidia-70b.step"].number, SETUPS["70B"].peak
+    assert 128 * 8192 / seconds / 64 == pytest.approx(FACTS["nvidia-70b.tokens"].number, rel=1e-3)
+    mfu = {pairs: 2 * SETUPS["70B"].flops(pairs=pairs).model / (64 * peak * seconds) for pairs in ("all", "causal")}
+    assert mfu["all"] == pytest.approx(FACTS["nvidia-70b.mfu"].number, rel=0.002) and mfu["causal"] < 0.51
+    assert 6 * MODELS["Llama-3-70B"].nparams * 8192 < SETUPS["70B"].flops().model / 64 == pytest.approx(3.94e15, rel=0.002)
 
 
 def test_megatron_s_flops_are_counted_as_ours():
