@@ -26,6 +26,7 @@ FACTS: dict[str, Fact] = build_facts(
     | TRAINED["facts"]
     | spread(CHIPS)
     | spread(read("processors"))
+    | read("rent")
     | spread(CAPABILITIES, "cc-")
     | spread(BUILDS),
     SOURCES,

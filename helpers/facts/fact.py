@@ -55,6 +55,7 @@ OTHERS = {
     "nodes": 1,
     "switches": 1,
     "entries": 1,
+    "dollars": 1,
     "generation": 1,
     "tokens/s": 1,
     "%": 0.01,

@@ -65,7 +65,7 @@ def test_a_source_without_title_address_date_or_manner_is_refused(wrong):
 
 
 def test_no_key_stands_in_two_files_and_no_source_is_idle():
-    files = [read("accelerators"), read("links"), read("software")]
+    files = [read("accelerators"), read("links"), read("software"), read("rent")]
     files += [
         spread(read("chips")),
         spread(read("capabilities"), "cc-"),
