@@ -13,10 +13,7 @@ from helpers.facts import MODELS, Model
 from helpers.memory.closed_form.weights import Weight, block_weights, first_weights, last_weights
 from helpers.units import MIB, nbytes_text
 
-FIRST, REST = (
-    MIB,
-    25 * MIB,
-)  # DistributedDataParallel's own (facts ddp.bucket): a small first bucket, so that communication starts early
+FIRST, REST = MIB, 25 * MIB  # DistributedDataParallel's own where no cap is given (facts ddp.bucket)
 
 
 class Payload(NamedTuple):

@@ -23,7 +23,7 @@ INDEX = 4  # bytes of a number of the list that rank 0 sends when the buckets ar
 
 
 def ddp(training: Training, cap: int | None = None) -> Trained:
-    """Inside a rank: torch's wrapper. cap: bytes at which each bucket is full; by default 1 MiB for the first and 25 MiB."""
+    """Inside a rank: torch's wrapper. cap: bytes at which each bucket is full, the first as well; by default 1 MiB and then 25 MiB."""
     from torch.nn.parallel import DistributedDataParallel
 
     params, losses = training.params(), []
