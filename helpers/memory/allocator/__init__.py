@@ -1,4 +1,5 @@
-"""A model of PyTorch's CUDA caching allocator, which replays a trace. A model: read from torch's source, not yet compared with a GPU's run.
+"""A model of PyTorch's CUDA caching allocator, which replays a trace. Read from torch's source; its peaks were
+held against public runs (helpers.measure.published), its segments not yet against a GPU's.
 
 What it knows: rounding, two pools, segments, best fit, splitting, coalescing, emptying the cache and asking again, expandable segments,
 max_split_size, one roundup_power2_divisions, garbage_collection_threshold. What it lacks: more than one stream and record_stream,
