@@ -91,25 +91,34 @@ class Flops:
 def flops(model: Model, tokens: float, seq: int | None = None, checkpoint: str = "none", pairs: str = "all") -> Flops:
     """A step of `tokens`, in sequences of `seq` (the model's context unless told). checkpoint: a key of AGAIN; pairs: one of PAIRS.
 
-    Experts: those that a token visits. ValueError for latent attention, a window shorter than the sequence, and unknown names.
+    Experts: those that a token visits. Latent attention: as it is trained, with keys and values unpacked.
+    ValueError for a window shorter than the sequence, and unknown names.
     """
     seq = model.context if seq is None else seq
     if checkpoint not in AGAIN or pairs not in PAIRS:
         raise ValueError(
             f"checkpoint is one of {', '.join(AGAIN)} and pairs one of {', '.join(PAIRS)}, got {checkpoint!r} and {pairs!r}"
         )
-    if model.latent or (model.window and seq > model.window):
-        raise ValueError(f"{model.name}: latent attention and windows are not counted here")
+    if model.window and seq > model.window:
+        raise ValueError(f"{model.name}: windows are not counted here")
     seen = seq if pairs == "all" else (seq + 1) / 2  # keys that a query meets, on average
-    scores = 2 * 2 * seen * model.layers * model.heads * model.head_dim
+    scores = 2 * seen * model.layers * model.heads * _widths(model)
     head = 2 * tokens * model.vocab * model.hidden
     return Flops(2 * tokens * _matrices(model), tokens * scores, head, checkpoint, pairs)
 
 
+def _widths(model: Model) -> int:
+    """Numbers of a head's key, and of its value."""
+    latent = model.latent
+    return latent.nope + latent.rope + latent.value if latent else 2 * model.head_dim
+
+
 def _matrices(model: Model) -> int:
     """Parameters of all blocks that a token is multiplied with: no norms, no biases, the experts that it visits."""
+    latent = model.latent
+    norms = latent.query_rank + latent.rank if latent else 0
     wide = model.heads * model.head_dim
-    attention = model.hidden * 2 * (wide + model.kv_hidden)
+    attention = model.attention_nparams - norms if latent else model.hidden * 2 * (wide + model.kv_hidden)
     each = (3 if model.mlp == "swiglu" else 2) * model.hidden
     sparse = each * model.ffn * (model.active + model.shared) + model.hidden * model.experts
     mlps = model.dense * each * model.dense_ffn + (model.layers - model.dense) * (

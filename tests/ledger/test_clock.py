@@ -70,9 +70,17 @@ def test_experts_that_nobody_visits_have_no_flops():
     assert (counted.blocks + counted.head) / 2 == mixtral.active_nparams - mixtral.vocab * mixtral.hidden - norms
 
 
+def test_latent_attention_is_counted_with_keys_and_values_unpacked():
+    deepseek = MODELS["DeepSeek-V3"]
+    counted, latent = flops(deepseek, 1, 4096), deepseek.latent
+    norms = (2 * deepseek.layers + 1) * deepseek.hidden + deepseek.layers * (latent.query_rank + latent.rank)
+    assert (counted.blocks + counted.head) / 2 == deepseek.active_nparams - deepseek.vocab * deepseek.hidden - norms
+    assert counted.scores == 2 * 4096 * 61 * 128 * (192 + 128)  # keys of 128 + 64 numbers, values of 128
+
+
 def test_what_flops_do_not_count_is_refused():
-    with pytest.raises(ValueError, match="latent attention"):
-        flops(MODELS["DeepSeek-V3"], 1)
+    with pytest.raises(ValueError, match="windows are not counted"):
+        flops(replace(MODELS["Llama-3-8B"], window=4096), 1, 8192)
     with pytest.raises(ValueError, match="pairs one of " + ", ".join(PAIRS)):
         flops(MODELS["Llama-3-8B"], 1, pairs="half")
 

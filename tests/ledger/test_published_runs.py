@@ -76,7 +76,9 @@ def test_nvidia_s_mfu_is_counted_as_ours_with_every_key():
     assert 128 * 8192 / seconds / 64 == pytest.approx(FACTS["nvidia-70b.tokens"].number, rel=1e-3)
     mfu = {pairs: 2 * SETUPS["70B"].flops(pairs=pairs).model / (64 * peak * seconds) for pairs in ("all", "causal")}
     assert mfu["all"] == pytest.approx(FACTS["nvidia-70b.mfu"].number, rel=0.002) and mfu["causal"] < 0.51
-    assert 6 * MODELS["Llama-3-70B"].nparams * 8192 < SETUPS["70B"].flops().model / 64 == pytest.approx(3.94e15, rel=0.002)
+    assert (
+        6 * MODELS["Llama-3-70B"].nparams * 8192 < SETUPS["70B"].flops().model / 64 == pytest.approx(3.94e15, rel=0.002)
+    )
 
 
 def test_megatron_s_flops_are_counted_as_ours():
