@@ -9,6 +9,7 @@ BytesInMotion.key = (() => {
     "triangle-up": "M11 1.5l5 8.5H6z",
   };
   const DASHES = { dash: "6 3", dot: "2 3" };
+  const HATCH = "M5 4L9 0M5 8L13 0M5 12L17 0M9 12L17 4M13 12L17 8";
   const SVG = "http://www.w3.org/2000/svg";
   const LEFT = "at least one of them stays";
 
@@ -20,14 +21,19 @@ BytesInMotion.key = (() => {
 
   const one = (value) => (Array.isArray(value) ? value[0] : value);
 
+  // A bar in small, solid or hatched as it is.
+  function patch(colour, hatch) {
+    const edge = { d: "M5 0h12v12H5z", fill: hatch ? "none" : colour, stroke: "currentColor", "stroke-width": 0.5 };
+    return [hatch && path({ d: HATCH, stroke: colour, "stroke-width": 1.5 }), path(edge)].filter(Boolean);
+  }
+
   // The trace in small: its line as it is dashed, its mark hollow or solid, or the patch of a bar.
   function sample({ type, mode = "", line = {}, marker = {} }) {
     const svg = document.createElementNS(SVG, "svg");
     svg.setAttribute("viewBox", "0 0 22 12");
     svg.setAttribute("aria-hidden", "true");
     const colour = one(marker.color);
-    if (type === "bar")
-      svg.append(path({ d: "M5 0h12v12H5z", fill: colour, stroke: "currentColor", "stroke-width": 0.5 }));
+    if (type === "bar") svg.append(...patch(colour, one(marker.pattern?.shape)));
     if (mode.includes("lines"))
       svg.append(path({ d: "M0 6h22", stroke: line.color, "stroke-width": 2, "stroke-dasharray": DASHES[line.dash] }));
     if (mode.includes("markers")) {

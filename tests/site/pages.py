@@ -147,6 +147,21 @@ def assert_words_of_charts_apart(page: Page) -> None:
     assert page.evaluate(WORDS) == []
 
 
+HATCHED = """() => [...document.querySelectorAll(".bim-mount[data-mounted]:has(.bim-chart)")].flatMap((mount) => {
+    const [{ data }] = mount.getElementsByClassName("bim-chart");
+    const hatched = new Set(data.filter(({ marker }) => marker?.pattern?.shape).map(({ name }) => name));
+    return [...mount.querySelectorAll(".bim-key > *")]
+        .filter((entry) => hatched.has(entry.textContent) !== Boolean(entry.querySelector("path[fill=none]")))
+        .filter((entry) => data.some(({ name, type }) => name === entry.textContent && type === "bar"))
+        .map((entry) => entry.textContent);
+})"""
+
+
+def assert_keys_show_patterns(page: Page) -> None:
+    """A bar that is hatched is so in its chart's key, and no other."""
+    assert page.evaluate(HATCHED) == []
+
+
 def assert_within_budget(page: Page, watch: Watch) -> None:
     """Everything that the page loaded so far, over the wire, against the budget of the heaviest thing on it."""
     page.wait_for_load_state("networkidle")

@@ -25,6 +25,7 @@ from landing import (
 from lanes import MOVED_BY_A_KEY, some
 from pages import (
     assert_contents_tell_what_is_read,
+    assert_keys_show_patterns,
     assert_players_fit_a_screen,
     assert_what_is_cut_has_an_edge,
     assert_within_budget,
@@ -165,6 +166,7 @@ def assert_at_rest(page, book, path):
     """What came alive took the room kept for it, the sample's rooms are guessed; nothing moved, players fit a screen, words keep apart."""
     assert_players_fit_a_screen(page)
     assert_words_of_charts_apart(page)
+    assert_keys_show_patterns(page)
     if book == "site":
         assert_rooms(page, path)
         assert_unmoved(page, path)

@@ -244,6 +244,24 @@ def test_the_comparison_is_chosen_linked_and_copied(open_player):
     assert page.locator(".bim-memory").count() == 1
 
 
+LEGEND = """() => {
+    const box = (node) => { const all = document.createRange(); all.selectNodeContents(node); return all.getBoundingClientRect(); };
+    const [note] = [...document.querySelectorAll(".bim-panel-time .bim-note")].filter((one) => one.checkVisibility()).map(box);
+    const others = [...document.querySelectorAll(".bim-title, .bim-modes")];
+    return others.filter((one) => {
+        const { left, right, top, bottom } = box(one.matches(".bim-title") ? one.firstChild : one);
+        return left < note.right && note.left < right && top < note.bottom && note.top < bottom;
+    }).map((one) => one.textContent);
+}"""
+
+
+def test_the_legend_of_two_lies_on_no_heading_and_on_no_switch(open_player):
+    page = open_player(spec("all_reduce ring", 8, versus="halving-doubling"))
+    for width in (1366, 720, 375):  # on a wide screen, the narrowest with two schedules beside each other, a telephone
+        widget_harness.narrow(page, width)
+        assert page.evaluate(LEGEND) == [], width
+
+
 @pytest.mark.matrix("more of one widget in the browser")
 def test_dragging_either_time_view_moves_the_one_clock(open_player):
     page = open_player(spec("all_reduce ring", 4, versus="binomial"))

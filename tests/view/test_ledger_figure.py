@@ -4,6 +4,7 @@ import pytest
 
 from helpers.ledger import entry
 from helpers.memory import Sharding
+from helpers.units import seconds_text
 from helpers.view.figures import ledger, ledger_memory
 from helpers.view.figures.twin import twin
 
@@ -17,6 +18,16 @@ def test_a_bar_adds_up_to_an_entry():
         assert sum(bar.x[i] for bar in figure.data) == pytest.approx(1e3 * one.predicted, abs=0.01)
         assert sum(bar.customdata[i][0] for bar in figure.data) == pytest.approx(one.sent)
     assert [bar.name for bar in figure.data] == ["data, between nodes", "tensor, inside a node"]
+
+
+def test_a_row_has_room_for_its_name_and_what_is_too_thin_is_written():
+    staged = entry("70B", Sharding(tensor=8, sequence=True, pipeline=8, micro_batches=64), checkpoint="full")
+    figure = ledger([staged, SHARDED], marked="pipeline")
+    lines = max(name.count("<br>") + 1 for name in figure.data[0].y)
+    assert lines == 4 and figure.layout.height == 170 + 2 * 17 * lines
+    (mark,) = figure.layout.annotations  # the other has no stages
+    (took,) = [bar.x[0] for bar in figure.data if bar.name == "pipeline, between nodes"]
+    assert mark.text == f"pipeline: {seconds_text(took / 1e3)}" and 0.3 < mark.y < 0.5, "under the first bar"
 
 
 def test_memory_is_stacked_to_the_peak():

@@ -453,6 +453,8 @@ def test_a_snapshot_of_pytorch_is_opened_and_left(open_memory, tmp_path):
     assert "_dump_snapshot" in page.locator(".bim-mt-own pre").inner_text()
     press(page, "Back to the course's trace")
     assert keys(page)["in all, MiB"] == amount(STEP.peak.nbytes, "MiB")
+    widget_harness.narrow(page, 320)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the lines scroll, not the page"
 
 
 def test_a_file_that_would_run_something_is_refused_by_name(open_memory, tmp_path):

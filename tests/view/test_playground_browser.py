@@ -250,6 +250,7 @@ def test_a_schedule_typed_with_plain_arrows(open_playground):
     assert written(page) == ""  # what was typed in one go is undone in one go
 
 
+LIGATURES = "one => getComputedStyle(one).fontVariantLigatures"
 UNREADABLE = [
     (
         "0:0→1\n0:1",
@@ -274,8 +275,10 @@ UNREADABLE = [
 def test_what_cannot_be_read_is_named_by_line_and_word(open_playground):
     page = open_playground(BROADCAST)
     box, problem = page.get_by_role("textbox"), page.locator(".bim-editor [role=status]")
+    assert page.locator(".bim-editor .bim-note").evaluate(LIGATURES) == "none"  # of which => would be an arrow
     for text, told in UNREADABLE:
         box.fill(text)
+        assert verdict(page).startswith("No verdict: "), "the verdict before was on another text"
         assert box.get_attribute("aria-invalid") == "true"
         assert problem.inner_text().startswith(told)
         press(page, "Check")
@@ -285,6 +288,8 @@ def test_what_cannot_be_read_is_named_by_line_and_word(open_playground):
         assert box.get_attribute("aria-invalid") == "false"
         assert problem.inner_text() == ""
         assert sentence(page) == "Step 1 of 1. Rank 0 sends its whole buffer to rank 1, which keeps it."
+        press(page, "Check")
+        assert verdict(page).startswith("Broken: ")
 
 
 @pytest.mark.matrix("more of one widget in the browser")

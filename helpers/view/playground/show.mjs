@@ -26,7 +26,9 @@ export function tell(widget, text) {
 
 export function refuse(widget, text) {
   const { ui, parts } = widget;
+  const isNews = ui.error !== text;
   ui.error = text;
+  if (isNews) judge(widget, null);
   parts.text.setAttribute("aria-invalid", `${text !== null}`);
   parts.problem.textContent = text ?? "";
 }
@@ -49,9 +51,13 @@ export function lift(widget, spot) {
   if (spot) speak(widget);
 }
 
+const UNJUDGED = "Not checked yet.";
+const UNREAD = "No verdict: picture and figures are those of the last text that was a schedule.";
+
 export function judge(widget, words) {
+  const none = widget.ui.error ? UNREAD : UNJUDGED;
   widget.parts.verdict.classList.toggle("bim-wrong-text", words?.kept === false);
-  widget.parts.verdict.textContent = words ? `${words.lead} ${words.text}` : "Not checked yet.";
+  widget.parts.verdict.textContent = words ? `${words.lead} ${words.text}` : none;
   if (words) widget.parts.live.textContent = widget.parts.verdict.textContent;
 }
 

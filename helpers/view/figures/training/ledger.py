@@ -10,14 +10,15 @@ from textwrap import wrap
 
 import plotly.graph_objects as go
 
-from helpers.ledger import AXES, Entry
+from helpers.ledger import AXES, Entry, Traffic
 from helpers.memory import CLASSES, Peak
 from helpers.units import nbytes_text, seconds_text
 from helpers.view.figures.training.peaks import peaks
 from helpers.view.figures.twin import tabled
 from helpers.view.shared.tokens import plotly_template, rank_colour
 
-ROW = 40  # px
+ROW, LINE = 40, 17  # px: a bar with its gap at least, and a line of its name
+GAP = 0.35  # of a row
 LETTERS = 20  # of a line of a name
 LEVELS = {"node": "inside a node", "network": "between nodes"}
 BELOW = {"orientation": "h", "x": 0, "y": -0.3, "yanchor": "top", "traceorder": "normal"}
@@ -26,15 +27,21 @@ BELOW = {"orientation": "h", "x": 0, "y": -0.3, "yanchor": "top", "traceorder": 
 Entries = Sequence[Entry] | Mapping[str, Entry]
 
 
-def ledger(entries: Entries, title: str = "A step's messages, one after another") -> go.Figure:
+def ledger(entries: Entries, title: str = "A step's messages, one after another", marked: str = "") -> go.Figure:
     """A bar for each entry, top to bottom in the order given: milliseconds by NCCL's model, by axis and by what they cross.
 
-    entries: by names of their own, or as a list, under the names of their ways. ValueError for no entry, and for entries of two
-    setups: their steps are not the same work.
+    entries: by names of their own, or as a list, under the names of their ways. marked: the axis whose time is written under the
+    ends of the bars, where it may be too thin to be seen. ValueError for no entry, and for entries of two setups: their steps are
+    not the same work.
     """
     named = _named(entries)
     keys = [(axis, level) for axis in AXES for level in LEVELS if _parts(named.values(), axis, level)]
-    figure = go.Figure([_time(named, axis, level) for axis, level in keys], _layout(title, len(named)))
+    figure = go.Figure([_time(named, axis, level) for axis, level in keys], _layout(title, named))
+    figure.layout.annotations = [
+        _mark(i, f"{marked}: {seconds_text(seconds)}", 1e3 * _seconds(entry, *AXES))
+        for i, entry in enumerate(named.values())
+        if (seconds := _seconds(entry, marked))
+    ]
     figure.update_xaxes(title="ms a step, by NCCL's model", showgrid=True, rangemode="tozero")
     figure.update_yaxes(autorange="reversed", showgrid=False)
     figure.update_layout(
@@ -69,10 +76,28 @@ def _held(entry: Entry) -> Peak:
     return Peak(0, entry.nbytes, classes, entry.step.where, "", "")
 
 
-def _layout(title: str, rows: int) -> go.Layout:
-    return go.Layout(
-        template=plotly_template(), title=title, barmode="stack", legend=BELOW, height=170 + ROW * rows, bargap=0.35
-    )
+def _row(named: Mapping[str, Entry]) -> int:
+    """As high as the longest name wants it."""
+    return max(ROW, LINE * (1 + max(name.count("<br>") for name in named)))
+
+
+def _layout(title: str, named: Mapping[str, Entry]) -> go.Layout:
+    height = 170 + _row(named) * len(named)
+    return go.Layout(template=plotly_template(), title=title, barmode="stack", legend=BELOW, height=height, bargap=GAP)
+
+
+def _mark(row: int, text: str, end: float) -> dict[str, object]:
+    """A word in the gap under the end of a bar; rows count from 0."""
+    at = {"x": end, "y": row + (1 - GAP) / 2, "xanchor": "right", "yanchor": "top"}
+    return {**at, "text": text, "showarrow": False, "font": {"size": 11}}
+
+
+def _seconds(entry: Entry, *axes: str) -> float:
+    return sum(_lasts(t) for t in entry.traffic if t.axis in axes)
+
+
+def _lasts(part: Traffic) -> float:
+    return part.priced if part.predicted is None else part.predicted
 
 
 def _parts(entries: Iterable[Entry], axis: str, level: str) -> bool:
@@ -82,7 +107,7 @@ def _parts(entries: Iterable[Entry], axis: str, level: str) -> bool:
 def _time(named: Mapping[str, Entry], axis: str, level: str) -> go.Bar:
     entries = named.values()
     found = [[t for t in entry.traffic if (t.axis, t.level) == (axis, level)] for entry in entries]
-    seconds = [sum(t.priced if t.predicted is None else t.predicted for t in part) for part in found]
+    seconds = [sum(map(_lasts, part)) for part in found]
     sent = [float(sum(t.sent for t in part)) for part in found]
     return go.Bar(
         name=f"{axis}, {LEVELS[level]}",
