@@ -9,13 +9,16 @@ from html import escape
 
 from helpers.view.shared.options import positive, text, whole
 from helpers.view.sketch.busiest import busiest
+from helpers.view.sketch.chips import chips
 from helpers.view.sketch.follow import follow
 from helpers.view.sketch.halves import halves
 from helpers.view.sketch.overlap import overlap
 from helpers.view.sketch.product import product
 from helpers.view.sketch.share import share
+from helpers.view.sketch.sm import sm
 from helpers.view.sketch.spread import spread
 from helpers.view.sketch.svg import WIDTH, Sketch, element
+from helpers.view.sketch.tiles import tiles
 from helpers.view.sketch.triangle import triangle
 
 KINDS: dict[str, Callable[..., Sketch]] = {
@@ -27,6 +30,9 @@ KINDS: dict[str, Callable[..., Sketch]] = {
     "share": share,
     "spread": spread,
     "triangle": triangle,
+    "chips": chips,
+    "sm": sm,
+    "tiles": tiles,
 }
 OPTIONS = {
     **dict.fromkeys(("nranks", "gpus", "nchunks", "steps"), positive),
