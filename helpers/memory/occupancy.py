@@ -79,6 +79,19 @@ def occupancy(gpu: Accelerator, threads: int, registers: int = 32, shared: int =
     return Occupancy(gpu, threads, registers, shared, blocks, limits)
 
 
+def rounds(fit: Occupancy, blocks: int) -> tuple[int, float]:
+    """(rounds, share of the places that do something) of a launch of `blocks` blocks that all take equally long.
+
+    A chip has as many places as its SMs hold blocks. The last round, the tail, lasts as long as a full one, however few its blocks, so
+    the time grows in steps: wave quantisation. OccupancyError for no block, and for one that does not launch.
+    """
+    if isinstance(blocks, bool) or not isinstance(blocks, int) or blocks < 1 or not fit.blocks:
+        raise OccupancyError(f"a launch has 1 block or more, of a kind that fits on an SM; got {blocks!r}: {fit}")
+    places = fit.blocks * int(fit.gpu.sms.number)
+    found = -(-blocks // places)
+    return found, blocks / (found * places)
+
+
 def curve(gpu: Accelerator, registers: int = 32, shared: int = 0) -> list[tuple[int, int]]:
     """(threads per block, resident warps) for every whole number of warps in a block."""
     step = int(gpu.warp.number)

@@ -1,11 +1,12 @@
 """Occupancy: NVIDIA's own header on 1,505 cases, NVIDIA's own examples, and launches that cannot be."""
 
+import heapq
 from pathlib import Path
 
 import pytest
 
 from helpers.facts import ACCELERATORS
-from helpers.memory.occupancy import Occupancy, OccupancyError, curve, occupancy
+from helpers.memory.occupancy import Occupancy, OccupancyError, curve, occupancy, rounds
 
 CASES = Path(__file__).with_name("occupancy_cases.txt")
 FACTORS = {"warp slots": 1, "registers": 2, "shared memory": 4, "block slots": 8}
@@ -74,6 +75,23 @@ def test_the_curve_has_every_block_size():
     assert [threads for threads, _ in points] == list(range(32, 1025, 32))
     assert all(warps == occupancy(h100, threads, 64, 16 * 1024).warps for threads, warps in points)
     assert max(warps for _, warps in points) == 32
+
+
+@pytest.mark.parametrize("shared", [0, 40 * 1024, 96 * 1024])
+def test_rounds_are_those_of_blocks_handed_out_one_by_one(shared):
+    """Each goes to the place that is free first; all take one tick."""
+    fit = occupancy(ACCELERATORS["A100"], 256, 64, shared)
+    places = fit.blocks * 108
+    for blocks in (1, places - 1, places, places + 1, 2 * places, 3 * places + 7):
+        free = [0] * places
+        for _ in range(blocks):
+            heapq.heapreplace(free, free[0] + 1)
+        n, busy = rounds(fit, blocks)
+        assert n == max(free) and busy * n * places == pytest.approx(sum(free))
+    with pytest.raises(OccupancyError, match="1 block or more"):
+        rounds(fit, 0)
+    with pytest.raises(OccupancyError, match="does not launch"):
+        rounds(occupancy(ACCELERATORS["A100"], 1024, 65), 4)
 
 
 @pytest.mark.parametrize(
