@@ -52,7 +52,7 @@ ABOUT = {"time": "Times", "types": "Bytes", "pairs": "FLOPs, MFU and HFU"}
 _UNITS = {
     "time": r"(?:ns|µs|us|ms|s|seconds|minutes|hours|h|days)\b|(?:[KMGTP]?FLOP|tokens)/s",
     "types": r"(?:[KMGTP]i?B|B|bytes?)\b(?!/)",
-    "pairs": r"[KMGTPE]?FLOPs?\b(?!/)",
+    "pairs": r"[KMGTPE]?FLOPs?\b(?!/| per byte)",
 }
 _NEEDS = {name: re.compile(rf"(?<![\w.,])\d[\d.,]*\s*(?:{units})") for name, units in _UNITS.items()}
 _UTILIZATION = re.compile(r"(?:^|_)[mh]fu(?:_|$)")

@@ -63,10 +63,10 @@ def spoken(value: nodes.Element) -> dict[str, str]:
 
 
 def unit_behind(value: nodes.Element) -> str:
-    """The word that follows a value in its paragraph, where the prose gives a bare number its unit: ms, not the B of "for the 70B"."""
+    """What follows a value and gives a bare number its unit: ms, FLOP per byte, not the B of "for the 70B"."""
     at = value.parent.index(value) + 1
     behind = value.parent[at] if at < len(value.parent) else None
-    word = re.match(r"\s?\S*", str(behind)) if isinstance(behind, nodes.Text) else None
+    word = re.match(r"\s?\S*(?: per byte)?", str(behind)) if isinstance(behind, nodes.Text) else None
     return word.group() if word else ""
 
 

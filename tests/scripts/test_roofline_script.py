@@ -52,3 +52,31 @@ def test_its_counts_are_the_course_s_own():
 def test_a_size_that_does_not_fit_is_refused(size):
     done = run("--size", size)
     assert done.returncode == 2 and f"--size is a positive multiple of 64, got {size}" in done.stderr
+
+
+def test_the_recipe_of_the_page_times_queued_kernels_after_a_warm_up(monkeypatch, capsys):
+    """A pretended GPU, on which a call is queued at once and a kernel takes 2 ms, or 50 while something loads: the first three times."""
+    page = (Path(__file__).parents[2] / "book" / "roofline.md").read_text(encoding="utf-8")
+    code = re.search(r"```python\n(start, end = .*?)```", page, re.S)[1]
+    gpu, calls, known = {"queued": 0.0, "done": 0.0}, [], []
+
+    def kernel():
+        gpu["queued"] += 50.0 if len(calls) < 3 else 2.0
+        calls.append(gpu["queued"])
+
+    class Event:
+        def __init__(self, enable_timing):
+            assert enable_timing
+            known.append(self)
+
+        def record(self):
+            self.at = gpu["queued"]
+
+        def elapsed_time(self, other):
+            assert other.at <= gpu["done"], "the end has not been reached yet"
+            return other.at - self.at
+
+    monkeypatch.setattr(torch.cuda, "Event", Event)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: gpu.update(done=gpu["queued"]))
+    exec(code, {"torch": torch, "f": kernel})
+    assert len(known) == 2 and capsys.readouterr().out == "2.0 ms\n"

@@ -25,6 +25,8 @@ from helpers.view.shared import keep as keeping
         ("450 GB/s one way", "x", set()),
         ("14 H100s hold them", "x", set()),
         ("16 FLOP/B", "x", set()),
+        ("16 FLOP per byte", "x", set()),
+        ("16 FLOP per token", "x", {"pairs"}),
         ("1.75 N", "x", set()),
         ("34.7%", "share", set()),
     ],
