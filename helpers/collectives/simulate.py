@@ -60,7 +60,8 @@ def contributions(s: Schedule) -> Iterator[Counts]:
 def check(s: Schedule) -> None:
     """Returns None when the schedule keeps its collective's promise.
 
-    Else raises ScheduleError naming rank, chunk, expected, got and the step.
+    Else raises ScheduleError naming rank, chunk, expected, got and the step. Ports are no part of a promise: a rank may send to
+    everybody in one step, and `price` lets it take turns.
     """
     promise(s.collective).accepts(s.nranks, s.nchunks, s.root)
     if not _proved(s):
