@@ -1,7 +1,8 @@
 """Activation checkpointing, written out: keep a layer's input, compute what is inside again in backward. Chapter: tensor-parallel.
 
-What is computed again communicates again: a layer's forward collectives run twice a step. (torch.utils.checkpoint does the same
-for any function; here a layer has one input and its parameters, and no random numbers to repeat.)
+What is computed again communicates again: a layer's forward collectives run twice a step. (torch.utils.checkpoint takes any
+function and stops before the last collective, whose result backward does not want; here a layer has one input and its parameters,
+and no random numbers to repeat.)
 """
 
 from __future__ import annotations
