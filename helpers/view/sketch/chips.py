@@ -130,7 +130,7 @@ def _bytes(chip: Chip, x: float, scale: float) -> str:
 def _named(name: str, nbytes: float, x: float, y: float, side: float) -> str:
     if side > 4 * LETTERS:  # inside, in two lines
         middle = x + side / 2
-        return label("bim-label bim-middle", middle, y + side / 2 - 2, name) + label(
+        return label("bim-size bim-middle", middle, y + side / 2 - 2, name) + label(
             "bim-size bim-middle", middle, y + side / 2 + 14, _size(nbytes)
         )
     return label("bim-label", x + side + 6, y + side / 2 + 4, f"{name}, {_size(nbytes)}")
