@@ -21,7 +21,7 @@ from helpers.conventions import ABOUT, KEYS, WORDS, needs, words
 
 log = logging.getLogger(__name__)
 
-VALUE, TOLD = "bim-conventions", "bim-told"  # attributes of nodes: {"time": "nccl"}, and (convention, key)
+VALUE, TOLD = "bim-conventions", "bim-says"  # attributes of nodes: {"time": "nccl"}, and (convention, key)
 SCOPES = (nodes.section, nodes.admonition, nodes.table, nodes.caption, nodes.document)
 Said = tuple[str, str]
 
