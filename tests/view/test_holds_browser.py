@@ -26,6 +26,8 @@ def test_every_control_changes_what_stands_there(open_alone, tmp_path):
     assert page.locator("[aria-live]").text_content() == "", "nothing is said before the reader does something"
     assert page.locator(".bim-h-rank").count() == 4 and page.locator(".bim-h-band").count() == 4
     assert page.locator(".bim-h-lent").count() == 4, "layer 3 is whole on every rank"
+    words = page.locator(".bim-h-word").all_text_contents()
+    assert set(words) == {"all", "kept"}, "of a part its place tells, and no word lies on it"
     at(page, "Step forward")
     page.evaluate("document.querySelector('.bim-holds').holds.tick(1000)")
     shows(page, holds_spec("zero-3", at=15))

@@ -11,7 +11,11 @@ import { byClass, CLASSES, matched, momentsOf, NAMES, ranksOf, states } from "./
 
 const KEY = [...CLASSES, "communication", "temporary"];
 const NOTE = "A transformer of four layers in fp32, trained by AdamW; DDP has a bucket, FSDP2 a unit a layer.";
-const MORE = { communication: "lent by others, and buffers of gradients", temporary: "everything else" };
+const MORE = {
+  communication: "lent by others, and buffers of gradients",
+  temporary: "everything else",
+  own: "the rank's own part, at its place",
+};
 
 // What each chooser offers, and has chosen.
 export function offer({ choosers: { way, beside, rank } }, known, s) {
@@ -26,7 +30,7 @@ const legend = () =>
   h(
     "ul",
     { class: "bim-legend" },
-    KEY.map((kind, i) =>
+    [...KEY, "own"].map((kind, i) =>
       h(
         "li",
         {},
@@ -76,7 +80,7 @@ function asked({ way, beside, rank }) {
     { class: "bim-controls" },
     h("span", {}, "Who holds what under ", way.select),
     h("span", {}, " beside ", beside.select),
-    h("span", {}, " told of rank ", rank.select),
+    h("span", {}, ", told for rank ", rank.select),
   );
 }
 

@@ -19,16 +19,13 @@ export function sizes(width, nranks, nunits) {
   return { width, columns, panel, high, height: high * Math.ceil(nranks / columns), cell: (panel - NUMBER) / 4 };
 }
 
-const WORDS = { whole: "all", kept: "kept", absent: "" };
-
-// The middle of a word: of a box that is full its own middle, else of the half in which nothing stands.
-const middle = (shard, rank, nranks) => (shard ? (rank < nranks / 2 ? 0.75 : 0.25) : 0.5);
+const WORDS = { whole: "all", kept: "kept" }; // of a part its place in the box tells, which no word may cover
 
 // One box: of a whole layer's bytes the rank's own part stands at its place.
 function box(kind, state, { rank, nranks, wide, lent, buffer, part }) {
   const own = wide / nranks;
   const shard = state === "shard" || lent;
-  const word = lent ? "all" : state === "shard" ? `1/${nranks}` : WORDS[state];
+  const word = lent ? "all" : WORDS[state];
   return svg(
     "g",
     { class: `bim-h-${kind} bim-h-${state}` },
@@ -36,7 +33,7 @@ function box(kind, state, { rank, nranks, wide, lent, buffer, part }) {
     lent && rect("bim-h-lent", 0, 0, wide, BOX, 3),
     state !== "absent" && rect("bim-h-fill", shard ? rank * own : 0, 0, shard ? own : part * wide, BOX, shard ? 0 : 3),
     buffer > 0 && rect("bim-h-buffer", 0, BOX + 2, Math.min(1, buffer) * wide, 3),
-    word && label("bim-h-word", middle(shard && !lent, rank, nranks) * wide, BOX / 2, word, 11),
+    word && label("bim-h-word", wide / 2, BOX / 2, word, 11),
   );
 }
 

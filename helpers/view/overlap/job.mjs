@@ -31,7 +31,10 @@ export function units({ layers, first, block, last, tied }, tokens, rate) {
 // A ring of NRANKS GPUs by the cheapest protocol that the link knows, at what NCCL reaches of it; steps: 14 for an all_reduce, 7 for half.
 export function secondsOf(link, steps) {
   const [lines, share] = [link.protocols ?? [link], NRANKS * (link.reached ?? 1)];
-  const one = (nbytes) => ({ call, alpha, bandwidth }) => (call ?? 0) + steps * (alpha + nbytes / share / bandwidth);
+  const one =
+    (nbytes) =>
+    ({ call, alpha, bandwidth }) =>
+      (call ?? 0) + steps * (alpha + nbytes / share / bandwidth);
   return (nbytes) => Math.min(...lines.map(one(nbytes)));
 }
 

@@ -10,11 +10,11 @@ import plotly.graph_objects as go
 from helpers.view.figures.twin import tabled
 from helpers.view.shared.tokens import colour, plotly_template
 
-TALL, LOW = 1.0, 0.72  # a row's height where another engine orders, and where none does
-FOOT = 0.3  # from a row's lower end to its line; its name stands at the upper end
+TALL, LOW = 1.08, 0.8  # a row's height where another engine orders, and where none does
+FOOT = 0.38  # from a row's lower end to its line; its name stands at the upper end
 UP = 0.34  # from the line to who orders
 SIDE = 22  # of an engine's square in pixels
-OFF = 0.12  # how far below the line the engines' names stand
+OFF = 0.15  # how far below the line the engines' names stand
 SILENT = {"hoverinfo": "skip", "hovertext": []}
 UNSEEN = {"visible": False, "fixedrange": True}
 

@@ -89,7 +89,7 @@ def _bars(name: str, panel: Panel, sms: int, foot: float, longest: float) -> Ite
             text=[f"{area.what}: {area.sms} SMs" if area.end - area.start > WORTH * longest else ""],
             constraintext="none",
             textposition="inside",
-            insidetextanchor="middle",
+            insidetextanchor=_clear(area, panel.measured),
             textangle=0,
             textfont={"color": colour("page" if taken else "ink"), "size": LETTERS},
             marker={"color": colour("muted" if taken else "well"), "line": {"width": 1, "color": colour("edge")}},
@@ -97,6 +97,13 @@ def _bars(name: str, panel: Panel, sms: int, foot: float, longest: float) -> Ite
             hovertext=[f"{area.what}, {area.sms} SMs: {seconds_text(area.start)} to {seconds_text(area.end)}"],
             hovertemplate="%{hovertext}<extra></extra>",
         )
+
+
+def _clear(area: Area, measured: float | None) -> str:
+    """Where in its area a word stands: in the middle, unless the line of what was measured goes through; then in the wider part."""
+    if measured is None or not area.start < measured < area.end:
+        return "middle"
+    return "start" if measured - area.start > area.end - measured else "end"
 
 
 def _measured(panel: Panel, foot: float) -> list[go.Scatter]:

@@ -13,7 +13,8 @@ Hops = Sequence[str]  # wire, place, wire, ..., wire: what lies between two GPUs
 MEMORY = "host memory"
 NETWORK = "network"
 TALL, ROW = 1, -0.54  # of one way: its height, and where its places stand
-OFF = 0.11  # how far above its line a wire's name stands, and a place's below
+ABOVE, BELOW = 0.1, 0.145  # how far off its line a wire's name stands, and a place's: clear of the square
+HIGH = 128  # of one way in pixels
 PLACE = 22  # side of a place's square in pixels
 UNSEEN = {"visible": False, "fixedrange": True}
 
@@ -32,7 +33,7 @@ def routes(cases: Mapping[str, Hops], title: str) -> go.Figure:
         top = -i * TALL
         figure.add_traces([*_wires(hops[::2], top + ROW), *_places(places(hops), top + ROW), _words(name, hops, top)])
     widest = max(len(hops[::2]) for hops in cases.values())
-    figure.update_layout(height=64 + 116 * len(cases), margin={"l": 8, "r": 8, "t": 48, "b": 8})
+    figure.update_layout(height=64 + HIGH * len(cases), margin={"l": 8, "r": 8, "t": 48, "b": 8})
     figure.update_xaxes(range=[-0.5, widest + 0.5], **UNSEEN)
     figure.update_yaxes(range=[-len(cases) * TALL, 0], **UNSEEN)
     figure.update_layout(tabled(("way", "name"), ("passes", 0), ("copies", 1)))
@@ -61,7 +62,7 @@ def _wires(names: Sequence[str], y: float) -> Iterator[go.Scatter]:
             hoverinfo="skip",
             hovertext=[],
         )
-    yield _names([x + 0.5 for x in range(len(names))], y + OFF, names, "top center", "muted")
+    yield _names([x + 0.5 for x in range(len(names))], y + ABOVE, names, "top center", "muted")
 
 
 def _names(x: Sequence[float], y: float, names: Sequence[str], where: str, shade: str) -> go.Scatter:
@@ -94,7 +95,7 @@ def _places(names: Sequence[str], y: float) -> Iterator[go.Scatter]:
         hoverinfo="skip",
         hovertext=[],
     )
-    yield _names(range(len(names)), y - OFF, [name.replace(" ", "<br>") for name in names], "bottom center", "ink")
+    yield _names(range(len(names)), y - BELOW, [name.replace(" ", "<br>") for name in names], "bottom center", "ink")
 
 
 def _words(name: str, hops: Hops, top: float) -> go.Scatter:
