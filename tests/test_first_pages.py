@@ -47,7 +47,9 @@ def test_the_pythons_that_serve_are_said(text):
 
 def test_the_packages_of_gpu_check_are_said():
     told = re.search(r"no more than (.*?), takes less", SETUP)[1]
-    assert re.findall(r"[\w-]+", told.replace("PyTorch", "torch").replace(" and", "")) == list(gpu_check.NEEDED.values())
+    assert re.findall(r"[\w-]+", told.replace("PyTorch", "torch").replace(" and", "")) == list(
+        gpu_check.NEEDED.values()
+    )
 
 
 @pytest.mark.parametrize("lab", LABS, ids=lambda p: p.stem)

@@ -35,6 +35,17 @@ def test_the_name_of_who_orders_stands_off_the_dots():
             assert (name.x[0] - line.x[0]) * (line.x[1] - line.x[0]) < 0
 
 
+def test_names_stand_clear_of_squares_and_of_the_next_row():
+    figure = engines(WAYS, ENGINES, "A finding")
+    low, high = figure.layout.yaxis.range
+    pixels = (figure.layout.height - 56) / (high - low)  # its margins
+    row = [t for t in figure.data if t.mode in ("markers+text", "text")][:3]
+    squares, names = (next(t for t in row if t.mode == mode) for mode in ("markers+text", "text"))
+    assert pixels * (squares.y[0] - names.y[0]) > (squares.marker.size + 3) / 2 + 4
+    second = [t for t in figure.data if t.customdata is not None][1]
+    assert pixels * (names.y[0] - second.y[0]) > 24, "a line with some room"
+
+
 def test_who_adds_has_a_plus():
     pluses = {}
     for way in WAYS:
@@ -89,6 +100,14 @@ def test_what_was_measured_is_a_line_and_told():
     words = [t.text[0] for t in figure.data if t.type == "scatter" and t.mode == "text"]
     assert words == ["<b>shared</b><br>model 1.5 s, measured 1.25 s", "<b>alone</b><br>model 1 s"]
     assert "<td>shared</td><td>collective</td><td>24</td>" in chart(figure, "mine", "a caption")["text/html"]
+
+
+def test_no_word_stands_where_the_measured_line_goes():
+    panels = {
+        name: Panel([Area("product", 132, 0, 1)], at) for name, at in {"late": 0.7, "soon": 0.3, "no": None}.items()
+    }
+    anchors = [t.insidetextanchor for t in occupied(panels, 132, "A finding").data if t.type == "bar"]
+    assert anchors == ["start", "end", "middle"]
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,14 @@ def test_the_network_alone_is_dotted():
     assert lines == {"solid": (0, 1, None, 1, 2, None, 3, 4, None, 4, 5), "dot": (2, 3)}
 
 
+def test_the_name_of_a_place_stands_clear_of_its_square():
+    figure = routes({"Near": NEAR, "Staged": STAGED}, "A finding")
+    low, high = figure.layout.yaxis.range
+    pixels = (figure.layout.height - 56) / (high - low)  # its margins
+    marks, names = figure.data[2:4] if figure.data[2].mode == "markers" else figure.data[3:5]
+    assert pixels * (marks.y[0] - names.y[0]) > (marks.marker.size + 3) / 2 + 4
+
+
 def test_every_wire_is_named_above_its_middle():
     names = next(t for t in routes({"Staged": STAGED}, "A finding").data if t.mode == "text")
     assert names.text == ("PCIe", "PCIe", "network", "PCIe", "PCIe") and names.x == (0.5, 1.5, 2.5, 3.5, 4.5)
