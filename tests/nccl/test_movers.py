@@ -47,15 +47,16 @@ def test_no_copy_engine_adds_or_broadcasts():
 
 
 def test_blocks_are_those_of_nccl_s_source_and_of_the_published_runs():
-    """nvls.cc: 32 / 8 and 40 / 8 on Hopper, 48 / 8 on Blackwell. sym_kernels.cc: 16 / 8, as 8 H20 took (the table)."""
+    """nvls.cc: 32 / 8 and 40 / 8 on Hopper, 48 / 8 on Blackwell, an all_reduce 32 / 8 and 64 / 8. sym_kernels.cc: 16 / 8, as 8 H20 took (the table)."""
     assert [registered_blocks(name, 8) for name in ("all_gather", "reduce_scatter")] == [4, 5]
     assert [registered_blocks(name, 8, blackwell=True) for name in ("all_gather", "reduce_scatter")] == [4, 6]
+    assert [registered_blocks("all_reduce", 8, blackwell) for blackwell in (False, True)] == [4, 8]
     assert registered_blocks("reduce_scatter", 3) == 14, "rounded up"
     assert symmetric_blocks(8) == public("fsdp-8xh20-symmetric").rows[1]["blocks"]
     assert [symmetric_blocks(n, blackwell=True) for n in (3, 4, 8)] == [11, 8, 4]
 
 
-@pytest.mark.parametrize(("name", "nranks"), [("all_reduce", 8), ("all_gather", 1), ("", 2)])
+@pytest.mark.parametrize(("name", "nranks"), [("broadcast", 8), ("all_gather", 1), ("", 2)])
 def test_blocks_of_what_is_not_refused(name, nranks):
     with pytest.raises(ValueError, match="got"):
         registered_blocks(name, nranks) if name else symmetric_blocks(nranks)

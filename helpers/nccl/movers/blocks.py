@@ -8,17 +8,19 @@ from __future__ import annotations
 NVLS_SHARES = {
     "all_gather": (32, 32),
     "reduce_scatter": (40, 48),
+    "all_reduce": (32, 64),
 }  # Hopper, Blackwell: blocks times GPUs, "factor" there
 SYMMETRIC_SHARES = (16, 32)  # the same of the kernels that let the switch copy or add
 
 
 def registered_blocks(collective: str, nranks: int, blackwell: bool = False) -> int:
-    """Blocks of NVLS under NCCL_CTA_POLICY=EFFICIENCY, where all ranks registered their buffers.
+    """Blocks of NVLS where all ranks registered their buffers: of an all_reduce by that alone, of the other two under
+    NCCL_CTA_POLICY=EFFICIENCY, without a tuner plugin, NCCL_ALGO, NCCL_PROTO and NVLink between nodes (src/enqueue.cc:2155).
 
-    ValueError for another collective than all_gather and reduce_scatter, or fewer than 2 ranks.
+    ValueError for another collective, or fewer than 2 ranks.
     """
     if collective not in NVLS_SHARES:
-        raise ValueError(f"the policy is for {' and '.join(NVLS_SHARES)}, got {collective!r}")
+        raise ValueError(f"NVLS on registered buffers is for {', '.join(NVLS_SHARES)}, got {collective!r}")
     return _shared(NVLS_SHARES[collective][blackwell], nranks, least=2)
 
 
