@@ -47,7 +47,7 @@ def test_no_copy_engine_adds_or_broadcasts():
 
 
 def test_blocks_are_those_of_nccl_s_source_and_of_the_published_runs():
-    """nvls.cc: 32 / 8 and 40 / 8 on Hopper, 48 / 8 on Blackwell, an all_reduce 32 / 8 and 64 / 8. sym_kernels.cc: 16 / 8, as 8 H20 took (the table)."""
+    """nvls.cc: 32 / 8 and 40 / 8 on Hopper, 48 / 8 on Blackwell; all_reduce 32 / 8 and 64 / 8. sym_kernels.cc: 16 / 8, as 8 H20 took."""
     assert [registered_blocks(name, 8) for name in ("all_gather", "reduce_scatter")] == [4, 5]
     assert [registered_blocks(name, 8, blackwell=True) for name in ("all_gather", "reduce_scatter")] == [4, 6]
     assert [registered_blocks("all_reduce", 8, blackwell) for blackwell in (False, True)] == [4, 8]
