@@ -1,8 +1,10 @@
-"""Among whom a collective of HLO runs: the three ways in which XLA writes groups of devices. Chapter: annotations.
+"""Among whom a collective of HLO runs: the ways in which XLA writes groups of devices. Chapter: annotations.
 
     replica_groups={{0,1},{2,3}}              a list
     replica_groups=[2,4]<=[4,2]T(1,0)         numbers in order, reshaped, transposed, and cut into 2 groups of 4
     replica_groups=mesh['data'=2,'model'=4] {'model'}       a mesh, and the axes that a group runs along
+    replica_groups=mesh['a'=2,'b'=4], device_ids=([4,2]T(1,0)) {'b':(2)2}   the mesh's devices, reshaped and transposed; of an axis the
+                                              part of size 2 behind one of 2: as a product of smaller axes, 4 = 2 x 2, its second factor
 
 They are those of CollectiveDeviceListBase (openxla/xla, xla/hlo/ir/replica_group.cc).
 """
@@ -10,6 +12,7 @@ They are those of CollectiveDeviceListBase (openxla/xla, xla/hlo/ir/replica_grou
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -17,10 +20,14 @@ import numpy as np
 from helpers.hlo.text import HloError, number
 
 Groups = tuple[tuple[int, ...], ...]
+Part = tuple[
+    str, int, int
+]  # (axis, low, high): the factors of an axis from low to high, so (axis, 1, its size) for all of it
 _WRITTEN = re.compile(r"\breplica_groups=(.+)")
 _LIST = re.compile(r"\{((?:\{[\d,]*\},?)*)\}", re.ASCII)
 _IOTA = re.compile(r"\[(\d+),(\d+)\]<=\[(\d+(?:,\d+)*)\](?:T\((\d+(?:,\d+)*)\))?", re.ASCII)
-_MESH = re.compile(r"mesh\[([^\]]+)\] \{([^}]*)\}")
+_MESH = re.compile(r"mesh\[([^\]]+)\](?:, device_ids=\(\[([\d,]+)\](?:T\(([\d,]+)\))?\))? \{([^}]*)\}", re.ASCII)
+_PART = re.compile(r"'?([\w.]+)'?(?::\((\d+)\)(\d+))?", re.ASCII)
 _AXIS = re.compile(r"'?([\w.]+)'?=(\d+)", re.ASCII)
 _PAIRS = re.compile(r"\bsource_target_pairs=\{((?:\{\d+,\d+\},?)*)\}", re.ASCII)
 
@@ -91,15 +98,49 @@ def _along(text: str, ndevices: int, line: int) -> Groups | None:
     if not (found := _MESH.match(text)):
         return None
     sizes = {name: number(size, line) for name, size in _AXIS.findall(found[1])}
-    axes, names = [one.strip(" '") for one in found[2].split(",")], list(sizes)
-    if not set(axes) <= set(names) or len(set(axes)) < len(axes):
-        raise HloError(f"groups along {axes} of a mesh with the axes {names}", line)
+    told = [_part(one.strip(), sizes, line) for one in found[4].split(",")]
+    parts = [part for part in told if part]
+    if len(set(parts)) < len(told):
+        raise HloError(f"groups along {found[4]} of a mesh with the axes {list(sizes)}", line)
     if prod(sizes.values()) != ndevices:
         raise _undivided(found[0], ndevices, line)
-    last = [names.index(axis) for axis in axes]
-    order = [i for i in range(len(names)) if i not in last] + last
-    whole = np.arange(prod(sizes.values())).reshape(list(sizes.values())).transpose(order)
-    return _rows(whole.reshape(-1, prod(sizes[axis] for axis in axes)))
+    pieces = _pieces(parts, sizes)
+    if any(high % low for _, low, high in pieces):
+        raise HloError(f"parts of an axis that do not fit each other: {found[4]}", line)
+    last = [pieces.index(one) for part in parts for one in pieces if one[0] == part[0] and part[1] <= one[1] < part[2]]
+    shape = [high // low for _, low, high in pieces]
+    order = [at for at in range(len(pieces)) if at not in last] + last
+    whole = _ordered(found[2], found[3], ndevices, line).reshape(shape).transpose(order)
+    return _rows(whole.reshape(-1, prod(shape[at] for at in last)))
+
+
+def _pieces(parts: list[Part], sizes: dict[str, int]) -> list[Part]:
+    """Every axis cut where a part of it begins or ends."""
+    cut = {
+        name: {1, size} | {edge for at, *edges in parts if at == name for edge in edges} for name, size in sizes.items()
+    }
+    return [(name, low, high) for name, edges in cut.items() for low, high in pairwise(sorted(edges))] or [("", 1, 1)]
+
+
+def _part(text: str, sizes: dict[str, int], line: int) -> Part | None:
+    """None for what is no part of an axis that there is."""
+    found = _PART.fullmatch(text)
+    if not found or found[1] not in sizes:
+        return None
+    size = sizes[found[1]]
+    low, part = (number(found[2], line), number(found[3], line)) if found[2] else (1, size)
+    return (found[1], low, low * part) if low * part and size % (low * part) == 0 else None
+
+
+def _ordered(shape: str | None, order: str | None, ndevices: int, line: int) -> np.ndarray:
+    """The mesh's devices, from 0 on unless told otherwise."""
+    if shape is None:
+        return np.arange(ndevices)
+    sizes = [number(n, line) for n in shape.split(",")]
+    turned = [number(n, line) for n in order.split(",")] if order else list(range(len(sizes)))
+    if prod(sizes) != ndevices or sorted(turned) != list(range(len(sizes))):
+        raise HloError(f"a mesh's devices [{shape}]T({order}) are not those of {ndevices}", line)
+    return np.arange(ndevices).reshape(sizes).transpose(turned).reshape(-1)
 
 
 def _rows(array: np.ndarray) -> Groups:

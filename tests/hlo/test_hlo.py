@@ -54,7 +54,7 @@ def test_who_sends_in_a_permutation():
     assert (still.sent(0), still.sent(1)) == (0, 128)
 
 
-# The same two groups of four in three ways, and an order that only a transposition gives.
+# The same two groups of four in three ways, and orders that only a transposition gives.
 GROUPS = {
     "{{0,1,2,3},{4,5,6,7}}": ((0, 1, 2, 3), (4, 5, 6, 7)),
     "[2,4]<=[8]": ((0, 1, 2, 3), (4, 5, 6, 7)),
@@ -63,6 +63,11 @@ GROUPS = {
     "mesh['data'=2,'model'=4] {'data'}": ((0, 4), (1, 5), (2, 6), (3, 7)),
     "mesh['a'=2,'b'=2,'c'=2] {'a','c'}": ((0, 1, 4, 5), (2, 3, 6, 7)),
     "{}": ((0, 1, 2, 3, 4, 5, 6, 7),),
+    # As JAX 0.10.2 writes what P("x", "y") to P("y", "x") takes on a mesh of 4 x 2: devices in another order, and a part of an axis.
+    "mesh['axis_0'=2,'axis_1'=4], device_ids=([4,2]T(1,0)) {'axis_1'}": ((0, 2, 4, 6), (1, 3, 5, 7)),
+    "mesh['axis_0'=2,'axis_1'=4], device_ids=([2,2,2]T(0,2,1)) {'axis_1':(2)2}": ((0, 2), (1, 3), (4, 6), (5, 7)),
+    "mesh['a'=8] {'a':(2)2}": ((0, 2), (1, 3), (4, 6), (5, 7)),
+    "mesh['a'=8] {'a':(1)2,'a':(4)2}": ((0, 1, 4, 5), (2, 3, 6, 7)),
 }
 
 
@@ -217,6 +222,18 @@ DAMAGE = {
         "do not divide devices 0 to 7",
     ),
     "a larger mesh": (GOOD.replace(ALL, "replica_groups=mesh['a'=800000000000] {'a'}"), "do not divide devices 0 to 7"),
+    "a part too large": (
+        GOOD.replace(ALL, "replica_groups=mesh['a'=8] {'a':(4)4}"),
+        "along .* of a mesh with the axes",
+    ),
+    "parts that cross": (
+        GOOD.replace(ALL, "replica_groups=mesh['a'=8] {'a':(0)2}"),
+        "along .* of a mesh with the axes",
+    ),
+    "devices of another mesh": (
+        GOOD.replace(ALL, "replica_groups=mesh['a'=8], device_ids=([2,2]T(1,0)) {'a'}"),
+        "are not those of 8",
+    ),
     "an axis twice": (GOOD.replace(ALL, "replica_groups=mesh['a'=8] {'a','a'}"), "along .* of a mesh with the axes"),
     "nobody sends": (
         entry(f"ROOT %y = {ONE['send'][0]}".replace("{0,1},{1,2},{2,0}", "")),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 import sys
 
 import pytest
@@ -83,3 +85,15 @@ def test_with_explicit_axes_jax_refuses_to_guess(explicit):
     found = explicit
     assert found["batch cut"].refused == "" and "ambiguous how the output should be sharded" in found["pairs"].refused
     assert "illegally sharded result" in found["batch and matrices"].refused
+
+
+def test_the_page_s_program_makes_one_all_reduce(tmp_path):
+    """The pair on the page Annotations, as it stands there, on four devices that a CPU plays."""
+    page = (by_jax.PROGRAM.parents[3] / "book" / "annotations.md").read_text(encoding="utf-8")
+    program = next(part for part in page.split("```python\n")[1:] if part.startswith("import jax")).split("```")[0]
+    file = tmp_path / "pair.py"
+    file.write_text(program, encoding="utf-8")
+    env = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_PLATFORMS": "cpu"}
+    told = subprocess.run([sys.executable, str(file)], env=env, capture_output=True, text=True, check=True).stdout
+    found = [line for line in told.splitlines() if re.search(r" (all-|reduce-scatter|collective-)[a-z]*\(", line)]
+    assert len(found) == 1 and " all-reduce(" in found[0], found
