@@ -72,7 +72,7 @@ class RidgesDirective(AcceleratorsDirective):
         dtypes = self.names(" ".join(self.arguments).split(), DTYPES)
         gpus = [ACCELERATORS[n] for n in self.names(self.options.get("only", "").split(), tuple(ACCELERATORS))]
         rows = [[gpu_head(gpu), [cited(gpu.hbm)], *(ridge_cell(gpu, dtype) for dtype in dtypes)] for gpu in gpus]
-        heads = [[text("Accelerator")], [text("Bandwidth, both ways")], *([text(dtype)] for dtype in dtypes)]
+        heads = [[text("Accelerator")], [text("Bandwidth, reads and writes")], *([text(dtype)] for dtype in dtypes)]
         counted = "FLOP (for int8: operations)" if "int8" in dtypes else "FLOP"
         said = (
             f"{counted} per byte of memory: dense peak ÷ bandwidth. A dash: no source that was read gives such a peak."

@@ -63,6 +63,8 @@ OTHERS = {
     "ratio": 1,
 }
 HOW = ("read", "cross-checked")
+MEMORIES = (".hbm", ".memory")  # the keys of what nobody counts by ways: of a memory
+SHARED = ", reads and writes together"
 
 
 class FactError(ValueError):
@@ -141,13 +143,22 @@ class Fact:
         number = f"{self.value:.{3 if self.kind == 'fitted' else 4}g}"
         if self.unit == "generation":
             return f"generation {number}"
+        if self.of_memory:
+            return f"{number} {self.unit}{SHARED}"
         scope = self.per or self.scope
         parts = (number, None if self.unit == "ratio" else self.unit, self.direction, f"per {scope}" if scope else None)
         return " ".join(part for part in parts if part)
 
     @property
+    def of_memory(self) -> bool:
+        """Whether it is the bandwidth of a memory, whose reads and writes share one bus."""
+        return self.key.endswith(MEMORIES) and self.unit in BANDWIDTHS
+
+    @property
     def amount(self) -> str:
-        """ "64 warps" of "64 warps per SM", for a sentence that says of what; FactError for a bandwidth, which always says it."""
+        """ "64 warps" of "64 warps per SM", for a sentence that says of what; FactError for a link's bandwidth, which always says it."""
+        if self.of_memory:
+            return self.text.removesuffix(SHARED)
         if self.unit in BANDWIDTHS:
             raise FactError(f"{self.key} is a bandwidth, {self}: it does not go without its scope")
         scope = self.per or self.scope

@@ -126,7 +126,7 @@ def test_a_group_is_as_strict_as_a_single_fact():
     def load(**changes):
         return build_facts(spread({"X": {**GROUP, **changes}}), SHEET)
 
-    assert str(load()["X.hbm"]) == "2 TB/s both ways per GPU"
+    assert str(load()["X.hbm"]) == "2 TB/s, reads and writes together"
     with pytest.raises(FactError, match=r"X\.hbm.*source"):
         build_facts(spread({"X": {part: GROUP[part] for part in ("where", "facts")}}), SHEET)
     for entry, words in (

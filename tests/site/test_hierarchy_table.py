@@ -29,7 +29,7 @@ def test_a_derived_bandwidth_tells_its_formula_and_a_published_one_its_source():
         shown = level_cell(ACCELERATORS["B200"], level)[1][0]
         assert isinstance(shown, nodes.abbreviation) and FORMULAS[level.name] in shown["explanation"]
     link = level_cell(ACCELERATORS["B200"], memory)[1][0]
-    assert link["refuri"] == ACCELERATORS["B200"].hbm.source_url and "both ways" in link["reftitle"]
+    assert link["refuri"] == ACCELERATORS["B200"].hbm.source_url and "reads and writes together" in link["reftitle"]
 
 
 def test_what_nobody_publishes_is_said_to_be_so():
