@@ -16,6 +16,7 @@ from helpers.facts import Link
 from helpers.ranks import RankError, Ranks, Stopped, emit
 from helpers.ranks.pool import pending
 from helpers.ranks.pool.interrupts import Hold
+from helpers.ranks.wire.wire import Wire
 from helpers.units import Bandwidth
 
 QUICK = 10.0  # seconds: five times the 2 s in which a stopped call must be gone
@@ -220,6 +221,71 @@ def test_a_held_interrupt_lands_at_the_end_or_where_it_is_open():
             signal.raise_signal(signal.SIGINT)
             steps.append("cleaned up")
     assert steps == ["held", "cleaned up"] and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+class Alarm(Exception):
+    """What a handler of the reader's raises."""
+
+
+@pytest.fixture
+def alarm():
+    """signal.raise_signal(signal.SIGALRM) raises Alarm; from within a Hold, where it is open."""
+
+    def ring(*_):
+        raise Alarm
+
+    before = signal.signal(signal.SIGALRM, ring)
+    yield
+    signal.signal(signal.SIGALRM, before)
+
+
+def test_every_handler_is_held_and_one_that_raises_nothing_leaves_the_hold_open(alarm):
+    steps = []
+    before = signal.signal(signal.SIGUSR1, lambda *_: steps.append("counted"))
+    with pytest.raises(Alarm), Hold() as hold:
+        signal.raise_signal(signal.SIGALRM)
+        signal.raise_signal(signal.SIGUSR1)
+        steps.append("held")
+        with pytest.raises(Alarm), hold.open():
+            steps.append("never")
+        with hold.open():
+            signal.raise_signal(signal.SIGUSR1)
+            steps.append("open")
+            signal.raise_signal(signal.SIGALRM)
+            steps.append("never")
+    assert steps == ["held", "counted", "counted", "open"]
+    assert signal.signal(signal.SIGUSR1, before) != before, "its own handler is back"
+
+
+def ring():
+    signal.raise_signal(signal.SIGALRM)
+
+
+def fail():
+    raise Alarm
+
+
+@pytest.mark.parametrize("what", [ring, fail], ids=["a signal's handler", "sending itself"])
+def test_what_is_raised_between_two_sends_leaves_no_rank_with_the_former_call(two, alarm, monkeypatch, what):
+    """Rank 0 has got the call and rank 1 has not: the next one must not be answered by what rank 0 still does."""
+
+    def slow(word):
+        time.sleep(0.2)
+        return word
+
+    two.run(labs.healthy)
+    posted, post = [], Wire.post
+
+    def second_fails(wire, message):
+        posted.append(wire)
+        if len(posted) == 2:
+            what()
+        return post(wire, message)
+
+    with monkeypatch.context() as patch, pytest.raises(Alarm):
+        patch.setattr(Wire, "post", second_fails)
+        two.run(slow, "former")
+    assert [two.run(slow, word) for word in ("this", "that")] == [["this"] * 2, ["that"] * 2]
 
 
 # status -------------------------------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
 """Where an interrupt (Ctrl-C, a notebook's stop button) may land: in a wait, never between a step and what undoes it. Chapter: hangs.
 
-Python raises KeyboardInterrupt between any two instructions of the main thread. Half a launch would be left behind, or a lock
-for ever. So while a `Hold` is entered an interrupt is remembered, and lands where the code says `with hold.open():`. What
-waits in the middle of such a step, where nobody could undo it, is done `Apart`: then only the wait for it is interrupted.
+Python raises KeyboardInterrupt between any two instructions of the main thread, and so does whatever else a handler of the reader's
+raises, as on an alarm. Half a launch would be left behind, a lock for ever, or a call that two ranks of four have got. So while a `Hold`
+is entered a signal is remembered, and its handler runs where the code says `with hold.open():`. What waits in the middle of such a
+step, where nobody could undo it, is done `Apart`: then only the wait for it is interrupted.
 """
 
 from __future__ import annotations
@@ -13,53 +14,68 @@ import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
 
+SIGNALS = tuple(signal.valid_signals())
+
 
 class Hold:
-    """`with Hold() as hold:` postpones interrupts to its end, or to the next `hold.open()`. Elsewhere than in the main thread, nothing."""
+    """`with Hold() as hold:` postpones Python's signal handlers to its end, or to the next `hold.open()`.
+
+    Elsewhere than in the main thread it does nothing.
+    """
 
     def __init__(self):
-        self._came = self._is_open = self._active = False
+        self._is_open = self._active = False
+        self._came: list[int] = []  # each signal once, as the system keeps them
+        self._before: dict[int, Callable] = {}
 
     def __enter__(self) -> Hold:
-        self._handler = self._interrupted  # one object, so that it is known again
-        self._before = signal.getsignal(signal.SIGINT)
-        if threading.current_thread() is threading.main_thread() and callable(self._before):
-            signal.signal(signal.SIGINT, self._handler)
+        self._handler = self._arrived  # one object, so that it is known again
+        if threading.current_thread() is threading.main_thread():
+            for signum in SIGNALS:
+                if callable(handler := signal.getsignal(signum)):
+                    self._before[signum] = handler
+                    signal.signal(signum, self._handler)
             self._active = True
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if not self._active:
-            return
-        if signal.getsignal(signal.SIGINT) == self._handler:  # else the reader's own code has set another
-            signal.signal(signal.SIGINT, self._before)
-        if self._came and not (kind and issubclass(kind, KeyboardInterrupt)):
-            self._land()
+        self._active = False
+        for signum, handler in self._before.items():
+            if signal.getsignal(signum) == self._handler:  # else the reader's own code has set another
+                signal.signal(signum, handler)
+        if kind and issubclass(kind, KeyboardInterrupt) and signal.SIGINT in self._came:
+            self._came.remove(signal.SIGINT)
+        self._land()
 
     @contextlib.contextmanager
     def open(self) -> Iterator[None]:
-        """A wait, or code of the reader's: here an interrupt lands at once; so does one that came before."""
+        """A wait, or code of the reader's: here a signal lands at once; so does one that came before."""
         if not self._active:
             yield
             return
-        if self._came:
-            self._land()
+        self._land()
         self._is_open = True
         try:
             yield
         finally:
             self._is_open = False
 
-    def _interrupted(self, signum: int, frame: FrameType | None) -> None:
-        if self._is_open:
-            self._is_open = False  # shut by the interrupt itself: what cleans up after it is not interrupted again
-            self._before(signum, frame)
-        else:
-            self._came = True
+    def _arrived(self, signum: int, frame: FrameType | None) -> None:
+        if not self._active:  # on the way in or out
+            self._before[signum](signum, frame)
+        elif self._is_open:
+            self._is_open = (
+                False  # shut by the handler's own exception: what cleans up after it is not interrupted again
+            )
+            self._before[signum](signum, frame)
+            self._is_open = True  # it raised nothing
+        elif signum not in self._came:
+            self._came.append(signum)
 
     def _land(self) -> None:
-        self._came = False
-        self._before(signal.SIGINT, None)
+        while self._came:
+            signum = self._came.pop(0)
+            self._before[signum](signum, None)
 
 
 class Apart:

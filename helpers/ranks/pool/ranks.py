@@ -216,15 +216,16 @@ class Ranks:
                 self._finish(Call(self._team, Order(START_LIMIT, START_LIMIT), turn, hold))
                 self._team.ready = True
             self._call = Call(self._team, order, turn, hold)
-            self._call.send(message)
-            return self._finish(self._call)
+            return self._finish(self._call, message)
         finally:
             self._give_back(turn)
 
-    def _finish(self, call: Call) -> list[Any]:
-        """Wait for the call and judge it. The ranks go on only when all of them are known to be sound."""
+    def _finish(self, call: Call, message: bytes | None = None) -> list[Any]:
+        """Send the call if there is a message, wait for it and judge it. The ranks go on only when all of them are known to be sound."""
         sound = False
         try:
+            if message is not None:
+                call.send(message)
             call.gather()
             results, error = judge(call)
             sound = error is None or error.sound
