@@ -74,6 +74,11 @@ MAIN = Patch(
     "a child would run the caller's script again; ours gets its functions by value",
     "helpers.ranks.pool.launch",
 )
+SPAWN = Patch(
+    "multiprocessing.util.spawnv_passfds",
+    "a kernel that is asked to end first ends what is in its process group by signals: the fork server could not clear up any more",
+    "helpers.ranks.machine.server",
+)
 RESIZES = Patch(
     "torch.UntypedStorage.resize_",
     "FSDP frees and refills parameters by it, and no dispatcher sees it",
@@ -109,5 +114,5 @@ FORBIDDEN = Patch(
     "an exercise asks for it from its halves: the finished one is refused meanwhile",
     "helpers.exercises.primitives",
 )
-PATCHES = (NOTED, FUNCTIONAL, REDUCER, CAPTURES, NETWORK, JOINING, GENERATORS, MAIN)
+PATCHES = (NOTED, FUNCTIONAL, REDUCER, CAPTURES, NETWORK, JOINING, GENERATORS, MAIN, SPAWN)
 PATCHES += (RESIZES, SAVED, AUTOCAST, CUDA_LIKE, OPTIMIZERS, ZEROING, FORBIDDEN)

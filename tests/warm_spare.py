@@ -19,7 +19,7 @@ from collections.abc import Callable
 from multiprocessing import forkserver, util
 from pathlib import Path
 
-SERVER = "from multiprocessing.forkserver import main; "  # so begins what multiprocessing would have a new python run
+SERVER = "from multiprocessing.forkserver import main; "  # so multiprocessing would have a new python begin
 STANDARD = (0, 1, 2)
 
 
@@ -38,9 +38,8 @@ def _handing(pid: int, spare: socket.socket, spawn: Callable[..., int]) -> Calla
     """multiprocessing's spawnv_passfds, but for the first fork server."""
 
     def spawnv_passfds(path: bytes, args: list[str], passfds: list[int]) -> int:
-        if not args[-1].startswith(SERVER):
+        if SERVER not in args[-1] or spare.fileno() < 0:  # it is asked once
             return spawn(path, args, passfds)
-        util.spawnv_passfds = spawn
         told = {"command": args[-1], "fds": passfds, "env": dict(os.environ), "cwd": str(Path.cwd())}
         told["blocked"] = sorted(signal.pthread_sigmask(signal.SIG_BLOCK, ()))
         with spare:
@@ -84,8 +83,8 @@ def _serve(told: dict, fds: list[int]) -> int:
     signal.pthread_sigmask(signal.SIG_SETMASK, told["blocked"])
     code = 0
     try:
-        main = _numbered(inherited)
-        exec(told["command"].removeprefix(SERVER), {"main": main})
+        first, _, then = told["command"].partition(SERVER)
+        exec(first + then, {"main": _numbered(inherited)})
     except SystemExit as asked:
         code = asked.code or 0
     except BaseException:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import time
@@ -9,6 +10,7 @@ import time
 import psutil
 import pytest
 from busy import BUSY, SEVERAL, ready
+from jupyter_client.manager import start_new_kernel
 from kernels import HEALTHY, PATIENCE, SUMS, Kernel, all_gone
 from lanes import some
 
@@ -141,3 +143,24 @@ def test_nothing_outlives_a_polite_restart(mortal, state):
     mortal.restart(now=False)
     assert all_gone(below, GONE)
     the_next_kernel_works(mortal)
+
+
+def test_a_kernel_that_is_asked_to_end_does_so_by_itself_and_leaves_no_file(tmp_path):
+    """It ends what is in its process group first, by signals; Jupyter shoots it when that takes more than 2.5 s."""
+    manager, client = start_new_kernel(kernel_name="python3", env=os.environ | {"TMPDIR": str(tmp_path)})
+    try:
+        told = client.execute_interactive(
+            "import os; from helpers.ranks import Ranks; r = Ranks(2, backend='gloo'); r.run(os.getpid)",
+            timeout=PATIENCE,
+            output_hook=lambda _: None,
+        )
+        assert told["content"]["status"] == "ok"
+        kernel = psutil.Process(manager.provisioner.process.pid)
+        groups = {os.getpgid(child.pid) for child in kernel.children(recursive=True)}
+        below = [child.pid for child in kernel.children(recursive=True)]
+        assert len(below) == 4 and os.getpgid(kernel.pid) not in groups
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=False)
+    assert all_gone(below, GONE)
+    assert list(tmp_path.iterdir()) == []

@@ -45,9 +45,15 @@ def test_more_ranks_than_memory(monkeypatch):
     "options, said",
     [
         ({"backend": "mpi"}, 'backend must be "nccl", "gloo" or None .* got \'mpi\''),
-        ({"timeout": 0}, "timeout is a number of seconds > 0, got 0"),
-        ({"timeout": "long"}, "timeout is a number of seconds > 0, got 'long'"),
+        ({"timeout": 0}, "timeout is a number of seconds > 0 and at most 1000000, got 0"),
+        ({"timeout": "long"}, "timeout is a number of seconds > 0 .* got 'long'"),
+        ({"timeout": float("inf")}, "timeout is a number of seconds > 0 .* got inf"),
+        ({"timeout": float("nan")}, "timeout is a number of seconds > 0 .* got nan"),
         ({"env": {"A": 1}}, "env maps names to strings, got 'A': 1"),
+        ({"env": ["A=1"]}, r"env maps names to strings, got \['A=1'\]"),
+        ({"env": {"A=B": "1"}}, "env: a name is not empty and has no '='.* got 'A=B': '1'"),
+        ({"env": {"": "1"}}, "env: a name is not empty .* got '': '1'"),
+        ({"env": {"A": "1\0"}}, "nothing has a null character, got 'A': "),
     ],
 )
 def test_options(options, said):

@@ -174,8 +174,18 @@ def test_a_function_that_cannot_be_sent_is_named(four):
     def holds_a_lock():
         return lock
 
-    with pytest.raises(PackError, match=r"the function holds_a_lock cannot be sent to the ranks: TypeError"):
+    def calls_it():
+        return [holds_a_lock() for _ in range(2)]
+
+    uses = "it uses `lock`, a lock: TypeError: cannot pickle"
+    with pytest.raises(PackError, match=f"the function holds_a_lock cannot be sent to the ranks: {uses}"):
         four.run(holds_a_lock)
+    with pytest.raises(
+        PackError, match=f"the function calls_it cannot be sent to the ranks: it uses `holds_a_lock`: {uses}"
+    ):
+        four.run(calls_it)
+    with pytest.raises(PackError, match=r"it uses `four`, a Ranks: TypeError: .* get_world_size\(\)"):
+        four.run(lambda: four.nranks)
     with pytest.raises(PackError, match=r"run\(\) takes a function and its arguments, got 7"):
         four.run(7)
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import gc
 import os
+import resource
+import selectors
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import weakref
+from multiprocessing import forkserver
 from pathlib import Path
 
 import labs
@@ -95,9 +100,112 @@ def test_a_launch_without_a_thread_leaves_nothing(leftovers, monkeypatch):
     launch_once(0)
     before = type(leftovers)()
     monkeypatch.setattr(threading.Thread, "start", refuse)
-    with pytest.raises(RuntimeError, match="can't start new thread"):
+    with pytest.raises(RuntimeError, match=r"can't start new thread: .* look at `ulimit -u`"):
         Ranks(2, backend="gloo")
     assert before.found() == {}
+
+
+def no_more_files(*_):
+    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+
+def the_server_has_ended(*_):
+    raise EOFError("unexpected EOF")
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "fails", "says"),
+    [
+        (selectors, "DefaultSelector", no_more_files, r"\[Errno 24\]"),
+        (forkserver, "read_signed", the_server_has_ended, "the fork server ended .* `ulimit -u`"),
+    ],
+    ids=["no file for a selector", "no process for a rank"],
+)
+def test_a_launch_that_the_system_refuses_leaves_nothing(leftovers, monkeypatch, where, name, fails, says):
+    """Not even while its error is kept, as IPython keeps it."""
+    launch_once(0)
+    before = type(leftovers)()
+    monkeypatch.setattr(where, name, fails)
+    with pytest.raises((OSError, RuntimeError), match=says) as kept:
+        Ranks(2, backend="gloo")
+    patience = time.monotonic() + 10
+    while "processes" in before.found() and time.monotonic() < patience:  # of a rank whose number nobody has told us
+        time.sleep(0.01)
+    assert before.found() == {}, kept
+
+
+def test_too_few_files_are_told_before_anything_starts(leftovers):
+    launch_once(0)
+    before, limits = type(leftovers)(), resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len([*Path("/dev/fd").iterdir()]) + 20, limits[1]))
+    try:
+        with pytest.raises(OSError, match=r"4 ranks want 40 open files beside .* say `ulimit -n 1024` in the shell"):
+            Ranks(4, backend="gloo")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert before.found() == {}
+    launch_once(0)
+
+
+def script(tmp_path: Path, code: str, *before: str, **env: str) -> str:
+    """What a script prints, run after the words `before`."""
+    (tmp_path / "script.py").write_text(code)
+    command = [*before, sys.executable, str(tmp_path / "script.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100, env=os.environ | env)
+    return done.stdout + done.stderr
+
+
+PRIVATE = ("unshare", "--mount", "--map-root-user")  # a mount of our own, which nobody else sees and which ends with us
+LAUNCH = """
+import os, shutil, tempfile
+from helpers.ranks import Ranks
+def launch():
+    try:
+        with Ranks(2, backend="gloo") as ranks:
+            print(ranks.run(lambda: 1))
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}")
+folder = tempfile.gettempdir()
+"""
+
+
+@pytest.mark.skipif(
+    not shutil.which(PRIVATE[0])
+    or subprocess.run([*PRIVATE, "true"], check=False, capture_output=True).returncode != 0,
+    reason="no file system can be mounted here",
+)
+def test_a_full_file_system_is_told_and_kills_nobody(tmp_path):
+    """A file that is only promised its room would kill who writes into its memory, by SIGBUS."""
+    full = tmp_path / "full"
+    full.mkdir()
+    mount = f'mount -t tmpfs -o size=16k tmpfs {full} && exec "$@"'
+    told = script(
+        tmp_path, LAUNCH + "launch(); print(os.listdir(folder))", *PRIVATE, "sh", "-c", mount, "-", TMPDIR=str(full)
+    )
+    assert told.startswith(f"OSError: [Errno 28] No space left on device: no room for the ranks' folder in {full}: ")
+    assert told.splitlines()[1:] == ["[]"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the file is written")
+def test_a_file_that_is_mapped_has_its_room(tmp_path):
+    with (tmp_path / "notes").open("wb") as file:
+        scratch.reserve(file.fileno(), 1 << 20)
+    assert (tmp_path / "notes").stat().st_blocks * 512 >= 1 << 20
+
+
+def test_an_emptied_folder_for_temporary_files_is_no_hindrance_and_one_that_is_gone_is_named(tmp_path):
+    (folder := tmp_path / "t").mkdir()
+    empty = "[shutil.rmtree(f'{folder}/{name}') for name in os.listdir(folder)]"
+    told = script(tmp_path, f"{LAUNCH}launch()\n{empty}\nlaunch(); shutil.rmtree(folder); launch()", TMPDIR=str(folder))
+    gone = f"FileNotFoundError: [Errno 2] the folder for temporary files is gone: make {folder} again"
+    assert [line[: len(gone)] for line in told.splitlines()[:3]] == ["[1, 1]", "[1, 1]", gone]
+
+
+def test_a_folder_whose_name_is_too_long_for_a_socket_will_do(tmp_path):
+    """multiprocessing puts two names of 32 letters behind it, and 107 are a socket's most."""
+    (folder := tmp_path / ("l" * 90)).mkdir()
+    assert script(tmp_path, f"{LAUNCH}launch()", TMPDIR=str(folder)) == "[1, 1]\n"
+    assert list(folder.iterdir()) == []
 
 
 def test_a_rank_that_cannot_join_is_an_error_and_leaves_nothing(leftovers):

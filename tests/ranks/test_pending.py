@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import threading
@@ -49,6 +50,20 @@ def test_a_call_in_the_background_gives_its_results(four):
     call = four.run_async(lambda k: dist.get_rank() * k, 10)
     assert call.result() == call.result(timeout=0) == [0, 10, 20, 30] and call.done
     assert repr(call) == "4 ranks, gloo, CPU: a call that is done, 4 results"
+
+
+def test_a_call_can_be_awaited_and_who_cancels_the_wait_stops_it(two):
+    async def cell():
+        with pytest.raises(RankError, match="ZeroDivisionError"):
+            await two.run_async(lambda: 1 / 0)
+        endless = two.run_async(loops)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(endless, 0.1)
+        assert "stopped after" in repr(endless)
+        done = two.run_async(dist.get_rank)
+        return await done, await done
+
+    assert asyncio.run(cell()) == ([0, 1], [0, 1])
 
 
 def test_the_notebook_goes_on_and_a_second_call_is_refused(two, tmp_path):

@@ -53,7 +53,7 @@ def test_a_rank_alone_on_its_gpu_is_left_as_it_is(monkeypatch):
 def test_torchs_own_watchdog_is_never_first():
     for timeout in (1.0, 10.0, 3600.0):
         heartbeat = float(joining.nccl_settings(timeout, "/s")["TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC"])
-        assert heartbeat > joining.torch_timeout(timeout) > timeout
+        assert heartbeat > joining.torch_timeout(timeout, watched=True) >= joining.torch_timeout(timeout) > timeout
 
 
 def test_ranks_that_share_a_gpu_are_not_timed(two):

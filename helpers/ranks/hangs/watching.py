@@ -39,6 +39,7 @@ from helpers.ranks.notes import notes
 from helpers.ranks.worker.life import as_raised
 
 from . import verdict
+from .pauses import Pauses
 from .positions import ENDED, GONE, Position, compose, of_dead, without_ended
 
 TICK = 0.05  # seconds between a rank's looks at its notes and at the alarm; the store serves 1000 looks a second
@@ -75,6 +76,8 @@ class Watcher:
             "hangs", c10d._get_default_store().clone()
         )  # a connection of its own: never busy
         self._main = threading.main_thread().ident
+        self._every = max(TICK, self.nranks / 1000)
+        self._pauses = Pauses(self._every)
         self._reporting, self._over = threading.Lock(), threading.Event()
         self._thread = threading.Thread(target=self._watch, name="hangs", daemon=True)
         self._store.set(f"process/{self.rank}", f"{_machine()} {os.getpid()}")
@@ -98,7 +101,8 @@ class Watcher:
 
     # the thread ----------------------------------------------------------------------------------------------------------
     def _watch(self) -> None:
-        while not self._over.wait(max(TICK, self.nranks / 1000)):
+        while not self._over.wait(self._every):
+            self._pauses.look(time.monotonic())
             try:
                 if self._late() or self._store.check(["alarm"]):
                     self._report(self.position(), f"no progress for {self.timeout:g} s" if self._late() else "")
@@ -109,7 +113,7 @@ class Watcher:
 
     def _late(self) -> bool:
         note = notes.read(self._region).inside
-        return note is not None and time.monotonic() - note.since > self.timeout
+        return note is not None and self._pauses.waited(note.since, time.monotonic()) > self.timeout
 
     def _stack(self) -> str:
         """The main thread's frames, innermost first, as faulthandler writes them."""

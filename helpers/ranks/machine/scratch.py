@@ -33,13 +33,30 @@ def make(size: int) -> tuple[Path, int]:
         raise
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)
-        os.ftruncate(fd, size)
+        reserve(fd, size)
         (scratch / "store").touch(0o600)  # torch would make it readable for all
     except OSError:  # the disk is full
-        os.close(fd)
-        shutil.rmtree(scratch, ignore_errors=True)
+        remove(scratch, fd)
         raise
     return scratch, fd
+
+
+def remove(scratch: Path, fd: int) -> None:
+    """What `make` made."""
+    shutil.rmtree(scratch, ignore_errors=True)
+    os.close(fd)
+
+
+def reserve(fd: int, size: int) -> None:
+    """The file has `size` bytes, zero, and room for them: whoever maps one that is only promised its room dies by a signal (SIGBUS).
+
+    Raises OSError: no room.
+    """
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(fd, 0, size)
+    else:  # macOS
+        with open(fd, "r+b", closefd=False) as file:
+            file.write(bytes(size))
 
 
 @contextlib.contextmanager

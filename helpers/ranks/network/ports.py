@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from helpers.ranks.machine import scratch
+
 PROMPT = 0.01  # seconds: what a rank does so soon after a wake-up that came late counts as done on time
 MEETING = 3e-3  # seconds between the last rank's arrival at a barrier and the moment at which all leave it
 _TIME = struct.Struct("<d")
@@ -98,7 +100,7 @@ class Ports:
     def __init__(self, costs: tuple[tuple[float, float], ...], path: Path):
         self.costs = costs
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        os.ftruncate(self._fd, _TIME.size * (len(costs) + 2))
+        scratch.reserve(self._fd, _TIME.size * (len(costs) + 2))
         self._shared = mmap.mmap(self._fd, _TIME.size * (len(costs) + 2))
         self._send = 0.0
         self._barriers = 0

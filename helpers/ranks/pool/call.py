@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from helpers.ranks.hangs.pauses import Pauses
 from helpers.ranks.hangs.reporting import Evidence, certain
 from helpers.ranks.notes.reader_lines import ranks_text
 from helpers.ranks.wire.output import Live, in_rank_order
@@ -67,7 +68,7 @@ class Call:
         self._checked = self.began
         self._halted: dict[int, float] = {}  # ranks that are stopped, and since when
         self._mute: dict[int, float] = {}  # ranks that have closed their end of the call's pipe, and when
-        self._away: list[tuple[float, float]] = []  # callbacks of ours: when, and for how many seconds
+        self._pauses = Pauses(TICK)
 
     def send(self, message: bytes) -> None:
         """The same bytes to every rank. One that is already dead, or takes nothing, is noticed by `gather`."""
@@ -153,7 +154,7 @@ class Call:
         with self.hold.open():
             self.order.on_emit(rank, unpack(body, f"what rank {rank} emitted"))
         if (seconds := time.monotonic() - begun) > TICK:
-            self._away.append((begun, seconds))
+            self._pauses.busy(begun, seconds)
         self.turn.check()
 
     def _late(self, member: Member) -> None:
@@ -179,31 +180,30 @@ class Call:
         if now - self._looked < TICK:
             return False
         self._looked = now
-        timeout, limit = self.order.timeout, self.order.limit
-        if limit is not None and now - self.began > limit:
+        self._pauses.look(now)
+        timeout, limit, waited = self.order.timeout, self.order.limit, self._pauses.waited
+        if limit is not None and now - self.began - self._pauses.stood_still > limit:
             self.stuck = f"the call's limit of {limit:g} s is over"
             return True
         journals = self.team.journals()
         inside = [n for m in self.pending if (n := journals[m.rank].inside)]
-        if any(self._waited(note.since, now) > timeout for note in inside):
+        if any(waited(note.since, now) > timeout for note in inside):
             self.stuck = f"no progress for {timeout:g} s"
-        elif mute := [m.rank for m in self.pending if now - self._mute.get(m.rank, now) > GRACE]:  # nor has it died
+        elif mute := [
+            m.rank for m in self.pending if waited(self._mute.get(m.rank, now), now) > GRACE
+        ]:  # nor has it died
             self.stuck = f"no pipe leads to {ranks_text(mute)} any more"
         elif halted := self._stopped(now):
             self.stuck = f"{ranks_text(halted)} stopped by a signal more than {timeout:g} s ago"
-        elif any(now - note.since > GRACE for note in inside):
+        elif any(waited(note.since, now) > GRACE for note in inside):
             pending = {m.rank for m in self.pending}
             if certain(Evidence(journals, set(range(len(journals))) - pending)):
                 self.stuck = ""  # no deadline: who keeps whom waiting says it all
         return self.stuck is not None
-
-    def _waited(self, since: float, now: float) -> float:
-        """Seconds, less those in which a callback of the reader's kept us from taking what the ranks send."""
-        return now - since - sum(seconds for begun, seconds in self._away if begun >= since)
 
     def _stopped(self, now: float) -> list[int]:
         """Ranks that a signal has kept from running for longer than the deadline, whatever they were doing."""
         if now - self._checked > LOOK:
             self._checked = now
             self._halted = {m.rank: self._halted.get(m.rank, now) for m in self.pending if stopped(m)}
-        return [rank for rank, since in self._halted.items() if self._waited(since, now) > self.order.timeout]
+        return [rank for rank, since in self._halted.items() if self._pauses.waited(since, now) > self.order.timeout]

@@ -98,8 +98,11 @@ class Apart:
             self._over.wait()
         self._thread.join()  # it has nothing left to do
         error, self._error = self._error, None
-        if error:
-            raise error
+        try:
+            if error:
+                raise error
+        finally:
+            del error  # else it and this frame would keep each other, and the ends of pipes
 
     def over(self, seconds: float) -> bool:
         """Is it over, at the latest so many seconds from now? True in the step itself, which cannot wait for its own end."""

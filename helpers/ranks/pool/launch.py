@@ -11,7 +11,6 @@ import mmap
 import multiprocessing
 import os
 import selectors
-import shutil
 import tempfile
 import threading
 import time
@@ -22,7 +21,7 @@ from multiprocessing import connection, spawn
 from pathlib import Path
 
 from helpers.patches import MAIN
-from helpers.ranks.machine import scratch, server
+from helpers.ranks.machine import limits, scratch, server
 from helpers.ranks.machine.devices import World
 from helpers.ranks.machine.loopback import loopback
 from helpers.ranks.notes import notes
@@ -67,9 +66,14 @@ class Team:
         self.lock = threading.RLock()
         self._owner = os.getpid()
         self._open: list[connection.Connection] = []
+        limits.check_files(world.nranks)
         self._scratch, self._lock = scratch.make(world.nranks * notes.REGION)
-        self.selector = selectors.DefaultSelector()  # after all that may fail for want of room
-        self._notes = mmap.mmap(self._lock, world.nranks * notes.REGION)
+        try:
+            self._notes = mmap.mmap(self._lock, world.nranks * notes.REGION)
+            self.selector = selectors.DefaultSelector()
+        except OSError:
+            scratch.remove(self._scratch, self._lock)
+            raise
         self._env = env
         self._starting: Apart | None = None
         self._unwanted = False
@@ -182,10 +186,9 @@ class Team:
             member.region.release()
         self.members, self._open = [], []
         self.selector.close()
-        shutil.rmtree(self._scratch, ignore_errors=True)
         if not self._notes.closed:
             self._notes.close()
-            os.close(self._lock)
+            scratch.remove(self._scratch, self._lock)
 
 
 def _close(member: Member) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import contextvars
 import html
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from concurrent.futures import Future, InvalidStateError
 from typing import Any
 
 from .interrupts import Hold
@@ -26,6 +29,7 @@ class Pending:
     ):
         self._label, self._turn, self._stop, self._status = label, turn, stop, status
         self._over = threading.Event()
+        self._told: Future[None] = Future()  # the same for who awaits it
         self._results: list[Any] = []
         self._error: BaseException | None = None
         context = contextvars.copy_context()  # by it a notebook shows the output below the cell that made the call
@@ -54,6 +58,15 @@ class Pending:
         if self._error:
             raise self._error
         return self._results
+
+    def __await__(self) -> Generator[Any, None, list[Any]]:
+        """`await call` in a cell: the results as `result` gives them. Whoever cancels the wait stops the call."""
+        try:
+            yield from asyncio.wrap_future(self._told)
+        except asyncio.CancelledError:
+            self.stop()
+            raise
+        return self.result()
 
     def stop(self) -> None:
         """End the call and its ranks at once, whatever they do. Nothing happens when it is over. The next call starts new ranks."""
@@ -88,3 +101,5 @@ class Pending:
             self._error = error
         finally:
             self._over.set()
+            with contextlib.suppress(InvalidStateError):  # nobody awaits it any more
+                self._told.set_result(None)

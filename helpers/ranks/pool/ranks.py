@@ -7,16 +7,16 @@ import threading
 import traceback
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from helpers.ranks.hangs.verdict import RankError
-from helpers.ranks.machine import devices, launched
+from helpers.ranks.machine import devices, launched, limits
 from helpers.ranks.network import asked
 from helpers.ranks.network.ports import Wires
 from helpers.ranks.wire.pack import pack_call
 from helpers.ranks.worker import inside
 
-from . import looking
+from . import given, looking
 from .call import Call, Order
 from .interrupts import Hold
 from .judge import judge
@@ -52,8 +52,8 @@ class Ranks:
         if inside.in_rank():
             raise RuntimeError("a rank cannot start ranks of its own: call Ranks in the notebook")
         self.world = devices.plan(n, backend)
-        self.timeout = _seconds("timeout", timeout)
-        self._env = _strings(env or {})
+        self.timeout = given.seconds("timeout", timeout, given.LONGEST)
+        self._env = given.strings({} if env is None else env)
         self._link = None
         if link is not None:
             self.world, self._link = asked.emulated(self.world, link)
@@ -94,6 +94,11 @@ class Ranks:
 
     def __repr__(self) -> str:
         return f"{self.label} (closed)" if self._closed else self.label
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "these ranks are the notebook's; inside a rank ask torch.distributed: get_rank(), get_world_size()"
+        )
 
     def run(
         self,
@@ -183,7 +188,7 @@ class Ranks:
             raise TypeError(f"on_emit is a function of (rank, object) or None, got {on_emit!r}")
         if not isinstance(live, bool):
             raise TypeError(f"live is True or False, got {live!r}")
-        return Order(self.timeout, None if limit is None else _seconds("limit", limit), on_emit, live)
+        return Order(self.timeout, None if limit is None else given.seconds("limit", limit), on_emit, live)
 
     def _take_turn(self, watched: bool = False) -> Turn:
         if not self._busy.acquire(blocking=False):
@@ -243,12 +248,15 @@ class Ranks:
         return results
 
     def _start(self, hold: Hold) -> None:
-        self._team = Team(self.world, self._env, self.timeout, self._link)
-        self._finalizer = weakref.finalize(self, self._team.kill)
         try:
+            self._team = Team(self.world, self._env, self.timeout, self._link)
+            self._finalizer = weakref.finalize(self, self._team.kill)
             self._team.start(hold)
-        except BaseException:
+        except BaseException as error:
             self._stop()
+            traceback.clear_frames(error.__traceback__)  # a half started process keeps the ends of its pipes
+            if isinstance(error, Exception):
+                raise limits.with_remedy(error) from error.__cause__
             raise
 
     def _stop(self) -> None:
@@ -256,16 +264,3 @@ class Ranks:
         if team:
             self._finalizer.detach()
             team.kill()
-
-
-def _seconds(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
-        raise ValueError(f"{name} is a number of seconds > 0, got {value!r}")
-    return float(value)
-
-
-def _strings(env: dict[str, str]) -> dict[str, str]:
-    for name, value in env.items():
-        if not (isinstance(name, str) and isinstance(value, str)):
-            raise TypeError(f"env maps names to strings, got {name!r}: {value!r}")
-    return dict(env)

@@ -17,6 +17,8 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 
+from helpers.ranks.machine import scratch
+
 LINE = 64  # bytes: no two ranks' signals share a line of a cache
 _LOCK = threading.Lock()
 
@@ -107,7 +109,7 @@ def _mapped(size: int, rank: int) -> mmap.mmap:
     name = [made[1]]
     try:
         if rank == 0:
-            os.ftruncate(made[0], size)
+            scratch.reserve(made[0], size)
         dist.broadcast_object_list(name, src=0)
         fd = made[0] if rank == 0 else _opened(name[0], size)
         everywhere = torch.tensor([fd >= 0], dtype=torch.int32)

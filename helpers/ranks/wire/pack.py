@@ -6,12 +6,13 @@ Only bytes from our own children are ever unpickled.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import linecache
 import pickle
 from collections.abc import Callable
 from pathlib import Path
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 import cloudpickle
@@ -68,12 +69,41 @@ def pack_call(fn: Callable, args: tuple, kwargs: dict) -> bytes:
 def _culprit(fn: Callable, args: tuple, kwargs: dict, error: BaseException) -> str:
     named = {f"argument {i}": arg for i, arg in enumerate(args)} | {f"argument {k}=": v for k, v in kwargs.items()}
     for name, value in {f"the function {getattr(fn, '__name__', fn)!s}": fn, **named}.items():
-        try:
-            dumps(value)
-        except (Exception, SystemExit) as reason:
+        if reason := _refusal(value):
             kind = "" if value is fn else f" (a {type(value).__name__})"
-            return f"{name}{kind} cannot be sent to the ranks: {type(reason).__name__}: {reason}"
+            return f"{name}{kind} cannot be sent to the ranks: {_used(value)}{type(reason).__name__}: {reason}"
     return f"the call cannot be sent to the ranks: {type(error).__name__}: {error}"
+
+
+def _refusal(value: object) -> BaseException | None:
+    """Why it cannot be sent, if it cannot."""
+    try:
+        dumps(value)
+    except (Exception, SystemExit) as reason:
+        return reason
+    return None
+
+
+def _used(fn: object, seen: tuple[object, ...] = ()) -> str:
+    """The variable of a function that cannot be sent, by way of the functions that it calls: "it uses `r`, a Ranks: "."""
+    for name, value in _variables(fn).items() if isinstance(fn, FunctionType) else ():
+        if not any(value is one for one in (fn, *seen)) and _refusal(value):
+            kind = "" if isinstance(value, FunctionType) else f", a {type(value).__name__}"
+            return f"it uses `{name}`{kind}: {_used(value, (fn, *seen))}"
+    return ""
+
+
+def _variables(fn: FunctionType) -> dict[str, object]:
+    """What it takes from where it was defined, functions inside it too."""
+    names, codes = [], [fn.__code__]
+    for code in codes:
+        names += code.co_names
+        codes += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
+    found = {name: fn.__globals__[name] for name in names if name in fn.__globals__}
+    for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True):
+        with contextlib.suppress(ValueError):  # not set yet
+            found[name] = cell.cell_contents
+    return found
 
 
 def _cells(files: set[str]) -> dict[str, list[str]]:

@@ -67,7 +67,8 @@ def job(timeout: float = 10.0) -> Iterator[Job]:
     backend, on = choose(_exchanged(store, place, gpu and gpu[1:]), place)
     device = torch.device("cuda", gpu[0]) if backend == "nccl" else torch.device("cpu")
     joining.settle_in(device)
-    joining.join(backend, device, timeout, store=store, rank=place.rank, world_size=place.nranks)
+    limit = joining.torch_timeout(timeout)
+    joining.join(backend, device, limit, store=store, rank=place.rank, world_size=place.nranks)
     watch(timeout)
     yield Job(place.rank, place.nranks, place.local_rank, place.local_nranks, place.nnodes, backend, str(device), on)
     dist.barrier()  # rank 0 keeps the store: it is the last to go

@@ -16,6 +16,8 @@ from helpers.patches import GENERATORS
 from helpers.ranks.machine import gpus
 from helpers.ranks.network.nic import aside
 
+DAY = 86_400.0  # seconds
+
 
 def settle_in(device: torch.device) -> None:
     """Make this process a good neighbour: one CPU thread, and one GPU, on which tensors land unless told otherwise.
@@ -51,13 +53,13 @@ def _where_its_generator_is(original: Callable) -> Callable:
 def join(backend: str, device: torch.device, timeout: float, **rendezvous: object) -> None:
     """Join the process group, and meet everybody in a first all_reduce. rendezvous: what `init_process_group` wants to know.
 
-    With device_id NCCL's communicator is made here and now, once, and not inside the reader's first collective. torch's own
-    deadline comes a minute after ours, which says more; what it then does is its default, TORCH_NCCL_ASYNC_ERROR_HANDLING=3:
+    timeout: torch's own, in seconds, as `torch_timeout` gives it. With device_id NCCL's communicator is made here and now, once, and
+    not inside the reader's first collective. What torch does at its deadline is its default, TORCH_NCCL_ASYNC_ERROR_HANDLING=3:
     end the process without aborting the communicator first, since an abort can hang as well.
     """
     dist.init_process_group(
         backend,
-        timeout=datetime.timedelta(seconds=torch_timeout(timeout)),
+        timeout=datetime.timedelta(seconds=timeout),
         device_id=device if device.type == "cuda" else None,
         **rendezvous,
     )
@@ -65,9 +67,12 @@ def join(backend: str, device: torch.device, timeout: float, **rendezvous: objec
         dist.all_reduce(torch.zeros(1, device=device))
 
 
-def torch_timeout(timeout: float) -> float:
-    """Seconds after which torch itself gives a collective up."""
-    return 2 * timeout + 60
+def torch_timeout(timeout: float, watched: bool = False) -> float:
+    """Seconds after which torch itself gives a collective up: a minute after our own deadline, which says more.
+
+    watched: by the notebook, whose deadline counts no time in which the whole machine stood still, as torch's does: then a day.
+    """
+    return max(2 * timeout + 60, DAY if watched else 0)
 
 
 def nccl_settings(timeout: float, scratch: str) -> dict[str, str]:
@@ -79,6 +84,6 @@ def nccl_settings(timeout: float, scratch: str) -> dict[str, str]:
     """
     return {
         "TORCH_NCCL_SHOW_EAGER_INIT_P2P_SERIALIZATION_WARNING": "0",
-        "TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC": f"{max(480, torch_timeout(timeout) + 60):.0f}",
+        "TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC": f"{torch_timeout(timeout, watched=True) + 60:.0f}",
         "TORCH_FR_DUMP_TEMP_FILE": str(Path(scratch, "nccl-trace-")),
     }

@@ -192,7 +192,8 @@ def _join(seat: Seat) -> None:
     device = torch.device(seat.device)
     joining.settle_in(device)
     store = dist.FileStore(str(Path(seat.scratch, "store")), seat.nranks)
-    joining.join(seat.backend, device, seat.timeout, store=store, rank=seat.rank, world_size=seat.nranks)
+    limit = joining.torch_timeout(seat.timeout, watched=True)
+    joining.join(seat.backend, device, limit, store=store, rank=seat.rank, world_size=seat.nranks)
 
 
 def as_raised(error: BaseException) -> Raised:
