@@ -1,11 +1,12 @@
 """The card under every title: what you will be able to do, how long it takes, what it runs on, what comes first.
 
+How long it is to read is counted, at PACE words a minute, prose and code alike; what a cell prints is not read word by word.
+
 Front matter of a page, or metadata of a notebook:
 
     description: One sentence for people who search.
     card:
       able: [Count the bytes a ring moves, Say when a ring is the wrong choice]
-      read: 15                    # minutes
       run: 2                      # minutes; leave it out where nothing runs
       hardware: a laptop
       needs: [book/units, plain text works too]
@@ -24,7 +25,9 @@ from sphinx.util import logging
 
 log = logging.getLogger(__name__)
 
-REQUIRED = {"able", "read", "hardware"}
+PACE = 200
+REQUIRED = {"able", "hardware"}
+UNREAD = (nodes.raw, nodes.comment, nodes.math_block)
 OPTIONAL = {"run", "needs"}
 Row = tuple[str, nodes.paragraph]
 PAIRS = {"book": ("notebooks", "Lab"), "notebooks": ("book", "Chapter")}
@@ -43,7 +46,8 @@ def add_card(app: Sphinx, doctree: nodes.document) -> None:
     except ValueError as error:
         log.warning("%s", error, location=docname, type="bim", subtype="card")
         return
-    rows = facts(card, docname, app.env.found_docs) + own_file(app.env)
+    read = ("Read", prose(f"{minutes(doctree)} min"))
+    rows = [read, *facts(card, docname, app.env.found_docs), *own_file(app.env)]
     title.parent.insert(title.parent.index(title) + 1, draw_card(card["able"], rows))
 
 
@@ -55,12 +59,25 @@ def read_card(card: Any) -> dict[str, Any]:
         raise ValueError(f"card: missing {', '.join(sorted(missing))}")
     if unknown := card.keys() - REQUIRED - OPTIONAL:
         raise ValueError(f"card: unknown {', '.join(sorted(unknown))}; known: {', '.join(sorted(REQUIRED | OPTIONAL))}")
-    for key in ("read", "run"):
-        if key in card and not (isinstance(card[key], (int, float)) and card[key] > 0):
-            raise ValueError(f"card: {key} is {card[key]!r}, expected minutes as a number")
+    if "run" in card and not (isinstance(card["run"], (int, float)) and card["run"] > 0):
+        raise ValueError(f"card: run is {card['run']!r}, expected minutes as a number")
     if not (isinstance(card["able"], list) and card["able"]):
         raise ValueError(f"card: able is {card['able']!r}, expected a list of what the reader can do afterwards")
     return card
+
+
+def minutes(doctree: nodes.Node) -> int:
+    """How long all that a page says is to read, at least one minute."""
+    return max(1, round(words(doctree) / PACE))
+
+
+def words(node: nodes.Node) -> int:
+    """Words of a text and of all that stands in it."""
+    if isinstance(node, nodes.Text):
+        return len(node.split())
+    if isinstance(node, UNREAD) or (isinstance(node, nodes.Element) and "cell_output" in node["classes"]):
+        return 0
+    return sum(map(words, node.children))
 
 
 def draw_card(able: list[str], rows: list[Row]) -> nodes.container:
@@ -73,8 +90,8 @@ def draw_card(able: list[str], rows: list[Row]) -> nodes.container:
 
 
 def facts(card: dict[str, Any], docname: str, docs: set[str]) -> list[Row]:
-    """The card's second column: minutes, hardware, what comes first, and the other half of the pair."""
-    rows = [("Read", prose(f"{card['read']} min"))]
+    """The card's second column: minutes to run, hardware, what comes first, and the other half of the pair."""
+    rows: list[Row] = []
     if "run" in card:
         rows.append(("Run", prose(f"{card['run']} min")))
     rows.append(("Runs on", prose(card["hardware"])))

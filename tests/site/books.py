@@ -61,7 +61,7 @@ def sample_notebook() -> nbformat.NotebookNode:
     v4 = nbformat.v4
     front = {
         "description": "A notebook with every kind of output.",
-        "card": {"able": ["read outputs"], "read": 1, "hardware": "none"},
+        "card": {"able": ["read outputs"], "hardware": "none"},
     }
     spec = player_spec(resolve("all_reduce ring", nranks=3))
     outputs = [

@@ -11,6 +11,7 @@ from urllib.parse import unquote, urldefrag, urljoin
 
 import pytest
 from books import ROOT, build, make_sample
+from docutils import nodes
 
 from website import cards, katex, roles, set_numbers, theme
 
@@ -98,7 +99,7 @@ def test_build_refuses_a_book_with_faults(tmp_path):
 
 
 FAULTS = r"""---
-card: {able: [fail], read: soon, hardware: none}
+card: {able: [fail], run: soon, hardware: none}
 ---
 
 # Faults
@@ -128,7 +129,7 @@ So.
 """
 SAID = (
     "front matter needs a `description`",
-    "card: read is 'soon', expected minutes as a number",
+    "card: run is 'soon', expected minutes as a number",
     "no fact 'H100.nvlinc'; close: H100.nvlink",
     "H100.nvlink is a bandwidth, 450 GB/s one way per GPU: it does not go without its scope",
     "no '7' of 'rows.7.busbw'",
@@ -144,13 +145,24 @@ SAID = (
 )
 
 
+def test_the_minutes_to_read_are_counted():
+    """Prose and code, at the card's pace; no formula's source, and nothing that a cell printed."""
+    printed = nodes.container("", nodes.literal_block("", "word " * 5000), classes=["cell_output"])
+    formula = nodes.math_block("", "x " * 5000)
+    page = nodes.section(
+        "", nodes.paragraph("", "word " * 1000), nodes.literal_block("", "word " * 600), printed, formula
+    )
+    assert cards.minutes(page) == 1600 / cards.PACE
+    assert cards.minutes(nodes.section()) == 1
+
+
 @pytest.mark.parametrize(
     ("card", "said"),
     [
-        ({"able": ["x"], "read": 1}, "missing hardware"),
-        ({"able": ["x"], "read": 1, "hardware": "x", "colour": 1}, "unknown colour"),
-        ({"able": [], "read": 1, "hardware": "x"}, "expected a list"),
-        ({"able": ["x"], "read": -1, "hardware": "x"}, "read is -1"),
+        ({"able": ["x"]}, "missing hardware"),
+        ({"able": ["x"], "hardware": "x", "read": 15}, "unknown read"),
+        ({"able": [], "hardware": "x"}, "expected a list"),
+        ({"able": ["x"], "run": -1, "hardware": "x"}, "run is -1"),
         ("text", "expected keys and values"),
     ],
 )
