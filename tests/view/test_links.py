@@ -27,12 +27,17 @@ from helpers.view.pipeline.spec import pipeline_spec
 from helpers.view.player.widget import player_spec
 from helpers.view.playground.widget import empty, known, playground_spec
 from helpers.view.primitive.widget import primitive_spec, primitives
+from helpers.view.published.known import known as published_runs
+from helpers.view.published.widget import published_spec
 from helpers.view.routing import routing_spec
 from helpers.view.segments.spec import segments_spec
 from helpers.view.shared.nccl import known as nccl_known
 from helpers.view.shared.recorded import recorded_set
 from helpers.view.shared.schedules.traces import catalogue, links
+from helpers.view.shared.widget import VIEW
 from helpers.view.warp.widget import warp_spec
+from helpers.view.yours.page import KNOWS
+from helpers.view.yours.widget import yours_spec
 
 SAVED = tomllib.loads(Path(__file__).with_name("links.toml").read_text(encoding="utf-8"))
 # Of each widget, what stands on the page before the link is followed: the traits that the page gives it.
@@ -57,7 +62,9 @@ TRAITS = {
     "holds": lambda: {"holdings": holdings(), "spec": holds_spec()},
     "mesh": lambda: {"spec": mesh_spec(data=2, pipeline=2, tensor=2)},
     "routing": lambda: {"spec": routing_spec()},
+    "published": lambda: {"published": published_runs(), "spec": published_spec()},
     "overlap": lambda: {"overlaps": overlaps(), "links": links(), "spec": overlap_spec()},
+    "yours": lambda: {name: known() for name, known in KNOWS.items()} | {"spec": yours_spec()},
     "calculator": lambda: {"forms": forms(), "spec": calculator_spec("Llama-2-7B", seq=4096)},
 }
 
@@ -109,4 +116,4 @@ def marked(kind: str, address: str) -> list[str]:
 
 
 def test_every_widget_that_has_links_has_one_saved():
-    assert set(SAVED) == {"player", *TRAITS}
+    assert set(SAVED) == {path.relative_to(VIEW).parts[0] for path in VIEW.rglob("link.mjs")} - {"shared"}

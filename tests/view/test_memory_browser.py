@@ -371,14 +371,15 @@ def test_a_link_brings_the_whole_state_back(open_memory):
 @pytest.mark.parametrize(
     "hash_",
     some(
-        ["#memory-0--x", "#memory-0--at-999999--part-99", "#memory-9--at-1", "#memory-0--rank-7"],
-        ["#memory-0--at-999999--part-99"],
+        ["#memory-0--x", "#memory-0--at-999999--part-99--rank-7", "#memory-9--at-1"],
+        ["#memory-0--at-999999--part-99--rank-7"],
         "more bad links",
     ),
 )
 def test_a_bad_link_breaks_nothing(open_memory, hash_):
     page = open_memory(hash_=hash_)
     assert keys(page)["in all, MiB"]
+    assert state(page, "m.ui.rank") == 0
 
 
 def test_python_of_what_is_on_show(open_memory):

@@ -23,6 +23,7 @@ export function take(widget) {
   unlight(widget);
   const { asked } = ui;
   ui.limit = asked.limit ?? ui.limit;
+  if (asked.rank !== undefined) ui.rank = Math.min(asked.rank, ui.traces.length - 1);
   ui.view = null;
   prepared(ui);
   ui.part = Math.min(asked.part ?? ui.part, ui.phases.length);

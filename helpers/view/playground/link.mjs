@@ -1,4 +1,4 @@
-// The whole state as a link, and as Python. A link holds letters, digits, hyphens and underscores only; a transfer is three letters of it.
+// The whole state as a link, and as Python. A link holds letters, digits and what a name may hold only; a transfer is three letters of it.
 import { cell, py } from "../shared/page/copied.mjs";
 import { nbytesText } from "../shared/page/numbers.mjs";
 import { chunkCounts, COLLECTIVES, unfit } from "./proof/pledge.mjs";
@@ -20,7 +20,7 @@ export function encode({ s, nbytes, link, step, task }, index) {
   return `#playground-${index}--${head}--${nbytes}-${link}--${step}--${task ?? "own"}--${steps}`;
 }
 
-const LINK = /^#playground-(\d+)--(\w+)-(\d)-(\d+)-(\d|x)-([\w-]+?)--(\d+)-([\w-]+?)--(\d+)--([\w-]+?)--([0-9a-v-]+)$/;
+const LINK = /^#playground-(\d+)--(\w+)-(\d)-(\d+)-(\d|x)-([\w.+-]+?)--(\d+)-([\w-]+?)--(\d+)--([\w-]+?)--([0-9a-v-]+)$/;
 
 // The state in a link made for this playground, or null when it is about something else or broken; { bad } when it cannot be drawn.
 export function decode(hash, index, { links, tasks }) {
