@@ -60,9 +60,9 @@ class Widget:
 
 DRAWN = ("language.css", "drawing/drawing.css")  # with the shared drawing of schedules and strips
 WIDGETS = (
-    Widget("player", 25_200, ("all_reduce ring", {}, ""), wears=DRAWN, page_budget=400_000),
+    Widget("player", 25_400, ("all_reduce ring", {}, ""), wears=DRAWN, page_budget=400_000),
     Widget("primitive", 11_400, ("reduce", {"nranks": 3, "values": "1 2 3"}, ""), "ArrowDown", page_budget=400_000),
-    Widget("playground", 26_800, ("all_reduce ring", {}, ""), wears=DRAWN),
+    Widget("playground", 27_000, ("all_reduce ring", {}, ""), wears=DRAWN),
     Widget("memory", 23_600, ("article-cpu article-meta", {"at": 40}, ""), page_budget=400_000),
     Widget("segments", 11_000, ("three blocks", {}, "a = 6 MiB\nb = 3 MiB\ndel a"), wears=DRAWN),
     Widget("yours", 56_000, ("", {}, ""), "ArrowDown"),

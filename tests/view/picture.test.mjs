@@ -4,7 +4,7 @@ import { columns, inside, owed, slotState } from "../../helpers/view/shared/sche
 import { choose } from "../../helpers/view/shared/schedules/choices.mjs";
 import { slotRows } from "../../helpers/view/shared/drawing/cell.mjs";
 import { evenly, radii } from "../../helpers/view/shared/drawing/ellipse.mjs";
-import { along, layout, links, shape } from "../../helpers/view/shared/drawing/layout.mjs";
+import { along, figures, layout, links, shape } from "../../helpers/view/shared/drawing/layout.mjs";
 import { memoryHeight, namedEvery } from "../../helpers/view/shared/drawing/memory.mjs";
 import { timeHeight } from "../../helpers/view/shared/drawing/time.mjs";
 import { LEFT, kindOf, rooms } from "../../helpers/view/player/panel/rooms.mjs";
@@ -253,4 +253,33 @@ test("a choice keeps what the new schedule can take", () => {
   assert.deepEqual(next, { ...spec, collective: "broadcast", root: 0, nchunks: 4 });
   assert.equal(choose(catalogue, next, { algorithm: "flat" }).nchunks, null);
   assert.equal(choose(catalogue, { ...next, root: 7 }, { nranks: 2 }).root, 1);
+});
+
+test("figures on links lie on no rank and on no other figure, or there are none", () => {
+  const trees = of(4, "0:1⇒0 0:3⇒2\n0:2⇒0\n0:0→2\n0:0→1 0:2→3");
+  const told = [];
+  for (const [s, width, height] of [
+    [ring(4), 340, 240],
+    [ring(8), 200, 229],
+    [trees, 340, 240],
+    [trees, 160, 140],
+  ]) {
+    const map = layout(s, width, height);
+    const paths = links(s).map(([src, dst]) => map.curve(src, dst));
+    const found = figures(
+      paths.map(() => "1.75 MiB"),
+      paths,
+      map,
+    );
+    const boxes = [...map.nodes.map(({ x, y }) => ({ x, y, w: map.size, h: map.size })), ...found];
+    found.forEach((a, i) =>
+      boxes
+        .filter((_, k) => k !== map.nodes.length + i)
+        .forEach((b) =>
+          assert.ok(Math.abs(a.x - b.x) * 2 >= a.w + b.w || Math.abs(a.y - b.y) * 2 >= a.h + b.h, `${width} px`),
+        ),
+    );
+    told.push(found.length);
+  }
+  assert.deepEqual(told, [4, 0, 6, 0]);
 });

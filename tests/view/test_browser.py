@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import harness
 import pytest
@@ -297,6 +298,12 @@ def test_screen_readers_are_not_flooded_while_playing(open_player):
     assert heard[-1].startswith("Step 30 of 30, all-gather: ")
     assert heard[-1].endswith("Done: the promise is kept.")
     widget_harness.assert_on_one_screen(page, narrow=MEMORY_AND_TIME)
+    idle = page.eval_on_selector_all(
+        ".bim-time .bim-tight", "all => all.map((one) => one.getBoundingClientRect().toJSON())"
+    )
+    assert len(idle) == 16 and all(one["bottom"] <= other["top"] + 1 for one, other in pairwise(idle)), (
+        "each on its lane"
+    )
 
 
 def test_reduced_motion_jumps(open_player):

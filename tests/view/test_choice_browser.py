@@ -58,6 +58,8 @@ def test_every_control_changes_what_stands_there(open_alone, tmp_path):
     widget_harness.narrow(page)
     page.wait_for_function(REACHABLE)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.get_by_role("combobox", name="Nodes").select_option("2")
+    assert page.get_by_text("NVLSTree/Simple").count() and page.evaluate(widget_harness.CUT) == []
     assert widget_harness.violations_in_both_themes(page) == []
     assert page.get_by_role("button", name="Copy link").count() == 0
 

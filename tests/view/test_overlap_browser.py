@@ -88,6 +88,8 @@ def test_every_control_changes_what_stands_there(open_alone, tmp_path):
     widget_harness.narrow(page)
     page.wait_for_function("document.querySelector('.bim-lanes').clientWidth <= 375")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.evaluate("spec => models[0].set('spec', spec)", overlap_spec("units").as_json())
+    assert page.locator(".bim-lanes .bim-end").count() and page.evaluate(widget_harness.CUT) == []
     assert widget_harness.violations_in_both_themes(page) == []
     assert page.get_by_role("button", name="Copy link").count() == 0
 

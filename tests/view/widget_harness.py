@@ -97,6 +97,12 @@ def violations_in_both_themes(page) -> list:
     return found + violations(page, OF_THEMES)
 
 
+CUT = """() => [...document.querySelectorAll(".bim-view svg text, .bim-lines text")].filter((text) => {
+    const [word, sheet] = [text, text.ownerSVGElement].map((one) => one.getBoundingClientRect());
+    return word.left < sheet.left - 1 || word.right > sheet.right + 1;
+}).map((text) => text.textContent)"""
+
+
 def narrow(page, width: int = 375) -> None:
     """The page in place on a telephone, when its widgets have heard of it."""
     resized(page, {"width": width, "height": 900})

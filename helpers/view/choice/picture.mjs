@@ -9,10 +9,11 @@ const STRIP = 22;
 const PLOT = 236;
 const TOP = 2 * STRIP + 26;
 const LETTER = 12;
-const shapeOf = (width) => (width >= 560 ? { left: 64, right: 112, step: 4 } : { left: 50, right: 96, step: 8 });
+const shapeOf = (width) => (width >= 560 ? { left: 64, step: 4 } : { left: 50, step: 8 });
+const rightOf = (all) => 10 + 6.6 * Math.max(...[...all.keys()].map((name) => name.length)); // the names at the lines' ends
 
 function scales(width, { all, won }, seen) {
-  const { left, right, step } = shapeOf(width);
+  const [{ left, step }, right] = [shapeOf(width), rightOf(all)];
   const shown = [...[...all.values()].flat().map(([, raw]) => raw), ...won.map((one) => one[3] ?? one[2])];
   const seconds = [...shown, ...seen.map(([, time]) => time)].map(Math.log10);
   const [low, high] = [Math.floor(Math.min(...seconds)), Math.max(...seconds)];

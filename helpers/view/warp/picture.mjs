@@ -11,7 +11,8 @@ const label = (x, y, words, kind = "") => svg("text", { x, y, class: `bim-axis $
 const box = (x, y, width, height, kind) =>
   svg("rect", { x: LEFT + x, y, width, height, rx: Math.min(3, height / 3), class: kind });
 
-// Rows of one height, as many as there are, on a sheet of one height, so that nothing below it jumps; every `each`-th is named.
+// Rows of one height, as many as there are, on a sheet of one height, so that nothing below it jumps: what could be there is outlined.
+// Every `each`-th is named.
 function sheet(rows, name, heads, body) {
   const tall = Math.min(32, TALL / rows);
   const each = Math.ceil(24 / tall); // letters are this high on a telephone
@@ -21,6 +22,9 @@ function sheet(rows, name, heads, body) {
     { viewBox: `0 0 ${WIDE} ${TOP + TALL + 4}`, class: "bim-lanes", "aria-hidden": "true" },
     heads,
     names,
+    times(Math.floor(TALL / tall) - rows, (i) =>
+      box(0, TOP + (rows + i) * tall + 1, WIDE - LEFT, tall - 2, "bim-spare"),
+    ),
     body(tall),
   );
 }

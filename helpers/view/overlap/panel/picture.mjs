@@ -111,13 +111,21 @@ export function ticks(last, many) {
   return times(Math.floor(last / by + 1e-9) + 1, (i) => i * by);
 }
 
+const ROOM = 22; // pixels on either side of a tick's name
+
 export const axis = (to, y) => [
   line("bim-axis", to.x(to.from), y, to.x(to.to), y),
   ticks(to.to - to.from, to.wide ? 6 : 3).map((t) => [
     line("bim-axis", to.x(to.from + t), y, to.x(to.from + t), y + 4),
-    label(t ? "bim-label bim-middle" : "bim-label", to.x(to.from + t), y + 17, secondsText(t)),
+    label(`bim-label ${anchor(to, t)}`, to.x(to.from + t), y + 17, secondsText(t)),
   ]),
 ];
+
+// The first name begins at its tick, and the last ends there where the picture does.
+function anchor(to, t) {
+  if (!t) return "";
+  return to.x(to.from + t) + ROOM > to.width ? "bim-end" : "bim-middle";
+}
 
 const laneName = (words, y, to) =>
   to.wide ? label("bim-label", 0, y + HIGH / 2 + 4, words) : label("bim-label", to.left, y - 5, words);

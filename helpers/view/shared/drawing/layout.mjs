@@ -116,3 +116,19 @@ export function along(points, share) {
   const [p, q] = [points[Math.floor(at)], points[Math.ceil(at)]];
   return { x: p.x + (q.x - p.x) * (at % 1), y: p.y + (q.y - p.y) * (at % 1) };
 }
+
+const PLACES = [0.5, 0.36, 0.64, 0.28, 0.72]; // where along its link a figure may stand
+const [LETTER, LINE] = [6.4, 12]; // pixels of a figure's letters
+
+// Of every path its text where it lies on no other and on no rank; none at all where one has no such place: the table has them.
+export function figures(texts, paths, { nodes, size }) {
+  const taken = nodes.map(({ x, y }) => ({ x, y, w: size, h: size }));
+  const apart = (a) => taken.every((b) => Math.abs(a.x - b.x) * 2 >= a.w + b.w || Math.abs(a.y - b.y) * 2 >= a.h + b.h);
+  const found = texts.map((text, i) => {
+    const boxes = PLACES.map((place) => ({ ...along(paths[i], place), w: LETTER * text.length, h: LINE, text }));
+    const box = boxes.find(apart);
+    if (box) taken.push(box);
+    return box;
+  });
+  return found.every(Boolean) ? found : [];
+}

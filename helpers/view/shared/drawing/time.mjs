@@ -11,6 +11,7 @@ import { GUTTER } from "./cell.mjs";
 
 const TOP = 16;
 const AXIS = 28;
+const LINE = 14; // of a label; in a lower lane it is smaller
 const SIDE = 42; // the column of idle shares
 
 export const timeHeight = (places, lane) => TOP + lane * places + AXIS;
@@ -69,7 +70,8 @@ function axis(end, x, y, width) {
 
 // The share of the time so far that each rank was idle, where its lane ends.
 function idleColumn(run, { places, schedule }, width, row) {
-  const shares = times(schedule.nranks, (rank) => label("bim-label bim-end", width, TOP + (rank + 0.5) * row + 4, ""));
+  const kind = `bim-label bim-end ${row < LINE ? "bim-tight" : ""}`;
+  const shares = times(schedule.nranks, (rank) => label(kind, width, TOP + (rank + 0.5) * row + 4, ""));
   const show = (at) => shares.forEach((one, rank) => one.replaceChildren(percent(idle(run, rank, at))));
   return { nodes: places ? [label("bim-label bim-end", width, 11, "idle"), shares] : [], show };
 }

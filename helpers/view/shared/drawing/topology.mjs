@@ -6,7 +6,7 @@ import { badge, rankClass, canvas, label, moved, rect } from "../page/shapes.mjs
 import { carried } from "../schedules/load.mjs";
 import { sign } from "../schedules/text.mjs";
 import { cell } from "./cell.mjs";
-import { along, layout, links } from "./layout.mjs";
+import { along, figures, layout, links } from "./layout.mjs";
 import { cellLook } from "./memory.mjs";
 import { NIC } from "./nodes.mjs";
 
@@ -69,10 +69,11 @@ function loads(view, map, state) {
     ),
     all.length <= 8 &&
       !map.boxes &&
-      all.map(({ bytes }, i) => {
-        const { x, y } = along(paths[i], 0.5);
-        return label("bim-tag bim-middle", x, y + 4, nbytesText(bytes));
-      }),
+      figures(
+        all.map(({ bytes }) => nbytesText(bytes)),
+        paths,
+        map,
+      ).map(({ x, y, text }) => label("bim-tag bim-middle", x, y + 4, text)),
   ];
 }
 
