@@ -15,7 +15,7 @@ KIB, MIB, GIB, TIB = 1024, 1024**2, 1024**3, 1024**4
 GB = 10**9
 DIRECTIONS = ("one way", "both ways")
 SCOPES = ("link", "chip", "GPU", "node")
-KINDS = ("spec", "achievable", "measured", "fitted")
+KINDS = ("spec", "achievable", "modelled", "measured", "fitted")
 
 _SIZES = {"B": 1, "KiB": KIB, "MiB": MIB, "GiB": GIB, "TiB": TIB, "KB": 10**3, "MB": 10**6, "GB": GB, "TB": 10**12}
 _SECONDS = ((1, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
@@ -31,7 +31,8 @@ class Bandwidth:
 
     value: bytes per second. direction: "one way" or "both ways" (the sum of the two). scope: per "link" (also a slot or a
     port), "chip" (a switch, a network card, one die of several in a GPU), "GPU" or "node". kind: "spec" (somebody's datasheet),
-    "achievable" (its maker's word for what is left of that in use), "measured", or "fitted" to measurements.
+    "achievable" (its maker's word for what is left of that in use), "modelled" (a constant of its maker's cost model), "measured", or
+    "fitted" to measurements.
     Chapters: units, ring.
     """
 

@@ -15,7 +15,7 @@ from website.conventions import VALUE
 log = logging.getLogger(__name__)
 
 # The kind of time of a fact by its own kind: what a maker specifies is as it is; bytes are of hardware, or of a rule.
-TIMES = {"spec": "given", "achievable": "published", "measured": "measured", "fitted": "fitted"}
+TIMES = {"spec": "given", "achievable": "published", "modelled": "nccl", "measured": "measured", "fitted": "fitted"}
 
 
 class FactRole(SphinxRole):

@@ -116,6 +116,12 @@ def test_a_switch_chip_is_its_ports_of_the_nvlink_after_it(generation):
     assert port.times(lookup(f"nvswitch-{generation}.ports").quantity, "chip") == chip
 
 
+def test_the_constants_of_nccls_cost_model_are_nobodys_fit():
+    """They rank its algorithms; nothing here was fitted to get them, and a page that prints one says whose it is."""
+    times = [fact for fact in FACTS.values() if fact.source is SOURCES["nccl-tuning"] and fact.unit == "µs"]
+    assert len(times) >= 10 and {fact.kind for fact in times} == {"modelled"}
+
+
 @pytest.mark.parametrize("key", [key for key in FACTS if key.endswith(".achievable")])
 def test_what_is_achievable_stays_below_what_is_specified(key):
     fact, spec = FACTS[key], FACTS[key.removesuffix(".achievable")]
