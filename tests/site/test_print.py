@@ -65,6 +65,21 @@ def test_a_player_on_paper_is_stills_from_start_to_end(paper):
     assert player.locator(".bim-stills .bim-readout").inner_text().startswith("Step\n6")
 
 
+BREAKS = """(selector) => {
+    const found = [];
+    for (let one = document.querySelector(selector); !one.matches("article"); one = one.parentElement)
+        found.push(getComputedStyle(one).breakInside);
+    return found;
+}"""
+
+
+def test_a_player_goes_on_on_the_next_sheet_between_its_stills_and_a_guess_stays_whole(paper):
+    page, _ = paper("book/kitchen.html")
+    still, *around = page.evaluate(BREAKS, ".bim-still")
+    assert (still, set(around)) == ("avoid", {"auto"})
+    assert page.evaluate(BREAKS, ".bim-predict")[0] == "avoid"
+
+
 def test_links_are_numbered_with_their_addresses_and_paper_leaves_nothing_behind(paper):
     page, _ = paper("book/kitchen.html")
     assert page.evaluate(STATE)["theme"] == "light"
