@@ -184,6 +184,9 @@ def the_machine(page: Page) -> None:
     page.get_by_role("combobox", name="The machine").select_option("2x8-IB")
     expect(sentence(page)).to_have_text(is_my_number_good(text, "2x8-IB").sentence)
     page.get_by_role("combobox", name="The machine").select_option("")
+    page.evaluate(TYPED, text.replace("H100", "Z9"))
+    page.get_by_role("button", name="Choose the machine").click()
+    assert page.evaluate("document.activeElement.ariaLabel") == "The machine"
 
 
 def times_of(run) -> dict[int, float]:

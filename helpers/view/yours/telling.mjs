@@ -5,9 +5,19 @@ import { chart } from "./chart.mjs";
 import { fixed, nbytesText, upperFirst } from "./verdict/texts.mjs";
 
 const ALONE = "No published run has its collective and number of ranks, joined as these are.";
+const UNTOLD = "no machine"; // the name of that remark
 const WAITS = "Nothing stands there yet.";
 
-function causeOf({ name, why, chapter, command, accuses }, { known, parts: { notice } }) {
+// A remark that asks for the machine leads to where it is chosen.
+function chooser({ machine }) {
+  return tool("Choose the machine", () => {
+    machine.focus({ preventScroll: true });
+    machine.scrollIntoView({ block: "center" });
+  });
+}
+
+function causeOf({ name, why, chapter, command, accuses }, { known, parts }) {
+  const { notice } = parts;
   const say = tool("Copy", () => copy(command, "Command", notice));
   return h(
     "li",
@@ -15,6 +25,7 @@ function causeOf({ name, why, chapter, command, accuses }, { known, parts: { not
     h("strong", {}, name),
     h("span", { class: "bim-kind" }, accuses ? "" : "a remark"),
     h("p", {}, `${upperFirst(why)}. `, h("a", { href: `${chapter}.html` }, `Chapter: ${known.chapters[chapter]}`)),
+    name === UNTOLD && chooser(parts),
     h("div", { class: "bim-command" }, h("code", { tabindex: "0" }, command), say),
   );
 }
@@ -30,7 +41,7 @@ function besideLines({ nearest, bends, unpredicted, kind, points }) {
   if (kind !== "nccl-tests" || !points.length) return [];
   const near = nearest.filter(({ typical }) => typical).map(nearText);
   return [
-    near.length ? "Your seconds over those of" : ALONE,
+    near.length ? "How many times as long as a published run yours took:" : ALONE,
     ...near,
     ...bends.map(({ nbytes, why }) => `It bends at ${nbytesText(nbytes)}: ${why}.`),
     unpredicted && `No prediction: ${unpredicted}.`,

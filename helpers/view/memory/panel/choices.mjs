@@ -67,7 +67,13 @@ export function controlsOf(ui, does) {
   const parts = [...first(ui, does), ...rest(ui, does)].filter(Boolean);
   const how = { class: "bim-tool bim-more", "aria-expanded": `${ui.more}` };
   const more = tool(ui.more ? "Fewer" : "More", does.more_choices, how);
-  return ["Memory ", ...parts.flatMap((part, p) => [p ? ", " : "", ...part]), " ", more];
+  const last = parts.length - 1; // a comma stays with the word before it
+  const told = parts.flatMap(([before, select], p) => [
+    before,
+    h("span", { class: "bim-mt-choice" }, select, p < last && ","),
+    " ",
+  ]);
+  return ["Memory ", ...told, more];
 }
 
 // The list's table, how it is grouped, and what it adds up to.
