@@ -13,8 +13,8 @@ from itertools import pairwise
 import nbformat
 
 BYTES = 110_000
-# Four figures and five, each stored twice.
-LARGER = {"latency-bandwidth": 155_000, "inside-nccl": 145_000, "interconnects": 140_000}
+# Four figures and five, each stored twice; three, and a hundred and forty values with their conventions.
+LARGER = {"meshes": 135_000, "latency-bandwidth": 155_000, "inside-nccl": 145_000, "interconnects": 140_000}
 CELL_LINES = 20
 IMPORT_LINES = 6
 WIDTH = 88  # columns that a page shows at 1280 px
