@@ -20,7 +20,8 @@ export function encode({ s, nbytes, link, step, task }, index) {
   return `#playground-${index}--${head}--${nbytes}-${link}--${step}--${task ?? "own"}--${steps}`;
 }
 
-const LINK = /^#playground-(\d+)--(\w+)-(\d)-(\d+)-(\d|x)-([\w.+-]+?)--(\d+)-([\w-]+?)--(\d+)--([\w-]+?)--([0-9a-v-]+)$/;
+const LINK =
+  /^#playground-(\d+)--(\w+)-(\d)-(\d+)-(\d|x)-([\w.+-]+?)--(\d+)-([\w-]+?)--(\d+)--([\w-]+?)--([0-9a-v-]+)$/;
 
 // The state in a link made for this playground, or null when it is about something else or broken; { bad } when it cannot be drawn.
 export function decode(hash, index, { links, tasks }) {
