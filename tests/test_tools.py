@@ -5,11 +5,12 @@ import os
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
-from tools import browser, install, pins, progress, pythons, torch_build
+from tools import browser, install, pins, progress, pythons, swap, torch_build
 from tools.torch_build import NoBuild, plan
 
 
@@ -188,21 +189,90 @@ def test_only_test_all_installs_jax_and_then_all_else_is_there(house, root):
     assert [word for word, does in wanted.items() if "--for all" in does] == ["test-all"]
 
 
-def test_another_torch_or_an_interrupted_install_starts_afresh(house, monkeypatch):
+def interrupted(title, arguments):
+    raise KeyboardInterrupt
+
+
+def test_another_torch_starts_afresh_and_an_interrupted_install_goes_on_from_what_was_there(house, monkeypatch):
     here, calls = house
     install.install(asked())
     install.install(asked(torch="cu129"))
     assert calls.count("venv") == 2
-
-    def interrupted(title, arguments):
-        raise KeyboardInterrupt
-
     (here / "requirements.txt").write_text("torch==2.13.0\n")
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(install, "pip", interrupted)
         install.install(asked(torch="cu129"))
     install.install(asked(torch="cu129"))
-    assert calls.count("venv") == 3
+    assert calls.count("venv") == 2 and calls[-1] == ["torch==2.13.0"]
+
+
+def offline(title, arguments):
+    """pip, which has replaced one package when it finds that it cannot get the next."""
+    package = installed()
+    package.unlink(missing_ok=True)
+    package.write_text("new")
+    raise progress.CommandFailed(["pip"], 1, ["no network"])
+
+
+def killed(title, arguments):
+    installed().unlink(missing_ok=True)
+    os._exit(9)
+
+
+def installed() -> Path:
+    """A module of the environment that the installer makes."""
+    return next(install.VENV.glob("lib/python3*/site-packages")) / "package.py"
+
+
+def new_pins(here, monkeypatch):
+    (here / "requirements.txt").write_text("torch==2.13.0\nnumpy==2.4.7\n")
+
+
+def new_driver(here, monkeypatch):
+    monkeypatch.setattr(install.driver, "version", lambda: "580.1")
+
+
+@pytest.mark.parametrize("change", [new_pins, new_driver])
+@pytest.mark.parametrize("how", [offline, killed])
+def test_an_install_that_fails_or_is_killed_leaves_the_environment_as_it_was(house, monkeypatch, capsys, change, how):
+    here, _ = house
+    install.install(asked())
+    installed().write_text("old")
+    before = install.read_stamp(), sorted(here.iterdir())
+    change(here, monkeypatch)
+    monkeypatch.setattr(sys, "argv", ["install", "--python", sys.executable])
+    if how is killed:
+        monkeypatch.setattr(install, "pip", killed)
+        if os.fork() == 0:
+            install.main()
+        assert os.waitstatus_to_exitcode(os.wait()[1]) == 9
+    monkeypatch.setattr(install, "pip", offline)
+    assert install.main() == 1
+    told = capsys.readouterr()
+    assert "The install stopped: exit status 1 of: pip. .venv is what it was before." in told.err
+    assert ("The last install did not finish" in told.out) == (how is killed)
+    assert (install.read_stamp(), sorted(here.iterdir())) == before
+    assert installed().read_text() == "old" and install.python_runs(install.read_stamp())
+
+
+def test_an_install_that_was_cut_off_when_all_was_there_is_whole(house):
+    here, calls = house
+    install.install(asked())
+    (here / ".venv-before").mkdir()
+    install.install(asked())
+    assert calls.count("venv") == 1 and not (here / ".venv-before").exists()
+
+
+def test_a_second_install_waits_for_the_first(house, monkeypatch):
+    here, _ = house
+    waits = threading.Event()
+    monkeypatch.setattr(swap, "print", lambda *said, **_: "waiting for it" in said[0] and waits.set(), raising=False)
+    second = threading.Thread(target=install.install, args=(asked(),))
+    with swap.alone(here):
+        second.start()
+        assert waits.wait(60) and not (here / ".venv").exists()
+    second.join()
+    assert install.read_stamp()
 
 
 def test_torch_from_where_pip_looks_anyway_then_from_its_own_index(monkeypatch):

@@ -15,11 +15,11 @@ import sys
 import time
 from pathlib import Path
 
-from tools import driver, pins, progress, pythons, torch_build
+from tools import driver, pins, progress, pythons, swap, torch_build
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
-STAMP = VENV / "installed.json"  # written last, removed first: an interrupted install leaves none and starts afresh
+STAMP = VENV / "installed.json"  # written last: where there is none, the environment is not whole
 CONSTRAINTS = "constraints.txt"  # what stands below the pins
 FILES = {"read": ["requirements.txt"]}
 FILES["test"] = [*FILES["read"], "requirements-dev.txt"]
@@ -54,13 +54,20 @@ def main() -> int:
         print(missing, file=sys.stderr)
         return 1
     except progress.CommandFailed as failed:
-        print(*failed.tail, f"The install stopped: {failed}", sep="\n", file=sys.stderr)
+        kept = f" {VENV.name} is what it was before." if read_stamp() else ""
+        print(*failed.tail, f"The install stopped: {failed}.{kept}", sep="\n", file=sys.stderr)
         return 1
     return 0
 
 
 def install(asked: argparse.Namespace) -> None:
-    """Brings .venv to what `asked` says, and does nothing when it is there already."""
+    """Brings .venv to what `asked` says, and does nothing when it is there already. What fails leaves it as it was."""
+    with swap.alone(ROOT):
+        swap.recover(VENV, whole=bool(read_stamp()))
+        _install(asked)
+
+
+def _install(asked: argparse.Namespace) -> None:
     settings = {"root": str(ROOT), "driver": driver.version()}
     settings.update({name: getattr(asked, name) for name in ("python", "torch", "pins")})
     wanted = fingerprint(asked.level)
@@ -71,18 +78,19 @@ def install(asked: argparse.Namespace) -> None:
     build = torch_build.plan(platform.system(), platform.machine(), settings["driver"], python.torch, asked.torch)
     print(f"Installing into .venv: Python {version_text(python)}, {build.why}", flush=True)
     same = stamp.get("settings") == settings and stamp.get("version") == version_text(python) and python_runs(stamp)
-    if not same or asked.torch == "keep":
-        stamp = {}
-        make_venv(python, asked.torch == "keep")
-    STAMP.unlink(missing_ok=True)
-    start = time.monotonic()
-    pip_all(build, asked)
-    compile_used()
-    print(f"Installed in {time.monotonic() - start:.0f} s", flush=True)
-    quiet_lab()
-    levels = {level: fingerprint(level) for level, files in FILES.items() if set(files) <= set(FILES[asked.level])}
-    stamp = {**stamp, **levels, "settings": settings, "version": version_text(python)}
-    STAMP.write_text(json.dumps(stamp, indent=1))
+    grows = same and asked.torch != "keep"
+    with swap.kept(VENV, grows):
+        STAMP.unlink(missing_ok=True)
+        if not grows:
+            stamp = {}
+            make_venv(python, asked.torch == "keep")
+        start = time.monotonic()
+        pip_all(build, asked)
+        compile_used()
+        print(f"Installed in {time.monotonic() - start:.0f} s", flush=True)
+        quiet_lab()
+        levels = {level: fingerprint(level) for level, files in FILES.items() if set(files) <= set(FILES[asked.level])}
+        write_stamp({**stamp, **levels, "settings": settings, "version": version_text(python)})
 
 
 def pip_all(build: torch_build.Plan, asked: argparse.Namespace) -> None:
@@ -154,6 +162,13 @@ def read_stamp() -> dict:
         return json.loads(STAMP.read_text())
     except (OSError, ValueError):
         return {}
+
+
+def write_stamp(stamp: dict) -> None:
+    """All of it or nothing: from then on the environment is whole."""
+    half = STAMP.with_suffix(".half")
+    half.write_text(json.dumps(stamp, indent=1))
+    half.replace(STAMP)
 
 
 def python_runs(stamp: dict) -> bool:
