@@ -6,7 +6,7 @@ TORCH_INDEX ?= https://download.pytorch.org/whl
 PINS ?= exact
 SERVE ?= 1
 SHARD ?= 1/1
-PORT ?= 8000
+PORT ?=
 
 RUN := .venv/bin/python
 ASK := $(if $(PYTHON),"$(PYTHON)",python3)
@@ -21,14 +21,14 @@ ROOT_FLAG = $(shell test "$$(id -u)" = 0 && echo --allow-root)
 help: ## list these words
 	@echo "make WORD, where WORD is one of"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
-	@echo "and, when needed, SERVE=0 (book: build only), PORT=8000, SHARD=2/4 (a part of the tests), PYTHON=/path/to/python3.11,"
+	@echo "and, when needed, SERVE=0 (book: build only), PORT=8080, SHARD=2/4 (a part of the tests), PYTHON=/path/to/python3.11,"
 	@echo "TORCH=cpu, cu126, cu129, cu130 or keep (use the torch that is already installed, 2.11 to 2.13)"
 
 book: python ## build the website and serve it on 127.0.0.1 (SERVE=0 builds only)
 	@$(INSTALL)
 	.venv/bin/jupyter-book build . -n -W --keep-going
 ifneq ($(SERVE),0)
-	$(RUN) -m tools.serve _build/html --port $(PORT)
+	$(RUN) -m tools.serve _build/html $(if $(PORT),--port $(PORT))
 endif
 
 pdf: python ## print the whole book into one file, _build/bytes-in-motion.pdf; installs what the tests need and Chromium

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import gzip
 import io
 import sys
@@ -58,12 +59,14 @@ def make_server(folder: Path, port: int | None = None) -> ThreadingHTTPServer:
         return ThreadingHTTPServer((HOST, port), handler)
     try:
         return ThreadingHTTPServer((HOST, 8000), handler)
-    except OSError:  # taken
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            raise
         return ThreadingHTTPServer((HOST, 0), handler)
 
 
 def main() -> int:
-    """Serve until Ctrl-C. 1 if there is nothing to serve or the port is taken."""
+    """Serve until Ctrl-C. 1 if there is nothing to serve or the port that was asked for is taken."""
     parser = argparse.ArgumentParser(description="Serve the built book on 127.0.0.1.")
     parser.add_argument("folder", nargs="?", type=Path, default=Path("_build/html"))
     parser.add_argument("--port", type=int, help="default: 8000, or any free port if that is taken")
@@ -71,7 +74,8 @@ def main() -> int:
     try:
         server = make_server(options.folder.resolve(), options.port)
     except OSError as error:
-        print(f"serve: {error}", file=sys.stderr)
+        taken = f"port {options.port} is taken: name another (PORT= of make book), or none and any free one is used"
+        print(f"serve: {taken if error.errno == errno.EADDRINUSE else error}", file=sys.stderr)
         return 1
     with server:
         print(f"Bytes in Motion is at http://{HOST}:{server.server_port}/ (Ctrl-C ends it)", flush=True)

@@ -1,8 +1,10 @@
 """The server for readers: gzip, the right types, nothing outside its folder, a clear word when there is nothing to serve."""
 
+import contextlib
 import gzip
 import re
 import signal
+import socket
 import subprocess
 import sys
 import urllib.error
@@ -71,6 +73,47 @@ def test_nothing_built_is_said(tmp_path):
 def hears_ctrl_c() -> None:
     """In the child: a shell's background job, as CI may be, ignores SIGINT, and so would all that it starts."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+@pytest.fixture
+def taken():
+    """Port 8000 is another program's, ours if nobody else has it."""
+    with socket.socket() as listener, contextlib.suppress(OSError):
+        listener.bind(("127.0.0.1", 8000))
+        listener.listen()
+        yield
+        return
+    yield
+
+
+def words_of_make_book(folder, *options: str) -> list[str]:
+    """The command by which `make book` serves, for another folder."""
+    does = subprocess.run(
+        ["make", "-C", ROOT, "-n", "book", *options], capture_output=True, text=True, check=True
+    ).stdout
+    (line,) = [line for line in does.splitlines() if "tools.serve" in line]
+    _, *words = line.split()
+    return [sys.executable, *(str(folder) if word == "_build/html" else word for word in words)]
+
+
+def test_make_book_finds_a_free_port_when_its_own_is_taken(folder, taken):
+    command = words_of_make_book(folder)
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            port = int(re.search(r"http://127\.0\.0\.1:(\d+)/", process.stdout.readline())[1])
+            assert port != 8000 and fetch(f"http://127.0.0.1:{port}/index.html").status == 200
+        finally:
+            process.kill()
+
+
+def test_a_port_that_was_asked_for_and_is_taken_is_one_line_with_the_remedy(folder, taken):
+    command = words_of_make_book(folder, "PORT=8000")
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert (
+        done.stderr
+        == "serve: port 8000 is taken: name another (PORT= of make book), or none and any free one is used\n"
+    )
 
 
 def test_command_prints_the_address_and_ends_on_ctrl_c(folder):
