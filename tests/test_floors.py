@@ -3,6 +3,7 @@
 One after the other in a process for each package, what a module brings being what it adds; `make test-all` imports each alone, too.
 """
 
+import ast
 import json
 import subprocess
 import sys
@@ -163,6 +164,30 @@ def test_nccl_may_import_collectives_and_never_the_other_way(seen):
     for module in modules():
         if floor(module) == 2 and module.split(".")[1] == "collectives":
             assert not [name for name in seen[module]["modules"] if name.startswith("helpers.nccl")]
+
+
+def reached(lab: Path) -> set[str]:
+    """Modules that a lab reaches through their package, as "helpers.facts.fit" in `facts.fit`, and names in no import of its own."""
+    cells = [cell["source"] for cell in json.loads(lab.read_text())["cells"] if cell["cell_type"] == "code"]
+    lines = [line for source in cells for line in [*source, "\n"] if not line.startswith(("%", "!"))]
+    nodes = list(ast.walk(ast.parse("".join(lines))))
+    froms = [(node.module, alias) for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names]
+    packages = {alias.asname or alias.name: f"helpers.{alias.name}" for module, alias in froms if module == "helpers"}
+    named = [node for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)]
+    found = {f"{packages[node.value.id]}.{node.attr}" for node in named if node.value.id in packages}
+    return found & set(modules()) - {f"{module}.{alias.name}" for module, alias in froms}
+
+
+def test_a_lab_reaches_no_module_that_only_another_import_has_brought(seen):
+    labs = {lab.stem: reached(lab) for lab in sorted((HELPERS.parent / "notebooks").glob("*.ipynb"))}
+    assert "helpers.facts.fit" in labs["latency-bandwidth"]
+
+    def brought(module: str) -> bool:
+        package = module.rpartition(".")[0]
+        lazy = "def __getattr__" in (HELPERS.parent / package.replace(".", "/") / "__init__.py").read_text()
+        return lazy or module in seen[package]["modules"]
+
+    assert {lab: bad for lab, all_ in labs.items() if (bad := {m for m in all_ if not brought(m)})} == {}
 
 
 def test_every_package_has_a_floor():

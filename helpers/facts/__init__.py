@@ -1,5 +1,6 @@
 """What somebody published: accelerators, links, networks and measured tables, each with unit, direction and source."""
 
+from helpers.facts import fit
 from helpers.facts.accelerator import DTYPES, Accelerator
 from helpers.facts.book import ACCELERATORS, FACTS, LINKS, MACHINES, MODELS, PAPERS, RUNS, SOURCES, USERS, lookup
 from helpers.facts.fact import Fact, FactError, Source
@@ -28,6 +29,7 @@ __all__ = [
     "Model",
     "Source",
     "Table",
+    "fit",
     "lookup",
     "public",
     "public_names",

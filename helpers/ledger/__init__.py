@@ -6,6 +6,7 @@
 SETUPS names two jobs: "7B" on eight H200, "70B" on 64 H100. Chapters: data-parallel to meshes.
 """
 
+from . import scaling
 from .entry import Entry, entry
 from .flops import Flops, flops
 from .published import Compared, compared
@@ -23,4 +24,5 @@ __all__ = [
     "compared",
     "entry",
     "flops",
+    "scaling",
 ]

@@ -1,5 +1,6 @@
 """What fills a GPU, on paper: traces, closed forms, the allocator's model, the roofline. No torch."""
 
+from helpers.memory import closed_form
 from helpers.memory.packed import pack, unpack
 from helpers.memory.sharding import Sharding, ShardingError
 from helpers.memory.trace import CLASSES, TAKEN_FROM, Block, Event, Peak, Trace, TraceError
@@ -14,6 +15,7 @@ __all__ = [
     "ShardingError",
     "Trace",
     "TraceError",
+    "closed_form",
     "pack",
     "unpack",
 ]
