@@ -8,6 +8,7 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
+from torch.distributed import distributed_c10d
 from torch.nn.parallel import DistributedDataParallel
 
 from helpers.facts import FACTS
@@ -26,3 +27,16 @@ def test_the_flight_recorder_is_on():
     header = Path(torch.__file__).parent / "include/torch/csrc/distributed/c10d/FlightRecorder.hpp"
     entries = re.search(r'"TORCH_FR_BUFFER_SIZE"[^)]*?(\d+)\)', header.read_text(encoding="utf-8"))
     assert int(entries[1]) == FACTS["torch.flight_recorder"].quantity > 0
+
+
+def test_nccl_has_no_reductions_on_bits():
+    assert {"SUM", "PRODUCT", "MIN", "MAX", "BAND", "BOR", "BXOR", "AVG"} <= dist.ReduceOp.RedOpType.__members__.keys()
+    assert "not available when using the ``NCCL`` backend" in " ".join(dist.ReduceOp.__doc__.split())
+
+
+def test_a_group_that_only_its_members_make_is_named_by_the_number_of_groups_they_have(monkeypatch):
+    """So members that have unequally many never meet (chapter on ranks)."""
+    name = distributed_c10d._process_group_name([0, 1], use_hashed_name=True)
+    assert name == distributed_c10d._process_group_name([0, 1], use_hashed_name=True)
+    monkeypatch.setitem(distributed_c10d._world.pg_names, object(), "one more")
+    assert name != distributed_c10d._process_group_name([0, 1], use_hashed_name=True)
