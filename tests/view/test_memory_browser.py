@@ -98,6 +98,11 @@ def tip(page: Page) -> list[str]:
     return page.locator(".bim-mt-tip > *").all_inner_texts()
 
 
+COMMAS = """() => [...document.querySelectorAll(".bim-controls :has(> select)")]
+    .map((one) => [one.querySelector("option:checked").text, one.lastChild.data])
+    .filter(([, behind]) => behind)"""
+
+
 def test_the_first_frame_stands_at_the_peak_and_is_silent(open_memory):
     page = open_memory()
     peak = STEP.peak
@@ -110,6 +115,7 @@ def test_the_first_frame_stands_at_the_peak_and_is_silent(open_memory):
     assert shown["activation"] == amount(peak.by_class["activation"], "MiB")
     assert page.locator(".bim-mt-badge").inner_text() == "tracked (CPU tensors) · torch 2.13.0"
     assert all(count > 50 for name, count in pixels(page).items() if name not in ("input", "temporary"))
+    assert page.evaluate(COMMAS) == [["everything", ","]], "a comma stays with the word before it"
 
 
 def test_keys_and_buttons_step_and_say_so(open_memory):

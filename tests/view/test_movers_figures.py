@@ -106,8 +106,8 @@ def test_no_word_stands_where_the_measured_line_goes():
     panels = {
         name: Panel([Area("product", 132, 0, 1)], at) for name, at in {"late": 0.7, "soon": 0.3, "no": None}.items()
     }
-    anchors = [t.insidetextanchor for t in occupied(panels, 132, "A finding").data if t.type == "bar"]
-    assert anchors == ["start", "end", "middle"]
+    words = [(t.insidetextanchor, t.text[0]) for t in occupied(panels, 132, "A finding").data if t.type == "bar"]
+    assert words == [("start", "132 SMs"), ("end", "132 SMs"), ("middle", "product: 132 SMs")]
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def _bars(name: str, panel: Panel, sms: int, foot: float, longest: float) -> Ite
             base=[area.start],
             x=[area.end - area.start],
             width=area.sms / sms,
-            text=[f"{area.what}: {area.sms} SMs" if area.end - area.start > WORTH * longest else ""],
+            text=[_said(area, panel.measured) if area.end - area.start > WORTH * longest else ""],
             constraintext="none",
             textposition="inside",
             insidetextanchor=_clear(area, panel.measured),
@@ -99,9 +99,19 @@ def _bars(name: str, panel: Panel, sms: int, foot: float, longest: float) -> Ite
         )
 
 
+def _crossed(area: Area, measured: float | None) -> bool:
+    """Whether the line of what was measured goes through an area."""
+    return measured is not None and area.start < measured < area.end
+
+
+def _said(area: Area, measured: float | None) -> str:
+    """The words of an area; few, where they have a part of it only."""
+    return f"{area.sms} SMs" if _crossed(area, measured) else f"{area.what}: {area.sms} SMs"
+
+
 def _clear(area: Area, measured: float | None) -> str:
-    """Where in its area a word stands: in the middle, unless the line of what was measured goes through; then in the wider part."""
-    if measured is None or not area.start < measured < area.end:
+    """Where in its area a word stands: in the middle, or on the wider side of the line that goes through."""
+    if measured is None or not _crossed(area, measured):
         return "middle"
     return "start" if measured - area.start > area.end - measured else "end"
 
