@@ -55,7 +55,7 @@ _UNITS = {
     "pairs": r"[KMGTPE]?FLOPs?\b(?!/| per byte)",
 }
 _NEEDS = {name: re.compile(rf"(?<![\w.,])\d[\d.,]*\s*(?:{units})") for name, units in _UNITS.items()}
-_UTILIZATION = re.compile(r"(?:^|_)[mh]fu(?:_|$)")
+_UTILIZATION = re.compile(r"(?:^|[_.])[mh]fu(?:[_.]|$)")
 
 
 class ConventionError(ValueError):

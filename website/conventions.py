@@ -59,7 +59,8 @@ def spoken(value: nodes.Element) -> dict[str, str]:
     if missing := needs(text) - kept.keys():
         wanted = "; ".join(f"{one}: {', '.join(WORDS[one])}" for one in sorted(missing))
         log.warning("%r: keep it with its unit and one of %s", text, wanted, location=value, type="bim", subtype="told")
-    return {one: key for one, key in kept.items() if one in needs(text) or "bim-lab" in value["classes"]}
+    said = needs(text) | {"pairs"}  # a share of a peak shows no unit, and brings its pairs along
+    return {one: key for one, key in kept.items() if one in said or "bim-lab" in value["classes"]}
 
 
 def unit_behind(value: nodes.Element) -> str:

@@ -34,7 +34,7 @@ class FactRole(SphinxRole):
         except (KeyError, facts.FactError) as error:
             return unknown(self, str(error.args[0]))
         note = f"{fact.kind}: {fact.source_title}"
-        said = {VALUE: {"time": TIMES[fact.kind], "types": "size"}}
+        said = {VALUE: {"time": TIMES[fact.kind], "types": "size", **({"pairs": fact.pairs} if fact.pairs else {})}}
         return [nodes.reference("", text, refuri=fact.source_url, reftitle=note, classes=["bim-fact"], **said)], []
 
 

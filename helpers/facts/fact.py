@@ -13,6 +13,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, TypeVar
 
+from helpers.conventions import WORDS, needs
 from helpers.units import KINDS, Bandwidth, UnitError
 
 Built = TypeVar("Built")
@@ -90,7 +91,10 @@ class Source:
 
 @dataclass(frozen=True)
 class Fact:
-    """A published number. str(fact) is what a page prints, e.g. "450 GB/s one way per GPU"."""
+    """A published number. str(fact) is what a page prints, e.g. "450 GB/s one way per GPU".
+
+    pairs: of FLOPs and of a share of a peak (a key with mfu or hfu), which scores its source counts: a key of helpers.conventions.
+    """
 
     key: str
     value: float
@@ -101,6 +105,7 @@ class Fact:
     direction: str | None = None
     scope: str | None = None
     per: str | None = None
+    pairs: str = ""
     note: str = ""
 
     def __post_init__(self) -> None:
@@ -110,6 +115,8 @@ class Fact:
             raise FactError(f"{self.key}: unit must be one of {', '.join(BANDWIDTHS | OTHERS)}, got {self.unit!r}")
         if self.kind not in KINDS:
             raise FactError(f"{self.key}: kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
+        if "pairs" in needs(self.text, self.key) and self.pairs not in WORDS["pairs"]:
+            raise FactError(f"{self.key}: pairs must be one of {', '.join(WORDS['pairs'])}, got {self.pairs!r}")
         if not self.where:
             raise FactError(f"{self.key}: say where in {self.source.title} it stands (a table, page or section)")
         if self.unit in BANDWIDTHS:

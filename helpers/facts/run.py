@@ -33,6 +33,7 @@ class Run:
     where: str
     tokens_per_second: float = 0.0
     tflops: float = 0.0
+    pairs: str = ""
     zero: int = 0
     tensor: int = 1
     pipeline: int = 1
@@ -47,6 +48,10 @@ class Run:
         if bool(self.tokens_per_second) == bool(self.tflops):
             raise FactError(
                 f"{self}: a run has tokens a second or TFLOP/s, got {self.tokens_per_second} and {self.tflops}"
+            )
+        if bool(self.tflops) != bool(self.pairs):
+            raise FactError(
+                f"{self}: TFLOP/s go with the scores that the source counts, got {self.tflops} and pairs {self.pairs!r}"
             )
         if self.gpus % (self.tensor * self.pipeline):
             raise FactError(

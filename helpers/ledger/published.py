@@ -36,10 +36,11 @@ class Compared:
 
     @property
     def published(self) -> float:
-        """Of one GPU, by the source; from its FLOP/s where it gives these."""
+        """Of one GPU, by the source; from its FLOP/s where it gives these, as the source counts them."""
         if self.run.tokens_per_second:
             return self.run.tokens_per_second
-        return self.run.tflops * 1e12 * self.run.sequences * self.run.seq / self.clock.counted.model
+        counted = setup_of(self.run).flops(pairs=self.run.pairs)
+        return self.run.tflops * 1e12 * self.run.sequences * self.run.seq / counted.model
 
     @property
     def ratio(self) -> float:

@@ -13,6 +13,7 @@ from helpers.units import GB, Bandwidth, UnitError
 SHEET = {"sheet": Source("A datasheet", "https://example.org/sheet", date(2026, 11, 21), "read")}
 GOOD = {"value": 450, "unit": "GB/s", "direction": "one way", "scope": "GPU", "kind": "spec"}
 GOOD |= {"source": "sheet", "where": "table 1"}
+MFU = {"value": 40, "unit": "%", "kind": "measured", "source": "sheet", "where": "table 2", "pairs": "all keys"}
 
 
 def without(*parts):
@@ -49,6 +50,13 @@ def test_a_fact_that_lacks_or_hides_something_is_refused(entry, words):
     with pytest.raises(FactError, match=words) as refused:
         build_facts({"X.nvlink": entry}, SHEET)
     assert "X.nvlink" in str(refused.value)
+
+
+def test_a_share_of_a_peak_says_which_scores_it_counts():
+    assert build_facts({"X.mfu": MFU}, SHEET)["X.mfu"].pairs == "all keys"
+    for pairs in ("", "all"):
+        with pytest.raises(FactError, match=f"X.mfu: pairs must be one of all keys, .* got '{pairs}'"):
+            build_facts({"X.mfu": MFU | {"pairs": pairs}}, SHEET)
 
 
 @pytest.mark.parametrize(

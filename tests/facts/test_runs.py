@@ -9,6 +9,8 @@ from helpers.facts.fact import read
 from helpers.facts.run import build_runs
 from helpers.ledger.flops import AGAIN
 
+TFLOPS = ["model", "seq", "gpus", "batch", "tflops"]
+
 
 def test_parameters_are_the_published_ones():
     told = [run for run in RUNS if run.nparams]
@@ -41,6 +43,8 @@ def test_a_global_batch_is_the_published_one():
         ({"rows": [["Llama-3-8B", 8192]]}, "a row fills the columns"),
         ({"rows": [["Llama-9-8B", 8192, 8, 1, "none", 1.0]]}, "no model 'Llama-9-8B'"),
         ({"rows": [["Llama-3-8B", 8192, 8, 1, "none", 0.0]]}, "tokens a second or TFLOP/s, got 0.0 and 0.0"),
+        ({"columns": TFLOPS, "rows": [["Llama-3-8B", 8192, 8, 1, 400.0]]}, "scores that .* got 400.0 and pairs ''"),
+        ({"pairs": "all"}, "scores that .* got 0.0 and pairs 'all'"),
         ({"colour": "red"}, "colour"),
         ({"tensor": 3}, "8 GPUs are not shared by 3 tensor ranks"),
     ],

@@ -8,6 +8,7 @@ import pytest
 from helpers.facts import FACTS, MODELS, RUNS
 from helpers.ledger import SETUPS
 from helpers.ledger.efficiency import efficiency_of
+from helpers.ledger.flops import PAIRS, flops
 from helpers.ledger.published import Compared, compared, compared_at, fit
 
 FITTED, OTHERS = 0.30, 0.25  # how far tokens a second may be off: on one node, which were fitted to, and on more GPUs
@@ -87,6 +88,14 @@ def test_megatron_s_flops_are_counted_as_ours():
         theirs = 12 * layers * hidden**2 * (2 + seq / hidden + 4 + vocab / (2 * layers * hidden))
         ours = compared_at(run, 0.5).clock.counted.model / (run.sequences * run.seq)
         assert ours == pytest.approx(theirs, rel=1e-12)
+
+
+def test_flops_are_counted_back_with_the_scores_that_their_source_counts():
+    (run,) = [run for run in RUNS if run.model.name == "Megatron-70B"]
+    of = {pairs: compared_at(replace(run, pairs=pairs), 0.5) for pairs in PAIRS}
+    all_keys, half = (flops(run.model, 1, run.seq, pairs=pairs).model for pairs in PAIRS)
+    assert of["causal"].published / of["all"].published == pytest.approx(all_keys / half) and all_keys > 1.03 * half
+    assert of["causal"].tokens_per_second == of["all"].tokens_per_second
 
 
 def test_the_best_case_of_hiding_is_faster_and_no_faster_than_computing(found):

@@ -98,6 +98,11 @@ def test_a_bare_number_with_its_unit_in_the_prose_is_refused(warned):
     assert len(warned) == 1
 
 
+def test_a_published_share_of_a_peak_says_which_scores_it_counts():
+    share = nodes.reference("", "54.1 %", classes=["bim-fact"], **{VALUE: {"time": "measured", "pairs": "all keys"}})
+    assert page(text(share))[-1] == "FLOPs, MFU and HFU: every query with every key."
+
+
 def test_a_recorded_value_is_measured_and_names_its_types(warned):
     trace = {"data": {"ranks": [{"about": {"precision": "fp32"}}]}}
     said = page(text(recorded("3.2", trace), " MiB, and ", recorded("17", {"rows": []}), " µs"))
