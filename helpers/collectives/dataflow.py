@@ -17,11 +17,12 @@ Moment = tuple[float, float]  # (seconds since the start, how many of these are 
 _START: Moment = (0.0, 0.0)
 
 
-def dataflow(s: Schedule, tariff: Tariff) -> tuple[float, float, float]:
+def dataflow(s: Schedule, tariff: Tariff, in_flight: bool = False) -> tuple[float, float, float]:
     """(seconds, alpha, transfer) of the chain of messages that finishes last.
 
     A message waits for the last writes of the slots that it reads, and for the last use of those that it writes, both in
     earlier steps. At a port, messages are served in the order of their steps.
+    in_flight: it keeps a port for its bytes alone, and what is added to a slot does not wait for what else is added there.
     """
     written: dict[Slot, Moment] = defaultdict(lambda: _START)
     used: dict[Slot, Moment] = defaultdict(lambda: _START)
@@ -29,26 +30,35 @@ def dataflow(s: Schedule, tariff: Tariff) -> tuple[float, float, float]:
     last = _START
     for step in s.steps:
         arrivals = []
-        for (src, dst), chunks in _messages(step):
+        for src, dst, chunks, adds in _messages(step):
             ready = max(_START, *(written[src, c] for c in chunks), *(used[dst, c] for c in chunks))
-            done = _serve(tariff.charge(src, dst, len(chunks)), ready, free)
-            arrivals.append((src, dst, chunks, done))
-        for src, dst, chunks, done in arrivals:  # what happens within a step is read from what the step before left
+            within = in_flight and s.registers and abs(src - dst) == s.nranks
+            done = ready if within else _serve(tariff.charge(src, dst, len(chunks)), ready, free, in_flight)
+            arrivals.append((src, dst, chunks, done, adds and in_flight))
+        for (
+            src,
+            dst,
+            chunks,
+            done,
+            beside,
+        ) in arrivals:  # what happens within a step is read from what the step before left
             last = max(last, done)
             for c in chunks:
                 written[dst, c] = max(written[dst, c], done)
-                used[dst, c], used[src, c] = max(used[dst, c], done), max(used[src, c], done)
+                used[src, c] = max(used[src, c], done)
+                if not beside:
+                    used[dst, c] = max(used[dst, c], written[dst, c])
     seconds, alpha = last
     return seconds, alpha, seconds - alpha
 
 
-def _serve(charge: Charge, ready: Moment, free: dict[Hashable, Moment]) -> Moment:
+def _serve(charge: Charge, ready: Moment, free: dict[Hashable, Moment], in_flight: bool) -> Moment:
     """When the message is through everything that it occupies; each is taken from when both it and the message are free."""
     done = []
     for port in charge.ports:
         seconds, alpha = max(free[port], ready)
-        free[port] = seconds + charge.alpha + charge.transfer, alpha + charge.alpha
-        done.append(free[port])
+        done.append((seconds + charge.alpha + charge.transfer, alpha + charge.alpha))
+        free[port] = (seconds + charge.transfer, alpha) if in_flight else done[-1]
     for wire, transfer in charge.wires:
         seconds, alpha = max(free[wire], ready)
         free[wire] = seconds + transfer, alpha
@@ -56,8 +66,12 @@ def _serve(charge: Charge, ready: Moment, free: dict[Hashable, Moment]) -> Momen
     return max(done)
 
 
-def _messages(step: Step) -> Iterator[tuple[tuple[int, int], list[int]]]:
+def _messages(step: Step) -> Iterator[tuple[int, int, list[int], bool]]:
+    """(src, dst, its chunks, whether all of them are added)."""
     chunks: dict[tuple[int, int], list[int]] = {}
-    for src, dst, chunk, _ in step:
+    copies = set()
+    for src, dst, chunk, op in step:
         chunks.setdefault((src, dst), []).append(chunk)
-    return iter(chunks.items())
+        if op == "copy":
+            copies.add((src, dst))
+    return ((*ends, found, ends not in copies) for ends, found in chunks.items())

@@ -40,7 +40,7 @@ def host(s: Schedule, place: int, chunk: int) -> int:
     if place < s.nranks:
         return place
     switch = place - s.nranks
-    return switch if s.nswitches == s.nranks else (chunk * s.nranks // s.nchunks + switch) % s.nranks
+    return switch if s.registers else (chunk * s.nranks // s.nchunks + switch) % s.nranks
 
 
 def lower(s: Schedule) -> tuple[Program, ...]:

@@ -17,7 +17,7 @@ from .ports import Flow, Network, Tariff, call, chunk_nbytes, flows, named, unde
 from .promises import promise
 from .schedule import Schedule, ScheduleError
 
-RULES = ("steps", "dataflow")
+RULES = ("steps", "dataflow", "in flight")
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,9 @@ def price(s: Schedule, nbytes: int, network: Network, rule: str = "steps", proto
     which pays alpha once for every message, or as its busiest wire, which pays one alpha and all the bytes.
     rule "dataflow": a message leaves as soon as its chunks are there and its ports are free, whatever step the others are in; it
     pays the same alpha on the same ports. Never dearer than "steps"; equal where all ranks do the same, as in a ring on equal links.
-    Through a switch that the network knows (NVLS), either rule: the switch works while data comes in, so the whole lasts as long as
+    rule "in flight": the same, but a message keeps its ports for its bytes alone, and its alpha passes while others follow it, as a
+    GPU's loads and stores to many peers do; into a rank's registers and out of them (one-shot) it costs that rank nothing.
+    Through a switch that the network knows (NVLS), any rule: the switch works while data comes in, so the whole lasts as long as
     the port with the most bytes, and its steps share that time as they would share it one after another.
     nbytes: nccl-tests' size, the larger of one rank's input and output. network: a Link, or a topology with link(src, dst).
     protocol: the cheapest that the network knows, unless told; ValueError for one that it does not.
@@ -71,8 +73,8 @@ def price(s: Schedule, nbytes: int, network: Network, rule: str = "steps", proto
 
 
 def _lines(s: Schedule, network: Network, protocol: str | None) -> tuple[Network, ...]:
-    """Under which lines it may go: a switch has its own."""
-    switch = getattr(network, "switch", None) if s.nswitches else None
+    """Under which lines it may go: a switch has its own, which ranks' registers are not."""
+    switch = getattr(network, "switch", None) if s.nswitches and not s.registers else None
     return under(switch.line(s.nranks) if switch else network, protocol)
 
 
@@ -80,7 +82,9 @@ def _steps(s: Schedule, moves: Sequence[Flow], nbytes: float, line: Network, rul
     tariff = Tariff(s.nranks, chunk_nbytes(s, nbytes), line)
     if s.nswitches and getattr(line, "streams", False):
         return _streamed(moves, tariff)
-    return _step_locked(moves, tariff) if rule == "steps" else (StepPrice(*dataflow(s, tariff)),) if moves else ()
+    if rule == "steps":
+        return _step_locked(moves, tariff)
+    return (StepPrice(*dataflow(s, tariff, in_flight=rule == "in flight")),) if moves else ()
 
 
 def _seconds(line: Network, steps: tuple[StepPrice, ...]) -> float:
@@ -138,6 +142,11 @@ def crossover(short: Schedule, long: Schedule, network: Network, most: int = 2**
     def long_wins(nbytes: int) -> bool:
         return seconds(long, nbytes) <= seconds(short, nbytes)
 
+    if long_wins(1) and not long_wins(most):
+        raise ScheduleError(
+            f"{long.algorithm} is the cheaper at 1 byte and {short.algorithm} at {most} bytes on {short.nranks} ranks:"
+            f" the one for short messages comes first, crossover({long.algorithm}, {short.algorithm}, ...)"
+        )
     if long_wins(1) or not long_wins(most):
         raise ScheduleError(
             f"{short.algorithm} and {long.algorithm} do not cross between 1 and {most} bytes on {short.nranks} ranks:"

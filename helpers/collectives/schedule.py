@@ -72,6 +72,11 @@ class Schedule:
             if not self._is_sound(step):
                 self._validate(number, step)
 
+    @property
+    def registers(self) -> bool:
+        """One switch for every rank: these are no switches but the ranks' own registers, as in one-shot; place P + r is rank r's."""
+        return self.nswitches == self.nranks > 1
+
     def _validate_header(self) -> None:
         for name, least in (("nranks", 1), ("nchunks", 1), ("nswitches", 0)):
             _whole(name, getattr(self, name), least)

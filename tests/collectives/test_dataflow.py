@@ -97,7 +97,7 @@ def test_the_port_serves_in_the_order_of_the_steps(link):
 
 
 def test_an_unknown_rule_is_refused(link):
-    with pytest.raises(ScheduleError, match="rule must be one of steps, dataflow, got 'fast'"):
+    with pytest.raises(ScheduleError, match="rule must be one of steps, dataflow, in flight, got 'fast'"):
         price(CATALOGUE["all_reduce", "ring"](2), 8, link, "fast")
 
 

@@ -1,6 +1,8 @@
 // The alpha-beta price of a schedule, by the same rule as helpers.collectives.price: all chunks from src to dst in a step are one
 // message, and a step lasts as long as its busiest send or receive port, or NIC. A switch has a port each way for every peer.
 // Of the link's protocols it takes the cheapest; through a switch that the link knows, the whole lasts as long as its busiest port.
+import { registers } from "./text.mjs";
+
 // Messages of one step, in order of appearance: [{ src, dst, chunks, adds: how many of them are added }]
 export function messages(step) {
   const flows = new Map();
@@ -31,7 +33,7 @@ export const nicOf = (link, rank) => [
 // The lines by which a schedule may go: { call, alpha, bandwidth, protocol }, with nodes as the link has them.
 export function lines(s, link) {
   const { switch: through, protocols, across } = link;
-  if (s.nswitches && through && !across) {
+  if (s.nswitches && !registers(s) && through && !across) {
     const bandwidth = Math.min(through.bandwidth, through.head * (s.nranks + 1));
     return [{ call: through.call, alpha: 0, bandwidth, protocol: "Simple", streams: true }];
   }
