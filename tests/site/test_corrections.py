@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 from books import ROOT
 
-from website.corrections import Correction, corrections
+from website.corrected import Correction, corrections
 
 ENTRIES = corrections()
 

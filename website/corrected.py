@@ -1,6 +1,6 @@
 """Sentences of this book that were published and wrong or misleading: when they were set right, how, and what holds them now.
 
-One list, a file for each part of the book beside this one. An entry:
+One list, in the files of website/corrections, one for each part of the book. An entry:
 
     [[correction]]
     date = 2026-11-27
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from datetime import date as Date
 from pathlib import Path
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).with_name("corrections")
 
 
 @dataclass(frozen=True)
