@@ -47,14 +47,17 @@ WORDS = {
 }
 KEYS = {key: convention for convention, keys in WORDS.items() for key in keys}
 # What a page calls the values that a convention is about.
-ABOUT = {"time": "Times", "types": "Bytes", "pairs": "FLOPs, MFU and HFU"}
+ABOUT = {"time": "times", "types": "bytes", "pairs": "FLOPs, MFU and HFU"}
 
+_RATE = r"(?:/| per | a )(?:s|second|clock|cycle)\b"
 _UNITS = {
-    "time": r"(?:ns|µs|us|ms|s|seconds|minutes|hours|h|days)\b|(?:[KMGTP]?FLOP|tokens)/s",
-    "types": r"(?:[KMGTP]i?B|B|bytes?)\b(?!/)",
-    "pairs": r"[KMGTPE]?FLOPs?\b(?!/| per byte)",
+    "time": rf"(?:[nµμum]?s|(?:(?:nano|micro|milli)?second|min|minute|(?:GPU[ -])?hour|day)s?|h)\b"
+    rf"|(?:[KMGTPE]?FLOPs?|tokens|steps){_RATE}",
+    "types": rf"(?:(?:[kKMGTPE]i?|(?<=\s))B|bytes?)\b(?!{_RATE})",
+    "pairs": rf"[KMGTPEZ]?FLOPs?\b(?!{_RATE}|(?:/| per )(?:byte|B\b))|%\s?[MH]FU\b",
 }
-_NEEDS = {name: re.compile(rf"(?<![\w.,])\d[\d.,]*\s*(?:{units})") for name, units in _UNITS.items()}
+_NUMBER = r"(?<![\w.,])\d[\d.,]*(?:e[+-]?\d+|[⁰¹²³⁴-⁹⁻]+)?"
+_NEEDS = {name: re.compile(rf"{_NUMBER}[\s-]?(?:{units})") for name, units in _UNITS.items()}
 _UTILIZATION = re.compile(r"(?:^|[_.])[mh]fu(?:[_.]|$)")
 
 

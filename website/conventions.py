@@ -3,7 +3,7 @@
 A value brings it along: one that a lab kept from there ({lab}), a recorded one is measured. A section says it once: by the role
 {told}`nccl` in its words, or else by the line that the build writes at its end; what differs there is marked behind the value.
 {told}`nccl` reads "by NCCL's model", {told}`as NCCL guesses <nccl>` as it stands. It speaks for its section, in a table's head for that
-column, elsewhere in a table for that row, and in a caption or an admonition for that.
+column, elsewhere in a table for that row, and in a caption, a footnote, an admonition or what folds for that.
 """
 
 from __future__ import annotations
@@ -22,8 +22,11 @@ from helpers.conventions import ABOUT, KEYS, WORDS, needs, words
 log = logging.getLogger(__name__)
 
 VALUE, TOLD = "bim-conventions", "bim-says"  # attributes of nodes: {"time": "nccl"}, and (convention, key)
-SCOPES = (nodes.section, nodes.admonition, nodes.table, nodes.caption, nodes.document)
+PLACES = (nodes.section, nodes.document)
+SCOPES = (*PLACES, nodes.Admonition, nodes.container, nodes.footnote, nodes.table, nodes.caption)
 Said = tuple[str, str]
+# The word behind a number: " ms", " FLOP per byte".
+UNIT = re.compile(r"[\s-]?\S+(?: per byte| (?:a|per) second)?")
 
 
 class ToldRole(SphinxRole):
@@ -40,14 +43,19 @@ class ToldRole(SphinxRole):
 
 def say(app: Sphinx, doctree: nodes.document) -> None:
     """Refuse values without their conventions, mark those that differ, and end each section with what nothing in it says."""
-    told = [(node[TOLD], *reach(node)) for node in doctree.findall(nodes.inline) if TOLD in node]
+    told = [(node, *reach(node)) for node in doctree.findall(nodes.inline) if TOLD in node]
     unsaid: dict[nodes.Element, list[tuple[nodes.Element, Said]]] = {}
     for value in [node for node in doctree.findall(nodes.Element) if VALUE in node]:
         for said in spoken(value).items():
-            if words(*said) and not any(said == one and covers(value, *where) for one, *where in told):
+            heard = [(one[TOLD], where) for one, *where in told if one[TOLD][0] == said[0] and covers(value, *where)]
+            if not words(*said) or any(one == said for one, _ in heard):
+                continue
+            if any(not isinstance(where, PLACES) for _, (where, _) in heard):
+                mark(value, *said)
+            else:
                 unsaid.setdefault(section(value), []).append((value, said))
     for place, values in unsaid.items():
-        conclude(place, values)
+        conclude(place, values, {one[TOLD][0] for one, *_ in told if section(one) is place})
 
 
 def spoken(value: nodes.Element) -> dict[str, str]:
@@ -58,17 +66,38 @@ def spoken(value: nodes.Element) -> dict[str, str]:
     text = value.astext() + unit_behind(value)
     if missing := needs(text) - kept.keys():
         wanted = "; ".join(f"{one}: {', '.join(WORDS[one])}" for one in sorted(missing))
-        log.warning("%r: keep it with its unit and one of %s", text, wanted, location=value, type="bim", subtype="told")
+        place = next((one for one in lineage(value) if one.line), value)
+        log.warning("%r: keep it with its unit and one of %s", text, wanted, location=place, type="bim", subtype="told")
     said = needs(text) | {"pairs"}  # a share of a peak shows no unit, and brings its pairs along
     return {one: key for one, key in kept.items() if one in said or "bim-lab" in value["classes"]}
 
 
 def unit_behind(value: nodes.Element) -> str:
-    """What follows a value and gives a bare number its unit: ms, FLOP per byte, not the B of "for the 70B"."""
-    at = value.parent.index(value) + 1
-    behind = value.parent[at] if at < len(value.parent) else None
-    word = re.match(r"\s?\S*(?: per byte)?", str(behind)) if isinstance(behind, nodes.Text) else None
-    return word.group() if word else ""
+    """What gives a bare number its unit: the word that follows it; in a table the head of its column, or a head that all share."""
+    if not value.astext()[-1:].isdigit():
+        return ""
+    if found := UNIT.match(following(value)):
+        return found.group()
+    parts = re.split(r", | in |[()]", heading(value))
+    return next((f" {part}" for part in parts if needs(f"1 {part}")), "")
+
+
+def following(value: nodes.Element) -> str:
+    """The text behind a value in its paragraph or its cell."""
+    block = next(one for one in lineage(value) if not isinstance(one, nodes.Inline))
+    texts = list(block.findall(nodes.Text))
+    own = [i for i, text in enumerate(texts) if any(one is value for one in lineage(text))]
+    return "".join(texts[own[-1] + 1 :]) if own else ""
+
+
+def heading(value: nodes.Element) -> str:
+    """What stands over a value in a table: at the head of its column, and in the corner where rows have names; "" outside one."""
+    entry = above(value, nodes.entry)
+    if entry is None or isinstance(entry.parent.parent, nodes.thead):
+        return ""
+    row, heads = entry.parent, next(above(entry, nodes.tgroup).findall(nodes.thead), ())
+    places = {row.index(entry)} | ({0} if not row[0].astext()[:1].isdigit() else set())
+    return ", ".join(one[at].astext() for one in heads for at in places if at < len(one))
 
 
 def reach(told: nodes.Node) -> tuple[nodes.Element, int | None]:
@@ -90,31 +119,48 @@ def covers(value: nodes.Element, where: nodes.Element, column: int | None) -> bo
     return where in around and any(isinstance(one, nodes.entry) and one.parent.index(one) == column for one in around)
 
 
-def conclude(place: nodes.Element, values: list[tuple[nodes.Element, Said]]) -> None:
-    """The line at the end of a section's own text, and marks behind the values of which the line says something else."""
+def conclude(place: nodes.Element, values: list[tuple[nodes.Element, Said]], told: set[str]) -> None:
+    """The line at the end of a section's own text, and marks behind the values of which the line says something else.
+
+    told: conventions that words of the section say of some of its values; the line speaks for the others.
+    """
     line = []
     for convention in WORDS:
         keys = Counter(key for _, (one, key) in values if one == convention)
         if not keys:
             continue
         most = keys.most_common(1)[0][0]
-        line.append(f"{ABOUT[convention]}: {words(convention, most)}{', unless marked' if len(keys) > 1 else ''}.")
+        about = f"Other {ABOUT[convention]}" if convention in told else upper(ABOUT[convention])
+        line.append(f"{about}: {words(convention, most)}{', unless marked' if len(keys) > 1 else ''}.")
         for value, said in values:
             if said[0] == convention and said[1] != most:
-                mark(value, words(*said))
+                mark(value, *said)
     paragraph = nodes.paragraph("", " ".join(line), classes=["bim-conventions"])
     subsections = [at for at, child in enumerate(place.children) if isinstance(child, nodes.section)]
     place.insert(subsections[0] if subsections else len(place.children), paragraph)
 
 
-def mark(value: nodes.Element, text: str) -> None:
-    """ " (measured)" behind the value."""
-    at = value.parent.index(value)
-    value.parent.insert(at + 1, nodes.inline("", f" ({text})", classes=["bim-how"]))
+def mark(value: nodes.Element, convention: str, key: str) -> None:
+    """ " (measured)" behind the value and its unit; under one of several lines its own line."""
+    at, text = value.parent.index(value) + 1, words(convention, key)
+    if isinstance(value, nodes.literal_block):
+        value.parent.insert(
+            at, nodes.paragraph("", f"{upper(ABOUT[convention])}: {text}.", classes=["bim-conventions"])
+        )
+        return
+    behind = value.parent[at] if at < len(value.parent) else None
+    unit = re.match(r"\s?[\w/]+", str(behind)) if isinstance(behind, nodes.Text) and not needs(value.astext()) else None
+    if unit:
+        value.parent[at : at + 1] = [nodes.Text(unit.group()), nodes.Text(behind[unit.end() :])]
+    value.parent.insert(at + bool(unit), nodes.inline("", f" ({text})", classes=["bim-how"]))
+
+
+def upper(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def section(node: nodes.Node) -> nodes.Element:
-    return above(node, (nodes.section, nodes.document))
+    return above(node, PLACES)
 
 
 def above(node: nodes.Node, kinds: type | tuple[type, ...]) -> nodes.Element | None:

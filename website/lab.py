@@ -35,7 +35,7 @@ class LabRole(SphinxRole):
         except (KeyError, OSError) as error:
             log.warning("lab: %s", error, location=self.get_location(), type="bim", subtype="key")
             return [nodes.literal("", self.text)], []
-        said = {VALUE: kept(stored, SAID).get(key, {})} if kept(stored, SAID) else {}  # a lab that says none yet
+        said = {VALUE: kept(stored, SAID).get(key, {})}
         return [nodes.inline("", value, classes=["bim-lab"], **said)], []
 
 

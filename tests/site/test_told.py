@@ -55,6 +55,29 @@ def test_a_section_that_says_it_has_no_line():
     ]
 
 
+def test_a_line_speaks_for_the_others_where_the_section_has_words_for_some():
+    some = text("By price it takes ", value("3 ms", time="price"), told("time", "price"), value("4 ms", time="nccl"))
+    assert page(some)[-1] == "Other times: by NCCL's model."
+
+
+def test_what_is_told_in_a_footnote_or_a_note_speaks_for_that():
+    for scope in (nodes.footnote, nodes.note, nodes.container):
+        said = page(scope("", text(told("time", "nccl"), value("1 ms", time="nccl"))), text(value("2 ms", time="nccl")))
+        assert said[-1] == "Other times: by NCCL's model.", scope
+
+
+def test_a_text_of_several_lines_that_differs_has_a_line_of_its_own():
+    block = nodes.literal_block("", "in 3 ms\nand 4 ms", **{VALUE: {"time": "price"}})
+    said = page(block, text(value("1 ms", time="nccl"), value("2 ms", time="nccl")))
+    assert said[1] == "Times: by price." and said[-1] == "Times: by NCCL's model, unless marked."
+
+
+def test_a_mark_stands_behind_the_unit():
+    one = recorded("17", {"rows": []})
+    said = page(text(value("3 ms", time="nccl"), value("4 ms", time="nccl"), " and ", one, " µs, so"))
+    assert said[0] == "3 ms4 ms and 17 µs (measured), so"
+
+
 def test_what_differs_from_the_line_is_marked():
     said = page(text(value("3 ms", time="nccl"), value("4 ms", time="nccl"), value("5 ms", time="measured")))
     assert said == ["3 ms4 ms5 ms (measured)", "Times: by NCCL's model, unless marked."]
@@ -67,9 +90,11 @@ def test_sizes_and_what_was_given_say_nothing():
 def test_a_column_speaks_for_its_cells_alone():
     head = [cell("job"), cell(told("time", "price")), cell("other")]
     said = page(table(head, [cell("7B"), cell(value("3 ms", time="price")), cell(value("4 ms", time="price"))]))
-    assert said[-1] == "Times: by price."
+    assert said[-1] == "Other times: by price."
     alone = page(table(head, [cell("7B"), cell(value("3 ms", time="price")), cell("-")]))
     assert "Times" not in alone[-1]
+    other = page(table(head, [cell("7B"), cell(value("3 ms", time="nccl")), cell("-")]))
+    assert "3 ms (by NCCL's model)" in other
 
 
 def test_a_row_speaks_for_its_cells():
@@ -95,7 +120,26 @@ def test_a_bare_number_with_its_unit_in_the_prose_is_refused(warned):
     page(text("The step has ", value("3.94"), " PFLOP on each GPU."))
     assert len(warned) == 1 and "'3.94 PFLOP'" in warned[0] and "all keys" in warned[0]
     page(text("A share of ", value("10%"), " of the 70B's step"))
+    page(text("in ", value("5 calls"), " or ", value("5"), " GPUs of ", value("3"), "."))
     assert len(warned) == 1
+    page(text("It takes ", nodes.strong("", "", value("5")), " ms."))
+    assert "'5 ms.'" in warned[1]
+
+
+@pytest.mark.parametrize(
+    ("head", "row", "refused"),
+    [
+        (("job", "ours, MiB"), ("7B", "12.5"), True),
+        (("job", "takes (ms)"), ("7B", "12.5"), True),
+        (("MB", "tensors"), ("BERT", "12.5"), True),
+        (("MiB", "steps"), ("64", "12"), False),
+        (("job", "FLOP per byte"), ("7B", "12.5"), False),
+        (("job", "ms"), ("7B", "5 calls"), False),
+    ],
+)
+def test_a_bare_number_under_its_unit_is_refused(warned, head, row, refused):
+    page(table([cell(one) for one in head], [cell(row[0]), cell(value(row[1]))]))
+    assert len(warned) == refused
 
 
 def test_a_published_share_of_a_peak_says_which_scores_it_counts():
