@@ -4,7 +4,7 @@
   const CITED = ".bim-text :is(abbr.bim-recorded, a.bim-fact)";
   const EDGE = 12;
   const note = document.createElement("div");
-  Object.assign(note, { id: "source", className: "bim-source", popover: "auto" });
+  Object.assign(note, { id: "source", className: "bim-origin", popover: "auto" });
   document.getElementById("text").append(note);
 
   function link(href) {
