@@ -31,9 +31,14 @@ def test_gpus_share_a_card_where_cards_are_fewer():
     assert len(ends) == 8 and len(set(ends)) == 4
 
 
-def test_its_table_counts_the_parts():
-    told = str(chart(node_parts(8, 18, 4, 8, "A finding"), "node", "A caption."))
-    assert all(words in told for words in ("18 NVLinks each, PCIe", "NVSwitches", "36 NVLinks each", "network cards"))
+@pytest.mark.parametrize("cards", [8, 4, 1])
+def test_as_many_parts_are_drawn_and_counted_as_there_are(cards):
+    figure = node_parts(8, 18, 4, cards, "A finding")
+    drawn = [len(trace.x) for trace in figure.data if trace.mode == "markers+text"]
+    told = {trace.name: trace.customdata[0] for trace in figure.data if trace.customdata is not None}
+    assert drawn == [count for count, _ in told.values()] == [8, 4, cards]
+    assert [by for _, by in told.values()] == ["18 NVLinks each, PCIe", "36 NVLinks each", "PCIe"]
+    assert "network cards" in str(chart(figure, "node", "A caption."))
 
 
 @pytest.mark.parametrize("wrong", [(0, 18, 4, 8), (8, 3, 4, 8), (8, 18, 0, 8), (8, 18, 4, 0)])
