@@ -8,6 +8,8 @@ from functools import partial
 import pytest
 import torch
 from lanes import some
+from torch.distributed import ReduceOp
+from torch.distributed.fsdp._fully_shard._fsdp_collectives import _get_gradient_divide_factors as divided
 
 from helpers.ledger import SETUPS
 from helpers.ledger.states import state_traffic
@@ -238,3 +240,18 @@ def test_what_cannot_be_divided_is_refused(ranks):
         ranks.run(teams_of_three)
         == ["teams of 3 ranks do not fill 4 ranks: take teams of 2 or 4 ranks, or 3 or 6 ranks"] * 4
     )
+
+
+class Eight:
+    """As much of a process group as is asked for a divisor."""
+
+    def size(self):
+        return 8
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+@pytest.mark.parametrize(("told", "wanted"), [(False, ReduceOp.AVG), (True, ReduceOp.SUM)])
+def test_fsdp2_averages_gradients_unless_told_to_sum(dtype, told, wanted):
+    """What the chapter on who moves the bytes rests on: NVLS and symmetric kernels take the sum alone."""
+    *_, scatter, _ = divided(Eight(), None, dtype, force_sum_reduction_for_comms=told)
+    assert scatter == wanted

@@ -14,8 +14,9 @@ SYMMETRIC_SHARES = (16, 32)  # the same of the kernels that let the switch copy 
 
 
 def registered_blocks(collective: str, nranks: int, blackwell: bool = False) -> int:
-    """Blocks of NVLS where all ranks registered their buffers: of an all_reduce by that alone, of the other two under
-    NCCL_CTA_POLICY=EFFICIENCY, without a tuner plugin, NCCL_ALGO, NCCL_PROTO and NVLink between nodes (src/enqueue.cc:2155).
+    """Blocks of NVLS, which does not average floats, where all ranks registered their buffers: of an all_reduce by that alone, of
+    the other two under NCCL_CTA_POLICY=EFFICIENCY, without a tuner plugin, NCCL_ALGO, NCCL_PROTO and NVLink between nodes
+    (src/enqueue.cc:2155).
 
     ValueError for another collective, or fewer than 2 ranks.
     """
@@ -26,7 +27,7 @@ def registered_blocks(collective: str, nranks: int, blackwell: bool = False) -> 
 
 def symmetric_blocks(nranks: int, blackwell: bool = False) -> int:
     """The most blocks that a kernel takes which lets an NVSwitch copy (all_gather) or add (reduce_scatter), the buffers of all ranks
-    in symmetric windows. A short message may take fewer.
+    in symmetric windows. A short message may take fewer, an average of floats has no such kernel.
 
     ValueError for fewer than 3 ranks: between two NCCL does not use the switch so.
     """
