@@ -3,15 +3,12 @@
     with Ranks(4) as ranks:
         results = ranks.run(data.averaged, Training())
 
-Strategies are modules (`from helpers.parallel import data`, or `parallel.data`), their table is `helpers.parallel.table`.
+Strategies are modules (`from helpers.parallel import data`), their table is `helpers.parallel.table`.
 """
-
-import importlib
-import importlib.util
-from types import ModuleType
 
 from helpers.ranks.machine import server
 
+from . import module
 from .counting import Moved, counted
 from .model import MLP, Batch, Transformer, share
 from .reference import Trained, Training, difference, train
@@ -30,13 +27,7 @@ __all__ = [
     "Zero",
     "counted",
     "difference",
+    "module",
     "share",
     "train",
 ]
-
-
-def __getattr__(name: str) -> ModuleType:
-    """A module of ours when it is first named: all of them at once would take half a second of every import."""
-    if name.startswith("_") or not importlib.util.find_spec(f"{__name__}.{name}"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return importlib.import_module(f"{__name__}.{name}")
