@@ -18,6 +18,7 @@ ODD = [
     "",
     "\ufeffNCCL version 2.1.0+cuda12.4\n",
     "Channel \u0660\u0661 : 1[0] -> 2[0] via P2P/IPC\n",
+    "Channel 00/02 :    0   1   2   3\n0: Trees [0] 1/-1/-1->0->-1 [1] -1/-1/-1->0->1\nChannel 00/02 : x\nTrees [a]\n",
     "h:1:2 [-0] NCCL INFO NCCL_ALGO set by environment to \u0663.\x85\n",
     "h:1:2 [0] NCCL INFO AllReduce: 100000000000000001 Bytes -> Algo 1 proto 2 time 8.000000\n",
     "h:1:2 [0] NCCL INFO 8 Bytes -> Algo 9 proto 2 time 123456789012345678.123456\n",

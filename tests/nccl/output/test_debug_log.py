@@ -104,6 +104,15 @@ def test_lines_without_a_host():
     assert {way.channel for way in read.connections} == {0, 1, 2, 3}
 
 
+def test_rings_and_trees_as_articles_print_them():
+    log = parse_debug_log(
+        "Channel 00/02 :    0   1   2   3\n[1,0]<stdout>: Trees [0] 1/-1/-1->0->-1\nTrees of the park\n"
+    )
+    assert [ring.ranks for ring in log.rings] == [(0, 1, 2, 3)]
+    assert [(tree.rank, tree.children) for tree in log.trees] == [(0, (1,))]
+    assert log.damaged == () and log.unread == 0
+
+
 def test_torn_lines_are_told_and_nothing_of_them_counts():
     read = log("torn-nvls-h100")
     (comm,) = read.communicators()

@@ -14,7 +14,8 @@ from helpers.nccl.output.logs.debug_shapes import LEVEL, LONGEST_ORIGIN, ORIGIN,
 
 CUT_NUMBERS = 1000  # before 2.23 a ring line has room for three digits a rank
 _BARE = re.compile(  # lines that stand without "NCCL INFO", perhaps behind a launcher's "[1,0]<stdout>:" or "0: "
-    r"(?:\[[\d,]+\](?:<std\w+>:)? ?|\d+: ?)?\s*(?P<told>(?:NCCL version \d|Channel \d+(?:/\d+)? : \d+\[).*)"
+    r"(?:\[[\d,]+\](?:<std\w+>:)? ?|\d+: ?)?\s*"
+    r"(?P<told>(?:NCCL version \d|Channel \d+(?:/\d+)? : \d+\[|Channel \d+/\d+ : +\d+ |Trees \[\d+\] -?\d).*)"
 )
 
 

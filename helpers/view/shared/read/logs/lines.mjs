@@ -12,7 +12,10 @@ const WORD = "[\\p{L}\\p{N}_]"; // Python's \w of all letters
 const DIGIT = "\\p{Decimal_Number}";
 // Lines that stand without "NCCL INFO", perhaps behind a launcher's "[1,0]<stdout>:" or "0: ".
 const BEFORE = `(?:\\[[${DIGIT},]+\\](?:<std${WORD}+>:)? ?|${DIGIT}+: ?)?[${SPACES}]*`;
-const TOLD = `(?:NCCL version ${DIGIT}|Channel ${DIGIT}+(?:/${DIGIT}+)? : ${DIGIT}+\\[)[^\\n]*`;
+const NUMBER = `${DIGIT}+`;
+const TOLD =
+  `(?:NCCL version ${DIGIT}|Channel ${NUMBER}(?:/${NUMBER})? : ${NUMBER}\\[|Channel ${NUMBER}/${NUMBER} : +${NUMBER} ` +
+  `|Trees \\[${NUMBER}\\] -?${DIGIT})[^\\n]*`;
 const BARE = new RegExp(`^${BEFORE}(?<told>${TOLD})$`, "u");
 
 /** seen: whether any line was NCCL's; unread: how many of them are of no kind known here. */
