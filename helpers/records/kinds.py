@@ -113,7 +113,7 @@ def _message(schedule: Schedule) -> Any:
 
 
 def memory(data: Any, stem: str) -> None:
-    """What `helpers.measure.record` writes: its traces unpack, rank by rank."""
+    """What `python -m helpers.measure record` writes: its traces unpack, rank by rank."""
     run(data, stem)
     ranks = data["data"].get("ranks") if isinstance(data["data"], dict) else None
     each(_packed, 1)(ranks, "data.ranks")

@@ -1,4 +1,4 @@
-// Numbers as they are read and written, the same as helpers.view.rows; and the sheet that keeps what the reader wrote.
+// Numbers as they are read and written, the same as helpers.view.primitive.rows; and the sheet that keeps what the reader wrote.
 import { times } from "../shared/page/numbers.mjs";
 
 const LARGEST = 1e6;

@@ -1,4 +1,4 @@
-// One unit on a whole picture, MiB or GiB, two decimals; helpers/view/memory_text.py writes the same.
+// One unit on a whole picture, MiB or GiB, two decimals; helpers/view/memory/text.py writes the same.
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
 
