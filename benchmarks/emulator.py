@@ -9,8 +9,8 @@ their messages meet at one port: the model serves them in the order of their ste
 
 from __future__ import annotations
 
+import argparse
 import os
-import sys
 
 import torch
 import torch.distributed as dist
@@ -67,4 +67,7 @@ def main(milliseconds: float = 5.0, megabytes: float = 100.0) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(float, sys.argv[1:3]))
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.emulator", description=__doc__.partition("\n")[0])
+    parser.add_argument("milliseconds", nargs="?", type=float, default=5.0, help="alpha (5)")
+    parser.add_argument("megabytes", nargs="?", type=float, default=100.0, help="of bandwidth, a second (100)")
+    main(**vars(parser.parse_args()))

@@ -22,10 +22,13 @@ from statistics import quantiles
 from typing import NamedTuple
 
 import nbformat
-from playwright.sync_api import Error, Page, sync_playwright
 
 from benchmarks.samples import at_least
+from tools import needs
 from tools.browser import FLAGS, find
+
+with needs.told():
+    from playwright.sync_api import Error, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
 CELLS = (

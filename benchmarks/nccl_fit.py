@@ -7,6 +7,7 @@ prints what fitted.toml should hold, and the errors. No clock is read: the same 
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -85,4 +86,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(prog="python -m benchmarks.nccl_fit", description=__doc__.partition("\n")[0]).parse_args()
     main()

@@ -7,9 +7,9 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import statistics
-import sys
 
 import torch
 
@@ -47,4 +47,8 @@ def main(backward: float = 40.0, alpha: float = 10.0, bandwidth: float = 10.0, r
 
 
 if __name__ == "__main__":
-    main(*map(float, sys.argv[1:4]))
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.overlap", description=__doc__.partition("\n")[0])
+    parser.add_argument("backward", nargs="?", type=float, default=40.0, help="of a layer, in ms (40)")
+    parser.add_argument("alpha", nargs="?", type=float, default=10.0, help="in ms (10)")
+    parser.add_argument("bandwidth", nargs="?", type=float, default=10.0, help="in MB a second (10)")
+    main(**vars(parser.parse_args()))

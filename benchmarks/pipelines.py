@@ -8,9 +8,9 @@ brackets, the median. Messages between ranks are real and take time that the clo
 
 from __future__ import annotations
 
+import argparse
 import os
 import statistics
-import sys
 
 import torch
 
@@ -35,4 +35,7 @@ def main(milliseconds: float = 40.0, nmicrobatches: int = 4) -> None:
 
 
 if __name__ == "__main__":
-    main(*[kind(text) for kind, text in zip((float, int), sys.argv[1:3], strict=False)])
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.pipelines", description=__doc__.partition("\n")[0])
+    parser.add_argument("milliseconds", nargs="?", type=float, default=40.0, help="of a forward (40)")
+    parser.add_argument("nmicrobatches", nargs="?", type=int, default=4, help="(4)")
+    main(**vars(parser.parse_args()))

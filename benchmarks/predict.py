@@ -31,8 +31,9 @@ def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("models", nargs="*", default=MODELS)
+    models = parser.parse_args().models
     print(f"{'model':<14}{'first':>8}{'again':>8}{'events':>9}{'RSS':>10}{'peak':>13}  in")
-    for model in parser.parse_args().models:
+    for model in models:
         m = measure(model)
         seconds = f"{m['first']:7.2f}s{m['again']:7.2f}s"
         print(

@@ -7,7 +7,7 @@ One process, no ranks: paper only. By default 512 ranks; each entry with its usu
 
 from __future__ import annotations
 
-import sys
+import argparse
 import time
 from collections.abc import Callable
 
@@ -45,4 +45,6 @@ def main(nranks: int = 512) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:2]))
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.schedules", description=__doc__.partition("\n")[0])
+    parser.add_argument("nranks", nargs="?", type=int, default=512, help="(512)")
+    main(**vars(parser.parse_args()))

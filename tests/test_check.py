@@ -100,7 +100,7 @@ def test_a_step_that_fails_stops_no_other_and_is_the_exit_status(monkeypatch, ca
     monkeypatch.setattr(check, "steps", lambda paths: [("json.tool", "/nowhere"), ("this",), ("timeit", "-n1", "ran")])
     run = subprocess.run
     monkeypatch.setattr(check.subprocess, "run", lambda command, **how: ran.append(command[2]) or run(command, **how))
-    assert check.main() == 1 and ran == ["json.tool", "this", "timeit"]
+    assert check.main([]) == 1 and ran == ["json.tool", "this", "timeit"]
     assert "1 changed files" in (said := capsys.readouterr().out) and said.strip().endswith("failed: json.tool, timeit")
     monkeypatch.setattr(check, "steps", lambda paths: [("this",)])
-    assert check.main() == 0
+    assert check.main([]) == 0

@@ -86,7 +86,7 @@ def test_predictions_and_records_are_commands(monkeypatch, tmp_path, capsys):
 
     monkeypatch.setattr(predictions, "TARGET", tmp_path / "memory-predictions.json")
     monkeypatch.setattr(predictions, "questions", lambda: [("GPT-2", 1, 16, "none")])
-    assert predictions.main() == 0 and "1 runs" in capsys.readouterr().out
+    assert predictions.main([]) == 0 and "1 runs" in capsys.readouterr().out
     kept = json.loads((ROOT / "recorded" / "memory-predictions.json").read_text())
     made = json.loads((tmp_path / "memory-predictions.json").read_text())
     assert made.keys() == kept.keys() and made["columns"] == kept["columns"]

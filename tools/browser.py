@@ -6,6 +6,7 @@ nothing. They need Chromium; what Firefox would test is skipped and counted wher
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import os
 import shutil
@@ -116,9 +117,12 @@ def brought(kind: Kind) -> bool:
     return True
 
 
-def main(asked: list[str]) -> int:
+def main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tools.browser", description=__doc__.partition("\n")[0])
+    parser.add_argument("--firefox", action="store_true", help="Firefox, too")
+    asked = parser.parse_args(argv)
     here = brought(CHROMIUM)
-    if "--firefox" in asked:
+    if asked.firefox:
         brought(FIREFOX)
     return int(not here)
 

@@ -6,6 +6,7 @@ a change has to pass.
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 import time
@@ -84,7 +85,8 @@ def steps(paths: list[str]) -> list[tuple[str, ...]]:
     return [*STYLE, pytest]
 
 
-def main() -> int:
+def main(argv: list[str] | None = None) -> int:
+    argparse.ArgumentParser(prog="python -m tools.check", description=__doc__.partition("\n")[0]).parse_args(argv)
     start, paths = time.monotonic(), changed()
     commands = steps(paths)
     failed = [

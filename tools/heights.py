@@ -6,16 +6,18 @@ change makes a widget higher or lower, or puts one on a page; the tests of pages
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
-
-from tools import browser, progress
+from tools import browser, needs, progress
 from website import heights
+
+with needs.told():
+    from playwright.sync_api import Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
 ALIVE = """async () => {
@@ -61,8 +63,11 @@ def measured(page: Page, address: str, names: list[str]) -> dict[str, list[int]]
     return dict(zip(names, map(list, zip(*columns, strict=True)), strict=True))
 
 
-def main(asked: list[str]) -> int:
+def main(argv: list[str]) -> int:
     """Measure, and write what is new into the file; what other pages have stays when only some are asked for."""
+    parser = argparse.ArgumentParser(prog="python -m tools.heights", description=__doc__.partition("\n")[0])
+    parser.add_argument("pages", nargs="*", metavar="book/ring", help="all where none is named")
+    asked = parser.parse_args(argv).pages
     known = heights.heights() if asked else {}
     with tempfile.TemporaryDirectory(prefix="bim-") as folder, sync_playwright() as playwright:
         html = build(Path(folder))

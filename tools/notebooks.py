@@ -5,6 +5,7 @@ The only way an output gets into a notebook. `python -m tools.notebooks FOLDER_O
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import tempfile
@@ -82,9 +83,11 @@ def listed(names: list[str]) -> list[Path]:
     return [each for path in paths for each in (sorted(path.glob("*.ipynb")) if path.is_dir() else [path])]
 
 
-def main(names: list[str]) -> int:
+def main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tools.notebooks", description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="+", metavar="FILE|FOLDER")
     failed = 0
-    for path in listed(names):
+    for path in listed(parser.parse_args(argv).names):
         start = time.monotonic()
         print(f"{path.name} ...", flush=True)
         try:

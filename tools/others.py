@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import os
@@ -60,7 +61,8 @@ def _runs(name: str, version: str) -> bool:
     return done.stdout.strip() == version  # a shim of pyenv may start and still be no Python
 
 
-def main() -> int:
+def main(argv: list[str] | None = None) -> int:
+    argparse.ArgumentParser(prog="python -m tools.others", description=__doc__.partition("\n")[0]).parse_args(argv)
     for version in VERSIONS:
         python = at_hand(version)
         if python is None:

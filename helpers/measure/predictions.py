@@ -8,6 +8,7 @@ Chapters: training-memory, too-big.
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ import torch
 from helpers.facts import MODELS
 from helpers.measure.predict.predict import predict_step
 
+COMMAND = "python -m helpers.measure.predictions"
 TARGET = Path(__file__).parents[2] / "recorded" / "memory-predictions.json"
 BATCHES = (1, 4)
 TOKENS = (1024, 4096)
@@ -48,14 +50,15 @@ def predictions() -> dict:
     """What the file holds."""
     about = {
         "label": "predicted (meta), CUDA's operators, second of two steps",
-        "command": "python -m helpers.measure.predictions",
+        "command": COMMAND,
         "machine": {"torch": torch.__version__.partition("+")[0], "device": "meta"},
     }
     return {**about, **HOW, "columns": list(COLUMNS), "rows": [row(*question) for question in questions()]}
 
 
-def main() -> int:
+def main(argv: list[str] | None = None) -> int:
     """Writes the file, a row a line."""
+    argparse.ArgumentParser(prog=COMMAND, description=__doc__.partition("\n")[0]).parse_args(argv)
     made = predictions()
     rows = ",\n".join(json.dumps(one) for one in made.pop("rows"))
     head = json.dumps(made, indent=1)[:-2]

@@ -5,6 +5,7 @@ Prints a line for each file that is not, with the place in it, and ends with 1; 
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,11 +26,13 @@ def files(asked: list[str]) -> Iterator[Path]:
         yield from found
 
 
-def main(asked: list[str]) -> int:
+def main(argv: list[str]) -> int:
     """0 where all are whole, 1 where one is not."""
+    parser = argparse.ArgumentParser(prog="python -m helpers.records", description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="FILE|FOLDER", help="all of recorded/ where none is named")
     count, wrong = 0, []
     try:
-        for path in files(asked):
+        for path in files(parser.parse_args(argv).names):
             count += 1
             try:
                 whole(path, FOLDER)

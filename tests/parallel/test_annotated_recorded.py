@@ -81,7 +81,7 @@ def test_without_jax_the_recorded_run_is_shown_and_none_is_made(monkeypatch, cap
     for fails in (recording.taken, lambda: by_jax.blocks((1,), 2)):
         with pytest.raises(NoJaxError):
             fails()
-    assert main() == 1 and "requirements-jax.txt" in capsys.readouterr().err
+    assert main([]) == 1 and "requirements-jax.txt" in capsys.readouterr().err
 
 
 def test_pages_show_the_recorded_run_and_ask_nobody(monkeypatch):

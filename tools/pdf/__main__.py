@@ -11,10 +11,14 @@ import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tools import browser
+from tools import browser, needs
 from tools.pdf.chapters import Leaf, Printed, leaves, printed
-from tools.pdf.joining import count, joined
 from tools.serve import make_server
+
+with needs.told():
+    from playwright.sync_api import sync_playwright
+
+    from tools.pdf.joining import count, joined
 
 
 def shown(chapters: Iterable[Printed], pages: list[Leaf]) -> Iterator[Printed]:
@@ -26,8 +30,6 @@ def shown(chapters: Iterable[Printed], pages: list[Leaf]) -> Iterator[Printed]:
 
 def print_book(built: Path, book: Path, out: Path) -> int:
     """Writes the file and tells how many sheets it has."""
-    from playwright.sync_api import sync_playwright
-
     pages = leaves(book)
     with make_server(built, port=0) as server, sync_playwright() as playwright:
         threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 
 from helpers.ranks.recorded import record
@@ -10,8 +11,9 @@ from .by_jax import NoJaxError
 from .recording import COMMAND, NAME, label, taken
 
 
-def main() -> int:
+def main(argv: list[str] | None = None) -> int:
     """Writes recorded/jax-cpu.json; 1 where JAX is missing or fails."""
+    argparse.ArgumentParser(prog=COMMAND, description=__doc__).parse_args(argv)
     try:
         data = taken()
     except NoJaxError as error:

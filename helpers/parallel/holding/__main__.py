@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 
 from helpers.ranks import Ranks
@@ -25,8 +26,9 @@ def together(steps: list[dict]) -> dict:
     return {"units": first["units"], "slots": first["slots"], "whole": first["whole"], "moments": moments}
 
 
-def main() -> int:
+def main(argv: list[str] | None = None) -> int:
     """Run every way and write the file; a line each."""
+    argparse.ArgumentParser(prog=COMMAND, description=__doc__.partition("\n")[0]).parse_args(argv)
     found = {}
     with Ranks(NRANKS, backend="gloo", timeout=60) as ranks:
         label = ranks.label

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import sys
 from collections.abc import Iterable
@@ -93,8 +94,9 @@ def _line(found: dict[str, Any]) -> str:
     return "  ".join([*words, f"hidden {hidden / mine['communication']:.0%} of {seconds_text(mine['communication'])}"])
 
 
-def main() -> int:
+def main(argv: list[str] | None = None) -> int:
     """Run all of it and write the file. RuntimeError, and nothing is written, on a machine that is too busy."""
+    argparse.ArgumentParser(prog=COMMAND, description=__doc__.partition("\n")[0]).parse_args(argv)
     with Ranks(NRANKS, backend="gloo", link=LINK, timeout=60) as ranks:
         label = ranks.label
         data: dict[str, Any] = {"ways": timelines(ranks), "sweep": sweep(ranks)}

@@ -5,6 +5,7 @@ Needs node, which comes with requirements.txt as a wheel.
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 from pathlib import Path
@@ -70,6 +71,7 @@ def path(theme: str) -> Path:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__.partition("\n")[0]).parse_args()
     for theme in THEMES:
         path(theme).write_text(picture(theme), encoding="utf-8")
         print(f"{path(theme).name}: {path(theme).stat().st_size} bytes, {LINKS[LINK].name}")
