@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 import warm_kernels
 
-WEIGHTS = Path(__file__).with_name(
-    "weights.toml"
-)  # seconds of CPU by file, measured once; only their proportion matters
+# Seconds of CPU by file, measured once; only their proportion matters
+WEIGHTS = Path(__file__).with_name("weights.toml")
 LIGHT = 0.02  # seconds of a test whose file is not named there
 # Files whose tests may go to different workers one by one; of all others each file stays in one, with its fixtures.
 SPREAD = ("tests/site/test_pages.py",)

@@ -111,9 +111,8 @@ def test_every_promise_is_a_row_and_a_broken_one_says_so(few):
     ], "five deaths are not fifty"
     assert "5 of 50 named" in wrong[0].found and "1 of 10 named" in wrong[1].found
     assert all(str(row).endswith("   MISSED") for row in wrong)
-    assert [
-        row.what for row in found if row.took > 5 * row.limit
-    ] == []  # a machine with others on it is slow, not wrong
+    # A machine with others on it is slow, not wrong
+    assert [row.what for row in found if row.took > 5 * row.limit] == []
     assert sum("1 of 1 word for word" in row for row in rows) == 2
     assert any("2 of 2" in row and "word for word" in row for row in rows)
     assert [row.split()[-1] for row in rows if row.startswith("  more") and "memory resident" not in row] == ["0"] * 6

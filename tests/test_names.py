@@ -52,15 +52,8 @@ def test_a_second_meaning_is_found(packages):
     assert ambiguous(packages | {"other": other}) == {"Price": ["helpers.collectives", "other"]}
 
 
-READ = (
-    "helpers",
-    "website",
-    "tools",
-    "benchmarks",
-    "scripts",
-    "assets",
-    "book",
-)  # what of these readers and contributors read
+# What of these readers and contributors read
+READ = ("helpers", "website", "tools", "benchmarks", "scripts", "assets", "book")
 NAMED = re.compile(r"(?<![\w/.-])helpers(?:(?:/[\w-]+)+\.\w+|(?:\.[A-Za-z_]\w*)+)")
 
 

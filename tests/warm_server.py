@@ -58,9 +58,8 @@ def kernel(job: dict) -> None:
             os.dup2(nowhere, fd)
         os.chdir(job["cwd"])
         os.environ.clear()
-        os.environ.update(
-            job["env"] | {"JPY_PARENT_PID": str(os.getppid())}
-        )  # when that is gone, a kernel ends by itself
+        # When that is gone, a kernel ends by itself
+        os.environ.update(job["env"] | {"JPY_PARENT_PID": str(os.getppid())})
         warm_spare.keep()
         code = become(job["kernel"])
     finally:

@@ -35,13 +35,8 @@ def dataflow(s: Schedule, tariff: Tariff, in_flight: bool = False) -> tuple[floa
             within = in_flight and s.registers and abs(src - dst) == s.nranks
             done = ready if within else _serve(tariff.charge(src, dst, len(chunks)), ready, free, in_flight)
             arrivals.append((src, dst, chunks, done, adds and in_flight))
-        for (
-            src,
-            dst,
-            chunks,
-            done,
-            beside,
-        ) in arrivals:  # what happens within a step is read from what the step before left
+        # What happens within a step is read from what the step before left
+        for src, dst, chunks, done, beside in arrivals:
             last = max(last, done)
             for c in chunks:
                 written[dst, c] = max(written[dst, c], done)

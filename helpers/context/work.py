@@ -14,9 +14,8 @@ def seen(queries: Chunk, keys: Chunk) -> int:
     """How many scores count: pairs whose key is no later than the query. ValueError for chunks of unequal steps."""
     if queries.step != keys.step:
         raise ValueError(f"chunks of one order have one step, got {queries} and {keys}")
-    before = (
-        queries.start - keys.start
-    ) // queries.step  # keys that already come before the first query, if there were no ends
+    # Keys that already come before the first query, if there were no ends
+    before = (queries.start - keys.start) // queries.step
 
     def so_far(n: int) -> int:
         """1 + 2 + ... + n, of which none counts more than all keys; 0 for n below 1."""

@@ -13,9 +13,8 @@ from .answer import Answer, NotYetError, judge
 
 CLOSE = 0.06  # of the measured time: how near a line must come
 SECOND = "torch-4xh100-all_reduce"
-LINES = [
-    LINKS[slug].by("Simple") for slug in ("nvlink-4", "infiniband-ndr")
-]  # one protocol: the formulas are the whole truth
+# One protocol: the formulas are the whole truth
+LINES = [LINKS[slug].by("Simple") for slug in ("nvlink-4", "infiniband-ndr")]
 ALGORITHMS = ("ring", "binomial", "double-tree", "recursive-doubling", "halving-doubling")
 
 

@@ -92,9 +92,8 @@ def _some(found: list[tuple[int, ...]]) -> str:
 
 # which axis is the innermost -----------------------------------------------------------------------------------------------
 GIB = 2**30
-Case = tuple[
-    Axes, Mapping[str, int], int
-]  # ranks of each axis; bytes that nothing hides, of a rank and step; GPUs of a node
+# Ranks of each axis; bytes that nothing hides, of a rank and step; GPUs of a node
+Case = tuple[Axes, Mapping[str, int], int]
 ORDERS: tuple[Case, ...] = (
     ({"data": 2, "tensor": 2}, {"data": 1 * GIB, "tensor": 8 * GIB}, 2),
     ({"tensor": 8, "data": 8}, {"tensor": 844 * GIB, "data": 57 * GIB}, 8),

@@ -166,7 +166,6 @@ def _goes(nranks: int, layers: int, sequences: int, m: int, v: int) -> bool:
 
 def _limits(nranks: int, sequences: int, m: int, v: int) -> tuple[Fraction, Fraction]:
     """(the bubble's share of all time, sequences whose activations wait on rank 0)."""
-    s = PipelineSchedule(
-        "interleaved" if v > 1 else "1f1b", nranks, m, nranks * v, ((),) * nranks
-    )  # formulas need no actions
+    # Formulas need no actions
+    s = PipelineSchedule("interleaved" if v > 1 else "1f1b", nranks, m, nranks * v, ((),) * nranks)
     return Fraction(bubble_share(s)), most_waiting(s, 0) * Fraction(sequences, m)

@@ -20,9 +20,8 @@ import numpy as np
 from helpers.hlo.text import HloError, number
 
 Groups = tuple[tuple[int, ...], ...]
-Part = tuple[
-    str, int, int
-]  # (axis, low, high): the factors of an axis from low to high, so (axis, 1, its size) for all of it
+# (axis, low, high): the factors of an axis from low to high, so (axis, 1, its size) for all of it
+Part = tuple[str, int, int]
 _WRITTEN = re.compile(r"\breplica_groups=(.+)")
 _LIST = re.compile(r"\{((?:\{[\d,]*\},?)*)\}", re.ASCII)
 _IOTA = re.compile(r"\[(\d+),(\d+)\]<=\[(\d+(?:,\d+)*)\](?:T\((\d+(?:,\d+)*)\))?", re.ASCII)

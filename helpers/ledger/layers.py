@@ -47,9 +47,8 @@ def _tensor(setup: Setup, sharding: Sharding, activations: int, again: bool, col
     pairs = PER_BLOCK * len(sharding.layers(setup.model)) * sharding.micro_batches
     ends = (sharding.first + sharding.last) * sharding.micro_batches  # the embedding's sum, the head's gradient
     for op in ("all_gather", "reduce_scatter") if sharding.sequence else ("all_reduce",):
-        end = (
-            sharding.last if op == "all_gather" else sharding.first
-        )  # of forward: the head's input, the embedding's sum
+        # Of forward: the head's input, the embedding's sum
+        end = sharding.last if op == "all_gather" else sharding.first
         ahead = pairs + end * sharding.micro_batches
         yield Traffic("activations", "tensor", op, activations, pairs * (2 + again) + ends, where, ahead)
     if sharding.last:

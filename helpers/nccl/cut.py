@@ -12,11 +12,8 @@ from helpers.nccl.protocols import LEAST_SLICE, PROTOCOLS, SIMPLE
 from helpers.nccl.releases import Release
 
 NVLS_CHUNK = 128 * 1024
-NVLS_CHUNKS = (
-    (64, 64 * 1024),
-    (8, 32 * 1024),
-    (2, 16 * 1024),
-)  # below so many loops of the chunk before, at most this chunk
+# Below so many loops of the chunk before, at most this chunk
+NVLS_CHUNKS = ((64, 64 * 1024), (8, 32 * 1024), (2, 16 * 1024))
 
 
 @dataclass(frozen=True)

@@ -46,9 +46,8 @@ KNOWN = (
 _AVERAGE = re.compile(r"(?:#? *Avg bus bandwidth *: *)?(\d{1,6}(?:\.\d{1,6})?) *(?:GB/s)?", re.IGNORECASE | re.ASCII)
 _LOG = re.compile(r"NCCL (?:INFO|WARN|version)\b", re.ASCII)
 _TABLE = re.compile(r"\balgbw\b|\bbusbw\b|^#? *nThread ", re.MULTILINE | re.ASCII)
-_ROW = re.compile(
-    rf"\b\d+[ \t]+\d+[ \t]+(?:{'|'.join(WORD)})[ \t]+\S", re.ASCII
-)  # of a table, perhaps without its head
+# Of a table, perhaps without its head
+_ROW = re.compile(rf"\b\d+[ \t]+\d+[ \t]+(?:{'|'.join(WORD)})[ \t]+\S", re.ASCII)
 _MATRIX = re.compile(r"^[ \t]*GPU0[ \t]+(?:GPU1|X)\b|CPU Affinity", re.MULTILINE | re.ASCII)
 _BLANK = " \t\r\n"
 _DUMP = '"pg_config"'

@@ -15,9 +15,9 @@ from helpers.memory import Sharding, ShardingError
 from helpers.memory.closed_form import padded, step
 from helpers.memory.closed_form.weights import RankWeights
 from helpers.nccl import predict
-from helpers.parallel.table import (
-    STRATEGIES,  # floor 3 may be asked in a test: what ranks count is what the ledger says
-)
+
+# Floor 3 may be asked in a test: what ranks count is what the ledger says
+from helpers.parallel.table import STRATEGIES
 
 SEVEN, SEVENTY = SETUPS["7B"], SETUPS["70B"]
 

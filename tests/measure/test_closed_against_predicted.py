@@ -27,9 +27,8 @@ LARGER = pytest.mark.matrix("a choice that GPT-2 has had, in a larger model")
 def after_forward(trace) -> int:
     """Bytes that autograd keeps when the second forward is over."""
     index = [index for index, name, _ in trace.marks if name == "after forward"][1]
-    return int(
-        trace.by_class[index][5] + trace.by_class[index][7]
-    )  # activations, and a table that only checkpoints read
+    # Activations, and a table that only checkpoints read
+    return int(trace.by_class[index][5] + trace.by_class[index][7])
 
 
 @pytest.mark.parametrize("case", some(CASES, ALONE, AGAIN), ids=str)

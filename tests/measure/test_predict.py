@@ -100,9 +100,8 @@ def test_where_the_peak_sits(case):
     assert predicted.where[0] == phase
     assert predicted.peak.by_class["activation"] / GIB == pytest.approx(kept, abs=0.01)
     assert predicted.nparams == MODELS[name].nparams
-    assert (
-        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 5 * 2**20
-    )  # KiB: a guard; benchmarks/predict.py prints the figure
+    # KiB: a guard; benchmarks/predict.py prints the figure
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 5 * 2**20
 
 
 def test_a_block_of_llama_keeps_12_4g_8r_and_the_other_two_are_a_copy():

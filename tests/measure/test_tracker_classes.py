@@ -170,9 +170,8 @@ def test_a_frozen_layer_has_no_gradient_and_keeps_no_input(batch):
         watch.mark("forward")
         out.sum().backward()
         watch.mark("backward")
-    assert (
-        classes(watch.trace, "forward")["activation"] == ROWS
-    )  # the third layer's input; the second one's weight is enough
+    # The third layer's input; the second one's weight is enough
+    assert classes(watch.trace, "forward")["activation"] == ROWS
     assert classes(watch.trace, "backward")["gradient"] == 2 * WEIGHT
 
 

@@ -15,10 +15,8 @@ from helpers.units import GIB, KIB, MIB
 
 GB = 1e9
 FITTED_TO = {"nvlink-3": ["A100"], "nvlink-4": ["H100", "H200"], "nvlink-5": ["B200"]}
-SWITCHED = {
-    "nvlink-4": ("H200", "Hopper", 5),
-    "nvlink-5": ("B200", "Blackwell", 6),
-}  # and from how many GPUs on NCCL takes NVLS
+# And from how many GPUs on NCCL takes NVLS
+SWITCHED = {"nvlink-4": ("H200", "Hopper", 5), "nvlink-5": ("B200", "Blackwell", 6)}
 RING, NVLS = CATALOGUE["all_reduce", "ring"], CATALOGUE["all_reduce", "nvls"]
 
 

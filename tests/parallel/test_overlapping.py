@@ -81,9 +81,8 @@ class Noting:
 def test_layers_sleep_for_as_long_as_they_are_told(monkeypatch):
     """Nothing else is computing: sleeps that last longer are the machine's doing, and excuse the tests above."""
     asked, lanes = [], Noting()
-    monkeypatch.setattr(
-        sleeping, "time", SimpleNamespace(sleep=asked.append)
-    )  # other threads of this process may sleep
+    # Other threads of this process may sleep
+    monkeypatch.setattr(sleeping, "time", SimpleNamespace(sleep=asked.append))
     monkeypatch.setattr(sleeping.dist, "get_rank", lambda: 2)
     model = torch.nn.Sequential(*(sleeping.Slept(one, number, lanes) for number, one in enumerate(QUICK)))
     model(torch.zeros(1)).sum().backward()
@@ -149,9 +148,8 @@ def test_what_is_no_way_and_no_share_is_refused_before_anything_moves(linked):
 def test_prefetching_holds_a_unit_more_each_and_calls_nothing_more(ranks):
     """At the peak, in backward, one layer's activations are there longer and one share of gradients is not yet made."""
     unit, width = dials.unit_nbytes(), 64
-    activations = (
-        2 * (dials.TRAINING.batch // 4) * width * 4
-    )  # a layer keeps its input and what comes before its nonlinearity
+    # A layer keeps its input and what comes before its nonlinearity
+    activations = 2 * (dials.TRAINING.batch // 4) * width * 4
     one, two, buffered = ranks.run(dials.turned, ("1 prefetched", "2 prefetched", "2 buffers"))[0]
     assert one[1:3] == two[1:3] == buffered[1:3] == (32, 16)
     assert two.peak - one.peak == unit - unit // 4 + activations

@@ -107,9 +107,8 @@ def test_notes_of_an_earlier_call_are_not_those_of_this_one(region):
 def test_a_record_that_is_being_overwritten_is_left_out(region):
     writer = notes.Writer(region)
     writer.enter("barrier", "")
-    region[notes.RECORD : notes.RECORD + 8] = (99).to_bytes(
-        8, "little"
-    )  # another record's number, its text not yet there
+    # Another record's number, its text not yet there
+    region[notes.RECORD : notes.RECORD + 8] = (99).to_bytes(8, "little")
     assert notes.read(region).notes == ()
 
 

@@ -323,9 +323,8 @@ def test_status_tells_who_is_where_without_disturbing(pools, tmp_path):
     assert (status.label, status.state, status.calls) == ("4 ranks, gloo, CPU", "running", four._team.calls)
     assert [r.rank for r in status.ranks] == list(range(4)) and {r.device for r in status.ranks} == {"cpu"}
     assert status.ranks[0].state.startswith("waiting in barrier #2 at test_pending.py line")
-    while (
-        not call.done and "running at test_pending.py line" not in status.ranks[3].state
-    ):  # but still inside of `last`
+    # But still inside of `last`
+    while not call.done and "running at test_pending.py line" not in status.ranks[3].state:
         status = four.status()
     assert "test_pending.py line" in status.ranks[3].state and ", after all_reduce #1" in status.ranks[3].state
     (tmp_path / "go").touch()

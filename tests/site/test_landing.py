@@ -74,9 +74,8 @@ def test_a_reader_who_goes_on_is_let_go(landed, deed):
 
 def test_what_grows_on_a_smooth_way_does_not_spoil_its_end(address, open_page):
     page, _ = open_page(address("site"), LINK.partition("#")[0])
-    read_through(
-        page
-    )  # what comes alive on the way would hold up its frames, until there is none of them between its ends
+    # What comes alive on the way would hold up its frames, until there is none of them between its ends
+    read_through(page)
     watch_landings(page)
     grow = f"({GROW})(900)"
     left = page.evaluate(UNDER_WAY.replace("GROW", grow))

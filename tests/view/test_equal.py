@@ -160,9 +160,8 @@ def test_every_link_and_nic_carried_the_same(cases, played):
         links, nics = Counter(), Counter()
         for t in (t for step in s.steps for t in step):
             links[t.src, t.dst] += chunk
-            for name, _ in getattr(network, "wires", lambda *_: ())(t.src, t.dst)[
-                :2
-            ]:  # the NICs; the uplinks come after them
+            # The NICs; the uplinks come after them
+            for name, _ in getattr(network, "wires", lambda *_: ())(t.src, t.dst)[:2]:
                 nics[name] += chunk
         assert {(a, b): n for a, b, n in got["links"]} == pytest.approx(dict(links), rel=1e-12)
         found = {

@@ -522,12 +522,8 @@ def test_a_bad_link_is_refused_and_changes_nothing(open_playground):
         expect(notice, link).to_have_text("This link asks for something that cannot be drawn.")
         assert written(page) == ""
         notice.evaluate("node => node.replaceChildren()")
-    for link in (
-        "#section-2",
-        "#player-0--x",
-        "#playground-1--x",
-        "#playground-0--",
-    ):  # about something else, or nothing
+    # About something else, or nothing
+    for link in ("#section-2", "#player-0--x", "#playground-1--x", "#playground-0--"):
         page.evaluate("link => { location.hash = link; }", link)
         assert notice.inner_text() == "", link
     page.evaluate("link => { location.hash = link; }", "#playground-0--broadcast-4-1-0-mine--64-nvlink-4--0--own--002")

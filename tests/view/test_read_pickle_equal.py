@@ -60,9 +60,8 @@ def plain_key(key):
 
 def leaf(value):
     if isinstance(value, str):
-        return value.encode(
-            "utf-16-be", "surrogatepass"
-        ).hex()  # two halves of a pair side by side are one letter in JavaScript
+        # Two halves of a pair side by side are one letter in JavaScript
+        return value.encode("utf-16-be", "surrogatepass").hex()
     if isinstance(value, float):
         return "nan" if value != value else struct.pack(">d", value).hex()
     return (

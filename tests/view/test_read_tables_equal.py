@@ -184,9 +184,8 @@ def test_json_is_read_and_written_as_python_does(cases, found):
         try:
             told = json.loads(text, parse_float=str, parse_int=str, parse_constant=str)
         except json.JSONDecodeError as wrong:
-            comma = (
-                text[: wrong.pos + 1].rstrip(" ]}").endswith(",")
-            )  # one too many: told elsewhere from Python 3.13 on
+            # One too many: told elsewhere from Python 3.13 on
+            comma = text[: wrong.pos + 1].rstrip(" ]}").endswith(",")
             assert comma or got == {"wrong": len(text[: wrong.pos].encode("utf-16-le")) // 2}, text
             continue
         read += 1

@@ -22,11 +22,8 @@ from helpers.ranks.machine import server
 from . import kept
 from .place import ROOT, Place
 
-SETTINGS = (
-    "PYTORCH_ALLOC_CONF",
-    "PYTORCH_CUDA_ALLOC_CONF",
-    "PYTORCH_NO_CUDA_MEMORY_CACHING",
-)  # ours are torch's defaults
+# Ours are torch's defaults
+SETTINGS = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_NO_CUDA_MEMORY_CACHING")
 
 
 def alone(fn: Callable[[str], dict], **env: str) -> Callable[[Place], dict]:

@@ -18,9 +18,8 @@ SIZE = (2, 4, 64)  # samples, heads, numbers of a head
 TOKENS = 128  # of a rank
 NEAR = 2e-2  # of the largest number: bf16 has eight bits of mantissa, and ours computes in fp32
 LIMIT = 60.0
-Attention = Callable[
-    [list[Tensor], Tensor], list[Tensor]
-]  # whole q, k, v and weights -> this rank's output and gradients
+# Whole q, k, v and weights -> this rank's output and gradients
+Attention = Callable[[list[Tensor], Tensor], list[Tensor]]
 
 
 def beside(place: Place) -> dict:

@@ -16,10 +16,8 @@ from .place import Place
 from .results import cycles_a_second
 
 LAYERS = 16  # of a backward
-ROOMY, SMALL = (
-    (2e-4, 16 * MIB),
-    (1e-3, 64 * KIB),
-)  # what a layer takes, and bytes of its gradients: with room on the GPU, or without
+# What a layer takes, and bytes of its gradients: with room on the GPU, or without
+ROOMY, SMALL = (2e-4, 16 * MIB), (1e-3, 64 * KIB)
 TOGETHER = (1, 2, 4, 8, LAYERS)  # layers of a bucket
 REPS = 5
 SHORTEST = 0.9  # a step takes at least so much of the longer of its two lanes: a clock that says less is no clock

@@ -31,9 +31,8 @@ class Place:
     backend: str
     nranks: int
     gpus: int
-    before: tuple[
-        str, ...
-    ] = ()  # NCCL's files in shared memory that were there before us: others' leftovers, or their ranks'
+    # NCCL's files in shared memory that were there before us: others' leftovers, or their ranks'
+    before: tuple[str, ...] = ()
 
     def new(self, n: int | None = None, timeout: float = TIMEOUT) -> Ranks:
         """Ranks that nobody has used; the caller closes them."""

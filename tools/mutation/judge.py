@@ -12,19 +12,11 @@ from pathlib import Path
 from tools.mutation import sandbox
 from tools.mutation.points import Place, planted
 
-LEAST, TIMES, START = (
-    20.0,
-    6.0,
-    180.0,
-)  # seconds a test may take at least, times its own; and until the first one begins
+# Seconds a test may take at least, times its own; and until the first one begins
+LEAST, TIMES, START = 20.0, 6.0, 180.0
 LOOK = 0.1  # seconds between two looks
-CERTAIN = (
-    "units",
-    "facts",
-    "collectives",
-    "memory",
-    "exercises",
-)  # no process, no clock: what fails here fails by the fault
+# No process, no clock: what fails here fails by the fault
+CERTAIN = ("units", "facts", "collectives", "memory", "exercises")
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-INSIDE = (
-    Path(__file__).resolve().parent / "inside"
-)  # what the tested Python imports: our pytest plugin, and what notes functions
+# What the tested Python imports: our pytest plugin, and what notes functions
+INSIDE = Path(__file__).resolve().parent / "inside"
 
 # $1 the tree, $2 the folder for answers, $3 INSIDE, $4 and $5 a file of the tree and what stands in its place, or "" twice.
 # The shell stays process 1 of the namespace: it buries orphans, and signals reach a test as they would outside.

@@ -7,18 +7,8 @@ from ..about import collected
 from . import bidirectional, bruck, exchange, flat, halving, hierarchical, ring, switch, tree, trees
 from .shapes import double_tree
 
-FAMILIES = (
-    ring,
-    flat,
-    tree,
-    bidirectional,
-    trees,
-    halving,
-    exchange,
-    bruck,
-    switch,
-    hierarchical,
-)  # as pages list them
+# As pages list them
+FAMILIES = (ring, flat, tree, bidirectional, trees, halving, exchange, bruck, switch, hierarchical)
 CATALOGUE = collected(FAMILIES)
 
 __all__ = ["CATALOGUE", "FAMILIES", "double_tree"]

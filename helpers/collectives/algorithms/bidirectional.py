@@ -100,9 +100,8 @@ def broadcast(nranks: int, root: int = 0, nchunks: int | None = None) -> Schedul
     nchunks = 2 * nranks if nchunks is None else nchunks
     _whole("nchunks", nchunks, 1)
     ways = ([(root + i) % nranks for i in range(nranks)], [(root - i) % nranks for i in range(nranks)])
-    shares = [
-        range(k, nchunks, 2) for k in range(min(2, nchunks))
-    ]  # the even chunks the one way, the odd ones the other
+    # The even chunks the one way, the odd ones the other
+    shares = [range(k, nchunks, 2) for k in range(min(2, nchunks))]
     lines = (
         ring.broadcast(nranks, 0, len(share)).on(way, nranks, share, nchunks)
         for way, share in zip(ways, shares, strict=False)

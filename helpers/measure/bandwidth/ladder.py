@@ -33,9 +33,8 @@ PER_ITEM = 3 * ITEM  # read a, read c, write c
 SMALLEST = 4 * KIB
 LARGEST = 256 * MIB
 ROUNDS = 3
-PER_CALL = (
-    24 * MIB
-)  # bytes moved in one call of a small working set: long against the call, short against an interruption
+# Bytes moved in one call of a small working set: long against the call, short against an interruption
+PER_CALL = 24 * MIB
 
 
 class Rung(NamedTuple):

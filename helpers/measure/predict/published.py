@@ -99,7 +99,8 @@ def gpt2() -> nn.Module:
 def published() -> list[Published]:
     """Three small models: fp32, foreach AdamW, two short samples. The peak is in the optimizer, so the batch hardly matters.
 
-    Those reports name none of these: batch and tokens are the benchmark's default, optimizer and precision those of the Trainer that it runs.
+    Those reports name none of these: batch and tokens are the benchmark's default, optimizer and precision those of the Trainer
+    that it runs.
     """
     with torch.device("meta"):
         tokens, labels = torch.zeros(2, 16, dtype=torch.int64), torch.zeros(2, dtype=torch.int64)

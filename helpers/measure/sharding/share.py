@@ -147,9 +147,8 @@ def check(setup: Setup, sharding: Sharding) -> None:
     if isinstance(setup.model, Model):
         check_part(setup.model, sharding, setup.seq)
         sharding.check_context(setup.model, setup.seq)
-        if (
-            sharding.context > 1 and setup.dropout and sharding.form != "heads"
-        ):  # every block needs a random state of its own
+        # Every block needs a random state of its own
+        if sharding.context > 1 and setup.dropout and sharding.form != "heads":
             raise ShardingError(
                 f"dropout among context ranks is written with form='heads' only, got form={sharding.form!r}, dropout={setup.dropout}"
             )

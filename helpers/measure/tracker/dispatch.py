@@ -20,11 +20,8 @@ Answers = Callable[[torch._ops.OpOverload], Answer | None]
 Known = tuple[int, str, Answer | None, torch._ops.OpOverload]
 PLAIN, ALIAS, RESIZE, COMMUNICATE = range(4)
 SENDS = {"c10d", "_c10d_functional", "_c10d_functional_autograd", "c10d_functional", "symm_mem"}
-FIRST_SEEN = {
-    "aten::lift_fresh",
-    "aten::lift",
-    "aten::lift_fresh_copy",
-}  # torch.tensor(...) is seen here for the first time
+# torch.tensor(...) is seen here for the first time
+FIRST_SEEN = {"aten::lift_fresh", "aten::lift", "aten::lift_fresh_copy"}
 
 
 def kind_of(func: torch._ops.OpOverload) -> int:

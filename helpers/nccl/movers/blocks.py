@@ -5,11 +5,8 @@ Source: NCCL 2.30.7, ncclNvlsRegResourcesQuery in src/transport/nvls.cc, queryMo
 
 from __future__ import annotations
 
-NVLS_SHARES = {
-    "all_gather": (32, 32),
-    "reduce_scatter": (40, 48),
-    "all_reduce": (32, 64),
-}  # Hopper, Blackwell: blocks times GPUs, "factor" there
+# Hopper, Blackwell: blocks times GPUs, "factor" there
+NVLS_SHARES = {"all_gather": (32, 32), "reduce_scatter": (40, 48), "all_reduce": (32, 64)}
 SYMMETRIC_SHARES = (16, 32)  # the same of the kernels that let the switch copy or add
 
 

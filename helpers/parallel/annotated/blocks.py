@@ -20,10 +20,8 @@ from helpers.parallel.counting import Moved, counted
 
 from .by_dtensor import quiet
 
-WIDTH, BATCH = (
-    16,
-    64,
-)  # a matrix is half as large as the activations; in the MLP of Llama-3-70B, with 65,536 tokens, 0.44 times
+# A matrix is half as large as the activations; in the MLP of Llama-3-70B, with 65,536 tokens, 0.44 times
+WIDTH, BATCH = 16, 64
 SAYS = ("matrices", "outputs", "both")
 
 

@@ -41,10 +41,8 @@ class Stage:
             total, _ = self.model.loss_sum(out, self.microbatches[microbatch].y)
             out = total / self.terms  # so that the gradients of all microbatches add up to those of the mean
             self.loss += out.detach().double()
-        self.waiting[microbatch] = (
-            x,
-            torch.autograd.graph.get_gradient_edge(out),
-        )  # the output itself may go once it is sent
+        # The output itself may go once it is sent
+        self.waiting[microbatch] = x, torch.autograd.graph.get_gradient_edge(out)
         self.most = max(self.most, len(self.waiting.keys() | self.left.keys()))
         return None if self.last else out.detach()
 

@@ -86,9 +86,8 @@ def _transformer(training: Training, model: Transformer, nranks: int, sequence: 
     block = (
         Fraction(n, shared) if checkpoint else Fraction(2 * norm, shared) + 2 * n + block_inside(model, rows, nranks)
     )
-    ends = (
-        norm + n + rows * model.vocab + 1
-    )  # the last norm, the head's input, the loss's logarithms, and what it divides by
+    # The last norm, the head's input, the loss's logarithms, and what it divides by
+    ends = norm + n + rows * model.vocab + 1
     return (model.layers * block + ends) * training.itemsize + tokens(training, model)
 
 

@@ -87,10 +87,8 @@ class Zero:
         here = {module: units[names[module]] for module in modules if names[module] in units}
         place = {module: i for i, module in enumerate(names)}
         ends = {module: (max(place[one] for one in module.modules()), -place[module]) for module in here}
-        entered, left = (
-            list(here),
-            sorted(here, key=ends.__getitem__),
-        )  # backward goes through what was left, last first
+        # Backward goes through what was left, last first
+        entered, left = list(here), sorted(here, key=ends.__getitem__)
         for module, unit in here.items():
             at, end = entered.index(module), left.index(module)
             after, before = entered[at + 1 : at + 2], left[max(0, end - 1) : end]

@@ -9,9 +9,8 @@ from __future__ import annotations
 import time
 from collections import deque
 
-COUNTED = (
-    0.2  # seconds of every gap that count as waiting all the same: so a deadline comes however slow the machine is
-)
+# Seconds of every gap that count as waiting all the same: so a deadline comes however slow the machine is
+COUNTED = 0.2
 KEPT = 1000  # gaps
 
 

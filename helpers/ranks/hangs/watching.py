@@ -72,9 +72,8 @@ class Watcher:
     def __init__(self, timeout: float):
         self.timeout, self.rank, self.nranks = timeout, dist.get_rank(), dist.get_world_size()
         self._region = memoryview(bytearray(notes.REGION))
-        self._store = dist.PrefixStore(
-            "hangs", c10d._get_default_store().clone()
-        )  # a connection of its own: never busy
+        # A connection of its own: never busy
+        self._store = dist.PrefixStore("hangs", c10d._get_default_store().clone())
         self._main = threading.main_thread().ident
         self._every = max(TICK, self.nranks / 1000)
         self._pauses = Pauses(self._every)

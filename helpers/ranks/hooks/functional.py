@@ -76,9 +76,8 @@ class Functional:
             op, agreed = name.removesuffix("_autograd"), _agreed(name, given)
             record = writer.enter(op, agreed, " (functional)", group, where=caller(sys._getframe(1)))
             token = completion.begin(writer, record)
-            completion.launched(
-                writer, record, token, []
-            )  # the first call imports torch._dynamo: seconds, and nobody waits
+            # The first call imports torch._dynamo: seconds, and nobody waits
+            completion.launched(writer, record, token, [])
             self._launching = [record, 0, token]
             try:
                 with unnoted():

@@ -50,9 +50,8 @@ def warm_up() -> None:
         ctx.set_forkserver_preload(PRELOAD)
         with SPAWN.during(util, "spawnv_passfds", _in_a_group_of_its_own(util.spawnv_passfds)):
             resource_tracker.ensure_running()  # it unblocks the signal when it starts, so it starts before
-            blocked = signal.pthread_sigmask(
-                signal.SIG_BLOCK, {signal.SIGINT}
-            )  # children inherit it: no interrupt reaches them
+            # Children inherit it: no interrupt reaches them
+            blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             try:
                 with scratch.working_for_us():
                     forkserver.ensure_running()

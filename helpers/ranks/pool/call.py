@@ -73,9 +73,8 @@ class Call:
     def send(self, message: bytes) -> None:
         """The same bytes to every rank. One that is already dead, or takes nothing, is noticed by `gather`."""
         for member in self.team.members:
-            if (
-                self.team.calls or self.team.world.backend != "nccl"
-            ):  # what NCCL_DEBUG says of the start comes with the first call
+            # What NCCL_DEBUG says of the start comes with the first call
+            if self.team.calls or self.team.world.backend != "nccl":
                 member.output.clear()
             member.output.listen(Live(member.rank) if self.order.live else None)
             if not member.call.post(message):

@@ -64,9 +64,8 @@ class Hold:
         if not self._active:  # on the way in or out
             self._before[signum](signum, frame)
         elif self._is_open:
-            self._is_open = (
-                False  # shut by the handler's own exception: what cleans up after it is not interrupted again
-            )
+            # Shut by the handler's own exception: what cleans up after it is not interrupted again
+            self._is_open = False
             self._before[signum](signum, frame)
             self._is_open = True  # it raised nothing
         elif signum not in self._came:

@@ -33,13 +33,8 @@ HAS = {  # algorithms of each collective
 EVERY_PROTOCOL = ("Ring", "Tree")  # the others have Simple alone
 EACH_FROM = (2, 24)  # the first NCCL whose settings can be of one collective
 CTAS = ("NCCL_MIN_CTAS", "NCCL_MAX_CTAS")
-VARIED = (
-    "NCCL_ALGO",
-    "NCCL_PROTO",
-    *CTAS,
-    "NCCL_MIN_NCHANNELS",
-    "NCCL_MAX_NCHANNELS",
-)  # the last two: CTAs' names up to 2.16
+# The last two: CTAs' names up to 2.16
+VARIED = ("NCCL_ALGO", "NCCL_PROTO", *CTAS, "NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS")
 MOST_CHANNELS = 64  # MAXCHANNELS, src/include/device.h
 
 

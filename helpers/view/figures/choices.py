@@ -17,16 +17,8 @@ from helpers.view.figures.against_size import _ticks
 from helpers.view.figures.twin import tabled
 from helpers.view.shared.tokens import colour, plotly_template, rank_colour
 
-SYMBOLS = (
-    "square",
-    "circle",
-    "diamond",
-    "triangle-up",
-    "cross",
-    "x",
-    "star",
-    "hexagon",
-)  # repeats what the colour says
+# Repeats what the colour says
+SYMBOLS = ("square", "circle", "diamond", "triangle-up", "cross", "x", "star", "hexagon")
 BELOW = {"orientation": "h", "x": 0, "y": -0.25, "yanchor": "top"}  # a legend that fits a phone
 
 

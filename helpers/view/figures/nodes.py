@@ -96,11 +96,8 @@ def _paths(loads: Loads, gpus: int, top: float) -> Iterator[tuple[list[Point], f
         start, end = (_place(rank, GPU_ROWS, gpus, top) for rank in (a, b))
         if crosses((a, b), gpus):
             nics = [_place(rank, NIC_ROWS, gpus, top) for rank in (a, b)]
-            yield (
-                [start, *(nics if start[0] != end[0] else ()), end],
-                nbytes,
-                True,
-            )  # along a rail it is one straight line
+            # Along a rail it is one straight line
+            yield ([start, *(nics if start[0] != end[0] else ()), end], nbytes, True)
         else:
             yield [start, end] if b - a == 1 else _arch(start, end, a // gpus), nbytes, False
 

@@ -13,9 +13,8 @@ from helpers.view.shared.mount import fallback, mount
 from helpers.view.shared.recorded import recorded_set, traces_of
 from helpers.view.shared.spec import Spec
 
-LARGEST = (
-    24_000  # bytes of a packed trace that a saved notebook may hold; a larger one is saved as its table, or recorded
-)
+# Bytes of a packed trace that a saved notebook may hold; a larger one is saved as its table, or recorded
+LARGEST = 24_000
 AXES = ("events", "seconds")
 
 

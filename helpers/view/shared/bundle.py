@@ -42,9 +42,8 @@ def _whole(entry: Path) -> tuple[str, str]:
     paths = _in_order(entry, [], ())
     names = {path: f"${i}" for i, path in enumerate(paths)}
     wanted: dict[Path, set[str]] = {path: set() for path in paths}
-    made = {
-        path: _function(path, path == entry, wanted) for path in reversed(paths)
-    }  # who asks comes before who is asked
+    # Who asks comes before who is asked
+    made = {path: _function(path, path == entry, wanted) for path in reversed(paths)}
     whole = [f"const {names[path]} = {_called(made[path], names, wanted)}" for path in paths if made[path]]
     return "".join(whole), names[entry]
 

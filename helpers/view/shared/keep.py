@@ -7,9 +7,8 @@ from IPython.display import display
 from helpers.conventions import conventions, of_value, words
 
 MIME = "application/vnd.bytes-in-motion.values+json"
-SAID = (
-    "application/vnd.bytes-in-motion.conventions+json"  # {name: {"time": "nccl"}} of those values that have to say one
-)
+# {name: {"time": "nccl"}} of those values that have to say one
+SAID = "application/vnd.bytes-in-motion.conventions+json"
 
 
 def keep(*said: str, **values: str) -> None:

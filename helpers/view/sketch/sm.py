@@ -9,11 +9,8 @@ from helpers.view.sketch.svg import WIDTH, Moment, Sketch, element, group, label
 HEAD, GAP = 24, 8  # pixels: of the name, and between parts
 WIDE = (WIDTH - 3 * GAP) / 2  # of a quarter
 STRIP = 20  # pixels: of a scheduler and a register file
-LANE, PITCH, ACROSS = (
-    7,
-    9,
-    4,
-)  # pixels: of a lane, from one to the next; and FP32 lanes in a row, twice as many as of FP64
+# Pixels: of a lane, from one to the next; and FP32 lanes in a row, twice as many as of FP64
+LANE, PITCH, ACROSS = 7, 9, 4
 NEEDED = ("schedulers", "fp64_lanes", "tensor_cores", "shared_combined")
 
 

@@ -14,9 +14,8 @@ import traitlets
 from helpers.view.shared.widget import CourseWidget
 
 EVERY = 0.2  # seconds between two looks
-SAVED = (
-    "a call on ranks, watched live in a kernel"  # the same on every run and machine: clocks and labels are not saved
-)
+# The same on every run and machine: clocks and labels are not saved
+SAVED = "a call on ranks, watched live in a kernel"
 
 
 def snapshot(pending: Any) -> dict:

@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-_SPACE = re.compile(
-    r"[^\S\n ]|\ufeff"
-)  # tabs, no-break spaces of a web page, and the mark that Windows begins a text with
+# Tabs, no-break spaces of a web page, and the mark that Windows begins a text with
+_SPACE = re.compile(r"[^\S\n ]|\ufeff")
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _BEFORE = tuple(
     re.compile(pattern, re.ASCII)

@@ -22,9 +22,8 @@ CLOCKS = ("time", "cputime")
 CHECKS = ("#wrong", "error")
 SPREAD = ("i_min", "i_max", "i_p99", "i_cv%")
 UNITS = ("(B)", "(elements)", "(us)", "(GB/s)", "(%)", "%Y-%m-%d", "%H:%M:%S")
-_EMPTY_HALF = (
-    30  # spaces at least, where the out-of-place half of a row was not run: writeBenchMarkLineNullBody prints 32
-)
+# Spaces at least, where the out-of-place half of a row was not run: writeBenchMarkLineNullBody prints 32
+_EMPTY_HALF = 30
 _WHOLE = re.compile(rf"\d(?:_?\d){{0,{DIGITS - 1}}}", re.ASCII)
 _ROOT = re.compile(r"-1|\d{1,9}", re.ASCII)
 _STAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", re.ASCII)

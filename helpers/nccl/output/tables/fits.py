@@ -69,12 +69,8 @@ KINDS = (
     Kind("alltoallv", None, PART),
 )
 BEFORE_2020 = (Kind("all_gather", PART, ONE, parts=True), Kind("reduce_scatter", PART, ONE, parts=True, reduces=True))
-OLD_REDOP = (
-    "all_reduce",
-    "reduce",
-    "reduce_scatter",
-    "alltoall",
-)  # programs with that column before 2.13; alltoall's was empty
+# Programs with that column before 2.13; alltoall's was empty
+OLD_REDOP = ("all_reduce", "reduce", "reduce_scatter", "alltoall")
 NOT_IN_PLACE = ("alltoall", "alltoallv", "sendrecv")
 NAMES = tuple(kind.name for kind in KINDS)
 
