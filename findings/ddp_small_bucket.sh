@@ -3,7 +3,7 @@
 # Expected, by the comment in torch/nn/parallel/distributed.py ("a single small bucket for parameters that are defined first, such that
 # their gradients don't spill into a much larger bucket, adding unnecessary latency after gradient computation finishes"): those of the
 # model's first layers, the last to be computed and reduced.
-# Seen: in the first two steps there is one bucket of everything; from the third on the small bucket holds the gradients of the LAST
+# Seen: in the first step there is one bucket of everything; from the second on the small bucket holds the gradients of the LAST
 # layers, the first to be computed, and everything else travels in one bucket that is full only when backward is over. With
 # DDP_SET_LAST_BUCKET_CAP=1 in the environment, which the class does not document, the small bucket is that of the first layers.
 set -euo pipefail

@@ -143,7 +143,7 @@ def _of_fit(curve: Curve, fit: Fit, alone: bool) -> Cause:
     if alone:
         why += f"; but the text does not tell a version that is known here, and these are those of {version_of(curve)}"
     else:
-        why += "; but between nodes that is NCCL's own formula, which no published table has checked"
+        why += "; but between nodes that is NCCL's own formula, which no table of this course has checked"
     return _cause(curve, fit.name, why)._replace(accuses=False)
 
 

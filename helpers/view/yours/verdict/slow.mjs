@@ -155,7 +155,7 @@ function ofFit(seen, { name, misfit, sizes }) {
   if (alone && (name === "NVLS off" || curve.nccl === version)) return of(seen, name, why);
   const but = alone
     ? `but the text does not tell a version that is known here, and these are those of ${version}`
-    : "but between nodes that is NCCL's own formula, which no published table has checked";
+    : "but between nodes that is NCCL's own formula, which no table of this course has checked";
   return of(seen, name, `${why}; ${but}`, false);
 }
 
