@@ -64,7 +64,7 @@ OTHERS = {
     "ratio": 1,
 }
 HOW = ("read", "cross-checked")
-MEMORIES = (".hbm", ".memory")  # the keys of what nobody counts by ways: of a memory
+MEMORIES = (".hbm", ".memory", ".sram.bandwidth")  # the keys of what nobody counts by ways: of a memory
 SHARED = ", reads and writes together"
 
 

@@ -168,6 +168,7 @@ def test_infiniband_port_in_bits_is_its_gpu_figure_in_bytes(slug):
         ("H100.nvlink", "450 GB/s one way per GPU"),
         ("A100.nvlink.both", "600 GB/s both ways per GPU"),
         ("H100.hbm", "3.35 TB/s, reads and writes together"),
+        ("WSE-3.sram.bandwidth", "21 PB/s, reads and writes together"),
         ("H100.hbm.capacity", "80 GB per GPU"),
         ("H100.pcie.generation", "generation 5"),
         ("nvlink-4.link", "25 GB/s one way per link"),

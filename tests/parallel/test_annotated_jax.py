@@ -87,6 +87,29 @@ def test_with_explicit_axes_jax_refuses_to_guess(explicit):
     assert "illegally sharded result" in found["batch and matrices"].refused
 
 
+SILENT = """
+import jax
+from jax.sharding import PartitionSpec as P
+
+mesh = jax.make_mesh((4,), ("tensor",))  # Explicit
+jax.set_mesh(mesh)
+put = lambda shape, *cuts: jax.device_put(jax.numpy.ones(shape), jax.NamedSharding(mesh, P(*cuts)))
+for rows, columns in ((64, 1024), (1024, 64)):  # the product is smaller than what is cut, and larger
+    one = put((rows, columns), None, "tensor"), put((columns, rows))
+    print(rows, jax.jit(jax.numpy.matmul).lower(*one).compile().as_text())
+print(0, jax.jit(lambda x: x.sum(1)).lower(put((8, 16), None, "tensor")).compile().as_text())
+"""
+
+
+def test_where_there_is_one_answer_explicit_axes_move_silently(tmp_path):
+    """One operand cut in the common dimension: gathered, or its products summed, by the fewer bytes. A sum over the cut: summed."""
+    file = tmp_path / "silent.py"
+    file.write_text(SILENT, encoding="utf-8")
+    env = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_PLATFORMS": "cpu"}
+    told = subprocess.run([sys.executable, str(file)], env=env, capture_output=True, text=True, check=True).stdout
+    assert re.findall(r" (all-[a-z]+)\(", told) == ["all-reduce", "all-gather", "all-reduce"]
+
+
 def test_the_page_s_program_makes_one_all_reduce(tmp_path):
     """The pair on the page Annotations, as it stands there, on four devices that a CPU plays."""
     page = (by_jax.PROGRAM.parents[3] / "book" / "annotations.md").read_text(encoding="utf-8")
