@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from helpers.memory.allocator import Replay, Rules, program, replay, segment_size
-from helpers.units import KIB, MIB, nbytes_text
+from helpers.memory.allocator import Replay, Rules, program, replay
+from helpers.units import MIB, nbytes_text
 
 from .answer import Answer, NotYetError, judge
 
@@ -115,16 +115,3 @@ def _replayed(text: str, limit: int) -> Replay:
     if not isinstance(text, str):
         raise NotYetError(f"Expected a program, lines of text, got {text!r}.")
     return replay(program(text), limit=limit, raises=False)
-
-
-def shave(nbytes: int) -> Answer:
-    """nbytes: the size above 1 MiB of which a fresh process uses the smallest share of what it reserves."""
-    if isinstance(nbytes, bool) or not isinstance(nbytes, int) or nbytes <= MIB:
-        return Answer(False, f"Expected a whole number of bytes above {nbytes_text(MIB)}, got {nbytes!r}.")
-    if nbytes == MIB + 1:
-        return Answer(True, f"One byte above {nbytes_text(MIB)} reserves {nbytes_text(segment_size(MIB + KIB))}.")
-    used = nbytes / replay(program(f"a = {nbytes}")).peak_reserved
-    return Answer(
-        False,
-        f"{nbytes:,} bytes use {used:.1%} of what they reserve; another size uses less. Hint: where does the segment's size jump?",
-    )

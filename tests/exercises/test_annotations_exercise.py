@@ -1,17 +1,16 @@
 """The checkers of the chapter `annotations`: right layouts train on real ranks, wrong ones are refused for their reason."""
 
+import math
 import re
-from math import prod
-from pathlib import Path
 
 import pytest
+from solutions import solutions
 
 from helpers.exercises import annotations as exercise
 from helpers.parallel import annotated
 from helpers.parallel.annotated import LAYOUTS, Layout
 from helpers.ranks import Ranks
 
-PAGE = Path(__file__).parents[2] / "book" / "annotations.md"
 WHOLE = ("", "")
 OUT, IN = ("tensor", ""), ("", "tensor")
 
@@ -76,7 +75,7 @@ def by_reading(line, factor=lambda op, n: {"all-reduce": 2 * (n - 1) / n}.get(op
     """Types of the output, which are the input's for all but gathers and scatters."""
     out, op, rest = re.fullmatch(r"%it = (\(.*?\)|\S+) ([a-z-]+)\((.*)", line).groups()
     total = sum(
-        BYTES[kind] * prod(map(int, filter(None, dims.split(","))))
+        BYTES[kind] * math.prod(map(int, filter(None, dims.split(","))))
         for kind, dims in re.findall(r"(\w+)\[([\d,]*)\]", out)
     )
     listed = re.search(r"replica_groups=\{\{([\d,]+)\}", rest)
@@ -111,10 +110,6 @@ def test_the_lines_are_worth_what_the_formulas_say():
 
 
 def test_the_solutions_on_the_page_solve(ranks):
-    code = re.findall(r":::\{dropdown\}[^\n]*\n```python\n(.*?)```", PAGE.read_text(), re.S)
-    place = {"annotated": annotated, "re": re, "math": __import__("math"), "exercise": exercise}
-    for one in code:
-        exec(one, place)
-    assert len(code) == 3
+    place = solutions("annotations", annotated=annotated, re=re, math=math, exercise=exercise)
     assert exercise.as_pairs(place["my_pairs"], ranks).passed and exercise.as_fsdp(place["my_fsdp"], ranks).passed
     assert exercise.bytes_of_a_line(place["my_bytes"]).passed

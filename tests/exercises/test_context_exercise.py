@@ -1,18 +1,14 @@
 """The checkers of the chapter `context`: right answers pass on real ranks, wrong ones are refused for their reason."""
 
-import re
-from pathlib import Path
-
 import pytest
 import torch
 import torch.distributed as dist
+from solutions import solutions
 
 from helpers.exercises.context import JOBS, a_ring, even_chunks, ring_or_all_to_all, two_parts
 from helpers.parallel import context
 from helpers.parallel.attention.blocks import attend, merged
 from helpers.ranks import Ranks
-
-PAGE = Path(__file__).parents[2] / "book" / "context.md"
 
 
 @pytest.fixture(scope="module")
@@ -227,10 +223,6 @@ def test_a_way_that_shows_more_or_cannot_be_is_refused(answer, said):
 
 
 def test_the_solutions_on_the_page_solve(ranks):
-    code = re.findall(r":::\{dropdown\}[^\n]*\n```python\n(.*?)```", PAGE.read_text(), re.S)
-    place = {"torch": torch, "dist": dist, "context": context}
-    for one in code:
-        exec(one, place)
-    assert len(code) == 4
+    place = solutions("context", torch=torch, dist=dist, context=context)
     assert two_parts(place["my_two_parts"]).passed and ring_or_all_to_all(place["my_way"]).passed
     assert even_chunks(place["my_chunks"], ranks).passed and a_ring(place["my_ring"], ranks).passed

@@ -1,16 +1,12 @@
 """The checkers of the chapter `data-parallel`: real ranks weigh tokens and send buckets, and what is wrong is refused."""
 
-import re
-from pathlib import Path
-
 import pytest
 import torch.distributed as dist
 from lanes import some_rows
+from solutions import solutions
 from torch import tensor
 
 from helpers.exercises.data_parallel import busiest_port, early_buckets, token_weights
-
-PAGE = Path(__file__).parents[2] / "book" / "data-parallel.md"
 
 
 def everybodys_count(params, total, count):
@@ -148,8 +144,5 @@ def test_refuses_what_is_wrong(check, answer, said):
 
 
 def test_the_solution_on_the_page_solves_it():
-    code = re.search(r"\{dropdown\} A solution of the first\n```python\n(.*?)```", PAGE.read_text(), re.S)[1]
-    names = {"tensor": tensor, "dist": dist}
-    exec(code, names)
-    found = token_weights(names["my_gradients"])
+    found = token_weights(solutions("data-parallel", tensor=tensor, dist=dist)["my_gradients"])
     assert found.passed, found

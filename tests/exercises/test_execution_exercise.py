@@ -2,14 +2,12 @@
 
 import re
 from math import gcd
-from pathlib import Path
 
 import pytest
+from solutions import solutions
 
 from helpers.exercises import execution as exercise
 from helpers.memory.occupancy import occupancy
-
-PAGE = Path(__file__).parents[2] / "book" / "execution-model.md"
 
 
 def right_steps(arms, lengths):
@@ -44,10 +42,7 @@ def test_right_answers_are_accepted(name, answer, praise):
 
 
 def test_the_solution_on_the_page_solves_the_exercise():
-    names = {}
-    code = re.search(r"\{dropdown\} A solution of the second\n```python\n(.*?)```", PAGE.read_text(), re.S)[1]
-    exec(code, names)
-    assert exercise.sectors(names["my_sectors"]).passed
+    assert exercise.sectors(solutions("execution-model")["my_sectors"]).passed
 
 
 WRONG = [

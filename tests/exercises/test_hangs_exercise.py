@@ -1,18 +1,14 @@
 """The checkers of the chapter `hangs` run real ranks: they accept what is right, and refuse what hangs with its report."""
 
-import re
-from pathlib import Path
-
 import psutil
 import pytest
 import torch
 import torch.distributed as dist
 from lanes import some, some_rows
+from solutions import solutions
 
 from helpers.exercises.hangs import neighbours, refuses_other_names, uneven_batches
 from helpers.facts import lookup
-
-PAGE = Path(__file__).parents[2] / "book" / "hangs.md"
 
 
 # the mean over batches of which every rank has another number ------------------------------------------------------
@@ -208,10 +204,7 @@ def test_no_rank_is_left_of_an_answer_that_hangs():
 
 
 def test_the_solution_on_the_page_solves_it():
-    code = re.search(r"\{dropdown\} A solution of the first\n```python\n(.*?)```", PAGE.read_text(), re.S)[1]
-    names = {"torch": torch, "dist": dist}
-    exec(code, names)
-    found = uneven_batches(names["my_mean"])
+    found = uneven_batches(solutions("hangs", torch=torch, dist=dist)["my_mean"])
     assert found.passed, found
 
 

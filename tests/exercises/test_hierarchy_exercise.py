@@ -3,22 +3,16 @@
 import re
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
+from solutions import solutions
 
 import helpers.collectives
 from helpers import facts
 from helpers.collectives import CATALOGUE, Nodes, Schedule, Transfer, beside
 from helpers.exercises.hierarchy import along_rails, every_nic, overlapped
 
-PAGE = Path(__file__).parents[2] / "book" / "hierarchy.md"
-
-
-def on_the_page(which: str, name: str):
-    names = dict(vars(helpers.collectives))
-    exec(re.search(rf"\{{dropdown\}} A solution of the {which}\n```python\n(.*?)```", PAGE.read_text(), re.S)[1], names)
-    return names[name]
+SOLVED = solutions("hierarchy", **vars(helpers.collectives))
 
 
 class BothAtOnce(Nodes):
@@ -56,7 +50,7 @@ def short_broadcast(nodes, gpus):
 
 def test_the_solution_sends_a_share_through_every_nic():
     assert every_nic(shared_broadcast).passed
-    assert every_nic(on_the_page("first", "my_broadcast")).passed
+    assert every_nic(SOLVED["my_broadcast"]).passed
 
 
 @pytest.mark.parametrize(
@@ -108,7 +102,7 @@ def railed(nodes, gpus, together=True):
 
 def test_the_solution_stays_on_its_rails():
     assert along_rails(railed).passed
-    assert along_rails(on_the_page("second", "my_all_to_all")).passed
+    assert along_rails(SOLVED["my_all_to_all"]).passed
 
 
 @pytest.mark.parametrize(
@@ -150,7 +144,7 @@ def stages_of(nodes, gpus):
 
 def test_the_solution_has_both_at_work():
     assert overlapped(halves, NETWORK).passed
-    assert overlapped(on_the_page("third", "my_all_reduce"), NETWORK).passed
+    assert overlapped(SOLVED["my_all_reduce"], NETWORK).passed
 
 
 @pytest.mark.parametrize(

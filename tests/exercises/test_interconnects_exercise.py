@@ -1,27 +1,19 @@
 """The checkers of interconnects accept the solutions and refuse every seeded wrong answer, with the smallest failing case."""
 
-import re
-from pathlib import Path
-
 import pytest
+from solutions import solutions
 
 import helpers.facts
 import helpers.nccl
 from helpers.exercises.interconnects import copies, like_for_like, stays_inside
 
-PAGE = Path(__file__).parents[2] / "book" / "interconnects.md"
-
-
-def on_the_page(which: str, name: str):
-    names = {**vars(helpers.facts), **vars(helpers.nccl)}
-    exec(re.search(rf"\{{dropdown\}} A solution of the {which}\n```python\n(.*?)```", PAGE.read_text(), re.S)[1], names)
-    return names[name]
+SOLVED = solutions("interconnects", **vars(helpers.facts) | vars(helpers.nccl))
 
 
 def test_the_solutions_on_the_page_are_right():
-    assert copies(on_the_page("first", "my_copies")).passed
-    assert like_for_like(on_the_page("second", "my_rate")).passed
-    assert stays_inside(on_the_page("third", "my_choice")).passed
+    assert copies(SOLVED["my_copies"]).passed
+    assert like_for_like(SOLVED["my_rate"]).passed
+    assert stays_inside(SOLVED["my_choice"]).passed
 
 
 @pytest.mark.parametrize(

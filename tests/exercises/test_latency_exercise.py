@@ -1,18 +1,15 @@
 """The checkers of latency-bandwidth accept what is right and refuse every seeded wrong answer, with the case that shows it."""
 
-import re
 from math import ceil, sqrt
-from pathlib import Path
 
 import pytest
+from solutions import solutions
 
 from helpers.collectives import CATALOGUE, price_loads
 from helpers.exercises import latency as exercise
 from helpers.facts import public
 from helpers.facts.fit import fit, minimax
 from helpers.units import GB
-
-PAGE = Path(__file__).parents[2] / "book" / "latency-bandwidth.md"
 
 
 # how many pieces -----------------------------------------------------------------------------------------------------
@@ -23,10 +20,7 @@ def right_pieces(nranks, nbytes, link):
 
 
 def test_the_solution_on_the_page_solves_the_exercise():
-    names = {}
-    code = re.search(r"\{dropdown\} A solution of the first\n```python\n(.*?)```", PAGE.read_text(), re.S)[1]
-    exec(code, names)
-    assert exercise.best_pieces(names["my_pieces"]).passed
+    assert exercise.best_pieces(solutions("latency-bandwidth")["my_pieces"]).passed
 
 
 def test_the_right_number_of_pieces_is_accepted():

@@ -1,14 +1,11 @@
 """The checkers of memory-hierarchy accept what is right and refuse every seeded wrong answer, with the case that shows it."""
 
-import re
 from math import ceil
-from pathlib import Path
 
 import pytest
+from solutions import solutions
 
 from helpers.exercises import memory_hierarchy as exercise
-
-PAGE = Path(__file__).parents[2] / "book" / "memory-hierarchy.md"
 
 
 def right_links(nbytes, flops, peak, links):
@@ -23,10 +20,7 @@ def as_counted(nbytes, flops, peak, links):
 
 
 def test_the_solution_on_the_page_solves_the_exercise():
-    names = {}
-    code = re.search(r"\{dropdown\} A solution of the third\n```python\n(.*?)```", PAGE.read_text(), re.S)[1]
-    exec(code, names)
-    assert exercise.tile(names["my_tile"]).passed
+    assert exercise.tile(solutions("memory-hierarchy")["my_tile"]).passed
 
 
 @pytest.mark.parametrize(

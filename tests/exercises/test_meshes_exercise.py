@@ -2,14 +2,12 @@
 
 import re
 from math import prod
-from pathlib import Path
 
 import pytest
+from solutions import solutions
 
 from helpers.exercises.meshes import groups_of, innermost, repaired
 from helpers.parallel.meshes import PipelineAxes
-
-PAGE = Path(__file__).parents[2] / "book" / "meshes.md"
 
 
 class Untouched:
@@ -19,14 +17,11 @@ class Untouched:
         pytest.fail("ranks were asked")
 
 
-def on_the_page(which: str, name: str):
-    names = {"prod": prod, "PipelineAxes": PipelineAxes}
-    exec(re.search(rf"\{{dropdown\}} A solution of the {which}\n```python\n(.*?)```", PAGE.read_text(), re.S)[1], names)
-    return names[name]
+SOLVED = solutions("meshes", prod=prod, PipelineAxes=PipelineAxes)
 
 
 def test_the_order_of_the_page_is_accepted():
-    assert str(innermost(on_the_page("second", "my_order"))).startswith("Solved. No order sends fewer bytes")
+    assert str(innermost(SOLVED["my_order"])).startswith("Solved. No order sends fewer bytes")
 
 
 def neighbours(axes, name):
@@ -36,7 +31,7 @@ def neighbours(axes, name):
 def outermost_fastest(axes, name):
     """Right for one axis and for none of several."""
     turned = dict(reversed(axes.items()))
-    return on_the_page("first", "my_groups")(turned, name)
+    return SOLVED["my_groups"](turned, name)
 
 
 @pytest.mark.parametrize(

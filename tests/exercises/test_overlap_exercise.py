@@ -1,14 +1,10 @@
 """The checkers of the chapter `overlap`: right answers pass on real ranks, wrong ones are refused for their reason."""
 
-import re
-from pathlib import Path
-
 import pytest
+from solutions import solutions
 
 from helpers.exercises.overlap import QUEUES, exposed_time, gathers_ahead, late_waits
 from helpers.ranks import Ranks
-
-PAGE = Path(__file__).parents[2] / "book" / "overlap.md"
 
 
 @pytest.fixture(scope="module")
@@ -177,10 +173,7 @@ def test_without_a_pool_it_starts_ranks_of_its_own():
 
 # the page's own solutions -------------------------------------------------------------------------------------------
 def test_the_solutions_on_the_page_solve(ranks):
-    code = re.findall(r":::\{dropdown\}[^\n]*\n```python\n(.*?)```", PAGE.read_text(), re.S)
-    place = {}
-    for one in code:
-        exec(one, place)
+    place = solutions("overlap")
     assert exposed_time(place["my_exposed"]).passed
     assert late_waits(place["my_sums"], ranks).passed
     assert gathers_ahead(place["my_forward"], ranks).passed

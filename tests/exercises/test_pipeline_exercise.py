@@ -2,16 +2,14 @@
 
 import re
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
+from solutions import solutions
 
 from helpers.exercises import pipeline as exercise
 from helpers.exercises.pipeline import choice, mended, order
 from helpers.pipeline import SCHEDULES
 from helpers.ranks import Ranks
-
-PAGE = Path(__file__).parents[2] / "book" / "pipeline.md"
 
 
 @pytest.fixture(scope="module")
@@ -111,10 +109,7 @@ def test_what_holds_on_paper_is_played(monkeypatch):
 
 
 def test_the_page_s_solution_is_one(four):
-    (code,) = re.findall(r"A solution of the second\n```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    names = {}
-    exec(code, names)
-    assert mended(names["my_program"], four).passed
+    assert mended(solutions("pipeline")["my_program"], four).passed
 
 
 @pytest.mark.parametrize(

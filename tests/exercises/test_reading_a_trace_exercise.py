@@ -1,18 +1,15 @@
 """The checkers of the chapter `reading-a-trace`: right answers pass on real ranks, wrong ones are refused for their reason."""
 
-import re
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 import torch
 import torch.distributed as dist
+from solutions import solutions
 
 from helpers.exercises.reading_a_trace import CALLS, STEPS, exposed_time, late_rank, loads_ahead
 from helpers.ranks import Ranks
-
-PAGE = Path(__file__).parents[2] / "book" / "reading-a-trace.md"
 
 
 @pytest.fixture(scope="module")
@@ -191,10 +188,7 @@ def test_without_a_pool_it_starts_four_ranks_of_its_own():
 
 # the page's own solutions -------------------------------------------------------------------------------------------
 def test_the_solutions_on_the_page_solve(ranks):
-    code = re.findall(r":::\{dropdown\}[^\n]*\n```python\n(.*?)```", PAGE.read_text(), re.S)
-    place = {"torch": torch, "dist": dist, "ThreadPoolExecutor": ThreadPoolExecutor}
-    for one in code:
-        exec(one, place)
+    place = solutions("reading-a-trace", torch=torch, dist=dist, ThreadPoolExecutor=ThreadPoolExecutor)
     assert exposed_time(place["my_exposed"]).passed
     assert late_rank(place["my_late"], ranks).passed
     assert loads_ahead(place["my_loop"], ranks).passed

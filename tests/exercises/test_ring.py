@@ -1,16 +1,13 @@
 """The checker accepts the solution and refuses every seeded wrong answer, with the smallest failing case."""
 
-import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from solutions import solutions
 
 from helpers.collectives import CATALOGUE, Schedule, Transfer, crossover
 from helpers.exercises.ring import both_ways, crossing, other_way_round
 from helpers.facts import LINKS
-
-PAGE = Path(__file__).parents[2] / "book" / "ring.md"
 
 UPWARDS = CATALOGUE["reduce_scatter", "ring"]
 
@@ -125,8 +122,6 @@ def test_the_crossing_is_found_within_a_tenth():
 
 
 def test_the_solutions_on_the_page_solve_the_exercises():
-    names = {"Schedule": Schedule, "Transfer": Transfer, "CATALOGUE": CATALOGUE}
-    for code in re.findall(r"A solution of the \w+\n```python\n(.*?)```", PAGE.read_text(), re.S):
-        exec(code, names)
+    names = solutions("ring", Schedule=Schedule, Transfer=Transfer, CATALOGUE=CATALOGUE)
     assert other_way_round(names["my_reduce_scatter"]).passed
     assert both_ways(names["my_two_rings"]).passed

@@ -1,14 +1,11 @@
 """The checkers of roofline accept what is right and refuse every seeded wrong answer, with the case that shows it."""
 
 import math
-import re
-from pathlib import Path
 
 import pytest
+from solutions import solutions
 
 from helpers.exercises import roofline as exercise
-
-PAGE = Path(__file__).parents[2] / "book" / "roofline.md"
 
 
 # intensity -----------------------------------------------------------------------------------------------------------
@@ -72,10 +69,7 @@ def right_batch(roof, n, k, weight_nbytes):
 
 
 def test_the_solution_on_the_page_solves_the_exercise():
-    names = {}
-    code = re.search(r"\{dropdown\} A solution of the third\n```python\n(.*?)```", PAGE.read_text(), re.S)[1]
-    exec(code, names)
-    assert exercise.ridge_batch(names["my_batch"]).passed
+    assert exercise.ridge_batch(solutions("roofline")["my_batch"]).passed
 
 
 def test_the_right_batch_is_accepted():

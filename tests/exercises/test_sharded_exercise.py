@@ -1,18 +1,14 @@
 """The checkers of the chapter `sharded`: right answers pass on real ranks, wrong ones are refused for their reason."""
 
-import re
-from pathlib import Path
-
 import pytest
 import torch
 import torch.distributed as dist
 from lanes import some, some_rows
+from solutions import solutions
 
 from helpers.exercises.sharded import CASES, Part, global_norm, step_bytes, zero_1
 from helpers.parallel import MLP, Training, sharded
 from helpers.ranks import Ranks
-
-PAGE = Path(__file__).parents[2] / "book" / "sharded.md"
 
 
 @pytest.fixture(scope="module")
@@ -221,19 +217,8 @@ def test_the_exercise_counts_as_the_library_does():
 
 
 # the page's own solutions -------------------------------------------------------------------------------------------
-def solutions():
-    """Every solution on the page, as functions."""
-    if not PAGE.exists():
-        return {}
-    code = re.findall(r":::\{dropdown\}[^\n]*\n```python\n(.*?)```", PAGE.read_text(), re.S)
-    place = {"torch": torch, "dist": dist, "F": torch.nn.functional}
-    for one in code:
-        exec(one, place)
-    return place
-
-
 def test_the_solutions_on_the_page_solve(ranks):
-    place = solutions()
+    place = solutions("sharded", torch=torch, dist=dist, F=torch.nn.functional)
     assert zero_1(place["my_step"], ranks).passed
     assert global_norm(place["my_norm"], ranks).passed
     assert step_bytes(place["my_bytes"]).passed

@@ -1,13 +1,9 @@
 """The checkers of training-memory accept what is right and refuse every seeded wrong answer, with the case that shows it."""
 
-import re
-from pathlib import Path
-
 import pytest
+from solutions import solutions
 
 from helpers.exercises import training_memory as exercise
-
-PAGE = Path(__file__).parents[2] / "book" / "training-memory.md"
 
 
 def right_stages(params, batch):
@@ -31,10 +27,7 @@ def test_right_answers_are_accepted():
 
 
 def test_the_solution_on_the_page_solves_the_exercise():
-    names = {}
-    code = re.search(r"\{dropdown\} A solution of the third\n```python\n(.*?)```", PAGE.read_text(), re.S)[1]
-    exec(code, names)
-    assert exercise.peak_phase(names["my_phase"]).passed
+    assert exercise.peak_phase(solutions("training-memory")["my_phase"]).passed
 
 
 @pytest.mark.parametrize(
