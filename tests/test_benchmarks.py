@@ -88,6 +88,17 @@ def test_a_block_lasts_as_long_as_on_its_slowest_rank():
     assert notes.Found([(slow, fast)] * 3, [], []).cost == (100, 100, 100)
 
 
+@pytest.mark.matrix("benchmarks, run for real")
+def test_no_event_is_lost_in_jupyterlab_however_late_its_kernel(monkeypatch):
+    def late(page, address, opened=live_memory.opened):
+        page.route("**/api/sessions*", lambda route: (page.wait_for_timeout(8000), route.continue_()))
+        opened(page, address)
+
+    monkeypatch.setattr(live_memory, "opened", late)
+    seen = live_memory.measure(rate=400, total=400)
+    assert (seen.fed, seen.received) == (400, 400)
+
+
 @pytest.fixture
 def few(monkeypatch):
     """Every part of the faults, but little of each."""
