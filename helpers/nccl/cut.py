@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from helpers.nccl.fabric import Fabric, channels
+from helpers.nccl.fabric import Fabric, channels, nvls_blocks
 from helpers.nccl.protocols import LEAST_SLICE, PROTOCOLS, SIMPLE
 from helpers.nccl.releases import Release
 
@@ -53,11 +53,6 @@ def block_count(algorithm: str, protocol: str, nbytes: int, fabric: Fabric, rele
 def slice_nbytes(protocol: str, chunk: int) -> int:
     """Simple tells the receiver after half a chunk, but not after less than 32 KiB; the others tell with every line."""
     return chunk if protocol != "Simple" else min(chunk, max(chunk // 2, LEAST_SLICE))
-
-
-def nvls_blocks(fabric: Fabric, release: Release) -> int:
-    """Thread blocks of NVLS."""
-    return release.nvls_blocks_100[min(fabric.nodes, 2) - 1] if fabric.generation == "Blackwell" else 16
 
 
 def _nvls(nbytes: int, fabric: Fabric, release: Release) -> Cut:

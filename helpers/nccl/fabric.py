@@ -2,8 +2,9 @@
 
 The whole search (src/graph/search.cc) walks a list of speeds until rings fill the links. On GPUs behind an NVSwitch its result
 follows from a division, and that is what stands here. It gives the lines that machines print: 12 channels of 30 GB/s and NVLS
-40/60 on 8 H100s, also on two nodes of them (NVIDIA/nccl issue 1197), 12 of 20 on 8 A100s. Between nodes nothing else was seen
-by us: other networks are worked out, from all ports of a node together. Chapters: interconnects, inside-nccl.
+40/60 on 8 H100s, also on two nodes of them (NVIDIA/nccl issue 1197), 12 of 20 on 8 A100s, 32 channels on 8 GB300s (2.29.7). Between
+nodes nothing else was seen by us: other networks are worked out, from all ports of a node together, on Blackwell from each, which
+gives the 16 channels of NCCL's release notes. Chapters: interconnects, inside-nccl.
 """
 
 from __future__ import annotations
@@ -85,10 +86,13 @@ def ring(fabric: Fabric, release: Release) -> Graph:
     if fabric.nodes > 1:
         limit = min(limit, fabric.ports * fabric.port)
     channels, speed = 0, 0.0
-    for next_speed in _speeds(fabric, release):
+    for next_speed in _speeds(fabric, release, between=fabric.nodes > 1):
         if channels and (channels * speed >= limit or next_speed / speed <= NOT_MUCH_SLOWER):
             break
-        if (fit := int(limit / next_speed)) * next_speed > channels * speed:
+        fit = int(limit / next_speed)
+        if fabric.nodes > 1 and fabric.generation == "Blackwell":  # a channel goes by one port
+            fit = min(fit, fabric.ports * int(fabric.port / next_speed))
+        if fit * next_speed > channels * speed:
             channels, speed = fit, next_speed
     if not channels:
         network = f"{fabric.ports} ports of {fabric.port:g} GB/s"
@@ -103,7 +107,8 @@ def ring(fabric: Fabric, release: Release) -> Graph:
 def tree(fabric: Fabric, release: Release) -> Graph:
     """As many channels as the ring; the fastest speed of the list that the links carry so often."""
     found = ring(fabric, release)
-    speed = max((s for s in _speeds(fabric, release) if s <= found.inside), default=found.inside)
+    speeds = _speeds(fabric, release, between=fabric.nodes > 1)
+    speed = max((s for s in speeds if s <= found.inside), default=found.inside)
     return Graph(found.channels, speed, speed)
 
 
@@ -119,9 +124,21 @@ def nvls(fabric: Fabric, release: Release) -> Graph | None:
 
 
 def channels(fabric: Fabric, release: Release) -> int:
-    """Channels of a communicator: twice those of the search."""
-    return min(MOST_CHANNELS, 2 * ring(fabric, release).channels)
+    """Channels of a communicator: twice those of the search, and up to 2.27 at least as many as NVLS has thread blocks.
+
+    Between nodes of Blackwell that made 32 of 16, until 2.28.3 ("Decreased max CTA count from 32 to 16", its release notes).
+    """
+    found = min(MOST_CHANNELS, 2 * ring(fabric, release).channels)
+    return max(found, nvls_blocks(fabric, release)) if release.rings_as_nvls and nvls(fabric, release) else found
 
 
-def _speeds(fabric: Fabric, release: Release) -> tuple[float, ...]:
+def nvls_blocks(fabric: Fabric, release: Release) -> int:
+    """Thread blocks of NVLS."""
+    return release.nvls_blocks_100[min(fabric.nodes, 2) - 1] if fabric.generation == "Blackwell" else 16
+
+
+def _speeds(fabric: Fabric, release: Release, between: bool = False) -> tuple[float, ...]:
+    """between: nodes, where only Blackwell's list is told apart here; it begins with what a port carries."""
+    if between and fabric.generation == "Blackwell":
+        return tuple(s for s in release.between_100 if s <= fabric.port) or release.between_100[-1:]
     return {"Blackwell": release.speeds_100, "Hopper": INTRA_90}.get(fabric.generation, INTRA)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from helpers.nccl.corrected import corrected
-from helpers.nccl.cut import block_count, nvls_blocks
-from helpers.nccl.fabric import Fabric, channels
+from helpers.nccl.cut import block_count
+from helpers.nccl.fabric import Fabric, channels, nvls_blocks
 from helpers.nccl.launch import Launch
 from helpers.nccl.platforms import Described, Platform, platform
 from helpers.nccl.releases import LATEST, Release, release_of
@@ -122,6 +122,8 @@ def _candidate(
 
 
 def _blocks(cost: Estimate, nbytes: int, fabric: Fabric, release: Release) -> int:
+    if cost.algorithm == "NVLS" and fabric.nodes > 1:  # since 2.28.3; before, there are no fewer channels
+        return min(nvls_blocks(fabric, release), channels(fabric, release))
     if cost.algorithm.startswith("NVLS"):
         return nvls_blocks(fabric, release)
     if cost.algorithm == "PAT":

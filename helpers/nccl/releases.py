@@ -1,6 +1,6 @@
 """The constants of NCCL's cost model, version by version.
 
-Read in src/graph/tuning.cc, search.cc, topo.h and src/transport/nvls.cc at the tags v2.23.4-1, v2.26.2-1, v2.27.3-1, v2.27.7-1,
+Read in src/graph/tuning.cc, search.cc, connect.cc, topo.h and src/transport/nvls.cc at the tags v2.23.4-1, v2.26.2-1, v2.27.3-1, v2.27.7-1,
 v2.28.9-1, v2.29.2-1, v2.29.3-1, v2.29.7-1 and v2.30.7-1 of github.com/NVIDIA/nccl. Microseconds and GB/s (1e9), as NCCL counts.
 2.31.2, 2.32.3 and 2.32.6 are refused: their source is not read here. 2.31.2 lets a call name its algorithm, 2.32.6 adds a model of
 pipelines with constants for Vera Rubin (their release notes).
@@ -42,8 +42,9 @@ class Release:
     """What one version knows. Caps by generation, each on one node, two, and more.
 
     ll_max: LL's whole bandwidth (on several nodes by processor: `ll_max_network`). ring_ll128, tree, tree_ll128, nvls_tree: the
-    most of one channel. nvls_efficiency: None where the rule is min(inside, between) * 5/6. speeds_100: the search's speeds for a
-    channel on Blackwell. link: one NVLink, by generation. nvls_blocks_100: thread blocks of NVLS on Blackwell, one node and more.
+    most of one channel. nvls_efficiency: None where the rule is min(inside, between) * 5/6. speeds_100, between_100: the search's
+    speeds for a channel on Blackwell, in one node and between. link: one NVLink, by generation. nvls_blocks_100: thread blocks of
+    NVLS on Blackwell, one node and more. rings_as_nvls: a communicator has at least NVLS's blocks as channels, to 2.27.
     """
 
     version: str
@@ -57,8 +58,10 @@ class Release:
     pat_base: float = 0.0
     pat_share: float = 0.75
     speeds_100: tuple[float, ...] = ()
+    between_100: tuple[float, ...] = ()
     link: Mapping[str, float] | None = None
     nvls_blocks_100: tuple[int, int] = (32, 32)
+    rings_as_nvls: bool = True
 
     @property
     def number(self) -> tuple[int, ...]:
@@ -76,6 +79,7 @@ _TREE: Caps = {"Volta": (26.5, 18.5, 10.0), "Ampere": (24.0, 23.6, 17.8), "Hoppe
 _NVLS_TREE: Caps = {"Hopper": (0.0, 57.7, 45.5), "Blackwell": (0.0, 96.0, 43.8)}
 _LL_MAX = {"Volta": 39.0, "Ampere": 87.7, "Hopper": 141.0}
 _LINK = {"Volta": 20.0, "Ampere": 20.0, "Hopper": 20.6}
+_SLOWER = (42.0, 40.0, 30.0, 24.0, 22.0, 20.0, 17.5, 15.0, 12.0, 6.0, 3.0, 2.4, 1.2, 0.24, 0.12)
 LL_MAX_NETWORK: Mapping[str, Triple] = {"Intel": (39.0, 39.0, 20.4), "AMD": (87.7, 22.5, 19.0)}  # others as Intel
 
 _V23 = Release("2.23", _RING_LL128, _TREE, _TREE_LL128, ll_max=_LL_MAX, link=_LINK, pat_share=0.85)
@@ -88,12 +92,21 @@ _V26 = replace(
     ll_max={**_LL_MAX, "Blackwell": 282.0},
     link={**_LINK, "Blackwell": 40.0},
     speeds_100=(90.0, 80.0, 70.0, 60.0, 50.0, 40.0, 30.0, 24.0, 20.0, 19.0),
+    between_100=(48.0, 45.0, *_SLOWER),
     pat_share=0.75,
 )
-_V27 = replace(_V26, version="2.27", speeds_100=(*_V26.speeds_100, 18.0), nvls_blocks_100=(24, 32))
+_V27 = replace(
+    _V26,
+    version="2.27",
+    speeds_100=(*_V26.speeds_100, 18.0),
+    between_100=(47.9, 45.0, *_SLOWER),
+    nvls_blocks_100=(24, 32),
+)
+_V27_7 = replace(_V27, version="2.27.7", between_100=(96.0, 48.0, 45.1, *_SLOWER))
 _V28 = replace(
-    _V27,
+    _V27_7,
     version="2.28",
+    rings_as_nvls=False,
     ring_ll128=_on(_RING_LL128, (73.4, 34.6, 73.4)),
     tree=_on(_TREE, (70.0, 42.8, 24.0)),
     tree_ll128=_on(_TREE_LL128, (55.6, 31.67, 20.0)),
@@ -109,9 +122,19 @@ _V29_2 = replace(
     ring_ll128=_on(_RING_LL128, (34.5, 34.6, 34.5)),
     speeds_100=(90.0, 80.0, 70.0, 60.0, 50.0, 45.0, 40.0, 30.0, 24.0, 20.0, 19.0, 18.0),
 )
-_V29_7 = replace(_V29_2, version="2.29.7", ring_ll128=_on(_RING_LL128, (40.0,) * 3))
-_V30 = replace(_V29_7, version="2.30", nvls_tree={**_NVLS_TREE, "Blackwell": (0.0, 96.0, 80.0)})
-RELEASES = (_V23, _V26, _V27, _V28, _V29_2, _V29_7, _V30)
+_V29_7 = replace(
+    _V29_2,
+    version="2.29.7",
+    ring_ll128=_on(_RING_LL128, (40.0,) * 3),
+    between_100=(96.0, 80.0, 48.0, 45.1, *_SLOWER),
+)
+_V30 = replace(
+    _V29_7,
+    version="2.30",
+    nvls_tree={**_NVLS_TREE, "Blackwell": (0.0, 96.0, 80.0)},
+    between_100=(96.0, 86.0, 80.0, 48.0, 45.1, *_SLOWER),
+)
+RELEASES = (_V23, _V26, _V27, _V27_7, _V28, _V29_2, _V29_7, _V30)
 LATEST = "2.30.7"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from helpers.facts import FACTS, MACHINES, public
 from helpers.nccl import LAUNCHES, Launch, NotPredicted, Platform, costs, launch_of, predict, release_of
-from helpers.nccl.fabric import Fabric, nvls, ring, tree
+from helpers.nccl.fabric import Fabric, channels, nvls, ring, tree
 from helpers.nccl.platforms import LINKS, platform
 from helpers.nccl.releases import LATEST, RELEASES
 
@@ -39,6 +39,21 @@ def test_blackwell_fills_its_links_with_16_channels_of_45():
         found = ring(B200.fabric(), release_of(version))
         assert (found.channels, found.inside) == (16, 45)
         assert tree(B200.fabric(), release_of(version)).inside == rung
+
+
+@pytest.mark.parametrize(
+    ("version", "between"), [("2.26.2", 32), ("2.27.7", 32), ("2.28.3", 16), ("2.28.9", 16), (LATEST, 16)]
+)
+def test_between_nodes_of_blackwell_2_28_3_halved_the_most_channels_and_inside_a_node_they_stayed(version, between):
+    """Its release notes: "from 32 to 16 on Blackwell". In connect.cc, NVLS's 32 blocks no longer add channels to the rings'.
+
+    Inside one domain of NVLink 2.29.7 was seen to print 32 channels and 24 of NVLS, on eight GB300.
+    """
+    release, nodes = release_of(version), Fabric("Blackwell", 18, 8, nodes=2, ports=8, port=50.0)
+    assert channels(nodes, release) == between and channels(B200.fabric(), release) == 32
+    whole = predict("all_reduce", 2**30, Platform("B200", 8, 2, 8, 50.0), version=version)
+    assert {one.channels for one in whole.candidates if one.algorithm in ("Ring", "Tree")} == {between}
+    assert {one.channels for one in whole.candidates if one.algorithm == "NVLS"} <= {between}
 
 
 def test_on_8_h200_nccl_2_27_changes_from_a_ring_with_ll_to_nvls_at_2_mib():
@@ -83,8 +98,11 @@ def test_four_b200_with_2_29_2_lose_ll128_at_8_mib():
 
 
 def test_a_version_decides_by_the_newest_rules_that_are_not_newer():
-    names = {v: release_of(v).version for v in ("2.23.4", "2.25.1", "2.26.6", "2.27.7", "2.29.2", "2.29.3", "2.30.7")}
-    assert list(names.values()) == ["2.23", "2.23", "2.26", "2.27", "2.29.2", "2.29.2", "2.30"]
+    names = {
+        v: release_of(v).version
+        for v in ("2.23.4", "2.25.1", "2.26.6", "2.27.5", "2.27.7", "2.29.2", "2.29.3", "2.30.7")
+    }
+    assert list(names.values()) == ["2.23", "2.23", "2.26", "2.27", "2.27.7", "2.29.2", "2.29.2", "2.30"]
     assert [release.number for release in RELEASES] == sorted(release.number for release in RELEASES)
     for version in ("2.22.3", "2.31.2", "2.32.6"):
         with pytest.raises(ValueError, match=r"2\.23 to 2\.30"):
@@ -184,8 +202,8 @@ def test_what_cannot_be_predicted_is_said():
         Fabric("Hopper", 18, 8, nodes=2)
     with pytest.raises(ValueError, match="generation"):
         Fabric("Rubin", 18, 8)
-    with pytest.raises(ValueError, match=r"NCCL 2\.30 is as slow as a node's network: 1 ports of 12\.5 GB/s"):
-        predict("all_gather", MIB, Platform("B200", 8, nodes=2, ports=1, port=12.5))
+    with pytest.raises(ValueError, match=r"NCCL 2\.30 is as slow as a node's network: 1 ports of 2 GB/s"):
+        predict("all_gather", MIB, Platform("H100", 8, nodes=2, ports=1, port=2.0))
 
 
 def test_a_launch_is_given_or_that_of_a_like_gpu_and_the_note_says_so():

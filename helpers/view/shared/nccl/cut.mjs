@@ -1,5 +1,5 @@
 // How one call is cut over channels, and NVLS into loops. As helpers/nccl/cut.py, tested equal.
-import { channelsOf } from "./fabric.mjs";
+import { channelsOf, nvlsBlocks } from "./fabric.mjs";
 
 // Channels of a ring or a tree: as many as have a threshold's bytes for each of their threads.
 export function blockCount(known, { algorithm, protocol }, nbytes, fabric, release) {
@@ -8,10 +8,6 @@ export function blockCount(known, { algorithm, protocol }, nbytes, fabric, relea
   const fed = Math.floor(nbytes / (threads * threshold * ranks));
   return Math.max(1, Math.min(channelsOf(known, fabric, release), fed));
 }
-
-// Thread blocks of NVLS.
-export const nvlsBlocks = (fabric, release) =>
-  fabric.generation === "Blackwell" ? release.nvls_blocks_100[Math.min(fabric.nodes, 2) - 1] : 16;
 
 // Each block moves one chunk for every head in a loop; a short message takes shorter chunks.
 export function nvlsCut(known, nbytes, fabric, release) {

@@ -22,15 +22,19 @@ export function wire(fabric, release) {
   return fabric.links * link;
 }
 
-const speedsOf = ({ model }, { generation }, release) =>
-  ({ Blackwell: release.speeds_100, Hopper: model.intra_90 })[generation] ?? model.intra;
+// between: nodes, where only Blackwell's list is told apart here; it begins with what a port carries.
+function speedsOf({ model }, { generation, port }, release, between = false) {
+  const slow = between && generation === "Blackwell" && release.between_100.filter((one) => one <= port);
+  if (slow) return slow.length ? slow : release.between_100.slice(-1);
+  return { Blackwell: release.speeds_100, Hopper: model.intra_90 }[generation] ?? model.intra;
+}
 
-// Down the list of speeds, while a speed is about half of the best one's.
-function filled(speeds, limit, slower) {
+// Down the list of speeds, while a speed is about half of the best one's. byPort: how often a speed fits the ports.
+function filled(speeds, limit, slower, byPort) {
   let [channels, speed] = [0, 0];
   for (const next of speeds) {
     if (channels && (channels * speed >= limit || next / speed <= slower)) break;
-    const fit = Math.trunc(limit / next);
+    const fit = Math.min(Math.trunc(limit / next), byPort(next));
     if (fit * next > channels * speed) [channels, speed] = [fit, next];
   }
   return [channels, speed];
@@ -40,21 +44,24 @@ export function ring(known, fabric, release) {
   const { search } = known;
   const links = wire(fabric, release);
   const limit = fabric.nodes > 1 ? Math.min(links, fabric.ports * fabric.port) : links;
-  const [channels, speed] = filled(speedsOf(known, fabric, release), limit, search.not_much_slower);
+  const speeds = speedsOf(known, fabric, release, fabric.nodes > 1);
+  const each = fabric.nodes > 1 && fabric.generation === "Blackwell"; // a channel goes by one port
+  const byPort = (one) => (each ? fabric.ports * Math.trunc(fabric.port / one) : Infinity);
+  const [channels, speed] = filled(speeds, limit, search.not_much_slower, byPort);
   if (!channels) {
     const network = `${fabric.ports} ports of ${fabric.port} GB/s`;
     throw new ValueError(`no channel of NCCL ${release.version} is as slow as a node's network: ${network}`);
   }
   const fewOrFast = !fabric.newer || speed >= 50 || channels <= 4;
   const twice = speed >= search.duplicated && fewOrFast;
-  const [many, each] = twice ? [2 * channels, speed / 2] : [channels, speed];
-  return { channels: many, inside: each, between: each };
+  const [many, rate] = twice ? [2 * channels, speed / 2] : [channels, speed];
+  return { channels: many, inside: rate, between: rate };
 }
 
 // As many channels as the ring; the fastest speed of the list that the links carry so often.
 export function tree(known, fabric, release) {
   const { channels, inside } = ring(known, fabric, release);
-  const under = speedsOf(known, fabric, release).filter((one) => one <= inside);
+  const under = speedsOf(known, fabric, release, fabric.nodes > 1).filter((one) => one <= inside);
   const speed = under.length ? Math.max(...under) : inside;
   return { channels, inside: speed, between: speed };
 }
@@ -69,6 +76,12 @@ export function nvls(known, fabric, release) {
   return { channels: heads, inside, between };
 }
 
-// Of a communicator: twice those of the search.
-export const channelsOf = (known, fabric, release) =>
-  Math.min(known.search.most_channels, 2 * ring(known, fabric, release).channels);
+// Of a communicator: twice those of the search, and up to 2.27 at least as many as NVLS has thread blocks.
+export function channelsOf(known, fabric, release) {
+  const found = Math.min(known.search.most_channels, 2 * ring(known, fabric, release).channels);
+  return release.rings_as_nvls && nvls(known, fabric, release) ? Math.max(found, nvlsBlocks(fabric, release)) : found;
+}
+
+// Thread blocks of NVLS.
+export const nvlsBlocks = (fabric, release) =>
+  fabric.generation === "Blackwell" ? release.nvls_blocks_100[Math.min(fabric.nodes, 2) - 1] : 16;

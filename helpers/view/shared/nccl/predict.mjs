@@ -1,7 +1,7 @@
 // Which algorithm and protocol NCCL takes for a call, and how long that lasts. As helpers/nccl/predict.py, tested equal.
 import { corrected } from "./corrected.mjs";
-import { blockCount, nvlsBlocks } from "./cut.mjs";
-import { channelsOf } from "./fabric.mjs";
+import { blockCount } from "./cut.mjs";
+import { channelsOf, nvlsBlocks } from "./fabric.mjs";
 import { fabricWith, platform } from "./platforms.mjs";
 import { ValueError, repr } from "./refused.mjs";
 import { releaseOf } from "./releases.mjs";
@@ -34,6 +34,8 @@ function candidate(known, collective, nbytes, cost, fabric, release, { launch })
 }
 
 function blocks(known, cost, nbytes, fabric, release) {
+  const between = cost.algorithm === "NVLS" && fabric.nodes > 1;
+  if (between) return Math.min(nvlsBlocks(fabric, release), channelsOf(known, fabric, release));
   if (cost.algorithm.startsWith("NVLS")) return nvlsBlocks(fabric, release);
   if (cost.algorithm === "PAT") return channelsOf(known, fabric, release);
   return blockCount(known, cost, nbytes, fabric, release);
