@@ -104,9 +104,9 @@ def _along(text: str, ndevices: int, line: int) -> Groups | None:
     if prod(sizes.values()) != ndevices:
         raise _undivided(found[0], ndevices, line)
     pieces = _pieces(parts, sizes)
-    if any(high % low for _, low, high in pieces):
-        raise HloError(f"parts of an axis that do not fit each other: {found[4]}", line)
     last = [pieces.index(one) for part in parts for one in pieces if one[0] == part[0] and part[1] <= one[1] < part[2]]
+    if any(high % low for _, low, high in pieces) or len(set(last)) < len(last):
+        raise HloError(f"parts of an axis that do not fit each other: {found[4]}", line)
     shape = [high // low for _, low, high in pieces]
     order = [at for at in range(len(pieces)) if at not in last] + last
     whole = _ordered(found[2], found[3], ndevices, line).reshape(shape).transpose(order)

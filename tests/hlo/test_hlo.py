@@ -230,6 +230,16 @@ DAMAGE = {
         GOOD.replace(ALL, "replica_groups=mesh['a'=8] {'a':(0)2}"),
         "along .* of a mesh with the axes",
     ),
+    "parts that overlap": (
+        GOOD.replace(ALL, "replica_groups=mesh['a'=8] {'a':(1)4,'a':(2)2}"),
+        "parts of an axis that do not fit each other",
+    ),
+    "parts between factors": (
+        GOOD.replace("num_partitions=8", "num_partitions=12").replace(
+            ALL, "replica_groups=mesh['a'=12] {'a':(1)4,'a':(6)2}"
+        ),
+        "parts of an axis that do not fit each other",
+    ),
     "devices of another mesh": (
         GOOD.replace(ALL, "replica_groups=mesh['a'=8], device_ids=([2,2]T(1,0)) {'a'}"),
         "are not those of 8",
