@@ -6,9 +6,11 @@ import ast
 import contextlib
 import os
 import re
+import shutil
 import socket
 import stat
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -94,6 +96,45 @@ def test_ranks_talk_over_loopback_and_the_notebook_opens_no_socket(four):
     assert found, "Gloo's own connections are seen"
     assert {at for at, _ in found} <= LOOPBACK
     assert _sockets() <= before, "what others have left here may close meanwhile"
+
+
+TORCHRUN = """
+import os, sys, torch.distributed as dist
+sys.path.insert(0, "tests")
+from test_security import LISTEN, everything_open
+dist.init_process_group("gloo")
+if dist.get_rank() == 0:
+    print(*sorted({at for at, state in everything_open([os.getppid()]) if state == LISTEN}))
+dist.barrier()
+"""
+
+
+@pytest.mark.matrix("what torchrun itself opens")
+@pytest.mark.parametrize("private", [False, True], ids=["as pages start it", "in a network of its own"])
+def test_the_store_of_torchrun_listens_on_every_interface_of_its_network(tmp_path, private):
+    """When this fails, torch has mended it, and SECURITY.md may say so."""
+    (tmp_path / "job.py").write_text(TORCHRUN)
+    command = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+        "2",
+        str(tmp_path / "job.py"),
+    ]
+    (there,) = re.findall(
+        r"`(unshare .*) sh -c 'ip link set lo up; torchrun \.\.\.'`", (ROOT / "SECURITY.md").read_text()
+    )
+    inside = [*there.split(), "sh", "-c", 'ip link set lo up; exec "$@"', "-"]
+    if private and (
+        not shutil.which("ip") or subprocess.run([*inside, "true"], check=False, capture_output=True).returncode
+    ):
+        pytest.skip("no network of its own can be made here")
+    done = subprocess.run(
+        [*inside * private, *command], cwd=ROOT, capture_output=True, text=True, check=False, timeout=100
+    )
+    assert done.stdout.split() == ["::"], done.stderr
 
 
 def _sockets() -> set[str]:

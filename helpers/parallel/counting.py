@@ -10,7 +10,8 @@ these operators too low to be heard there. Two conventions, both told:
 - `nbytes` are input bytes as torch sees them: an all_gather's input is one part, a reduce_scatter's all parts.
 - `sent` are the bytes that a rank must at least send, the shares of N of `helpers.collectives.PRIMITIVES`, N being the larger
   of its input and output: N(P-1)/P for all_gather, reduce_scatter and all_to_all, 2N(P-1)/P for all_reduce. Formulas mean this.
-`on_gloo` is the same for what Gloo really does, where it does another thing: a reduce_scatter is an all_reduce there.
+`on_gloo` is the same for what Gloo really does, where it does another thing: a reduce_scatter is an all_reduce there. And what is asked
+for may itself hang on the device: from Shard(0) to Shard(1) DTensor asks for an all_to_all on GPUs, on CPUs for an all_gather.
 Not counted: what a graph of torch.compile or another library sends past torch.distributed, functional collectives of other threads,
 and stores.
 """
