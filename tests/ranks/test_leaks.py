@@ -169,11 +169,25 @@ folder = tempfile.gettempdir()
 """
 
 
-@pytest.mark.skipif(
+mounts = pytest.mark.skipif(
     not shutil.which(PRIVATE[0])
     or subprocess.run([*PRIVATE, "true"], check=False, capture_output=True).returncode != 0,
     reason="no file system can be mounted here",
 )
+
+
+@mounts
+def test_a_folder_that_takes_no_file_is_told(tmp_path):
+    """It was writable when Python chose it."""
+    (folder := tmp_path / "t").mkdir()
+    shut = "os.system(f'mount --bind {folder} {folder} && mount -o remount,ro,bind {folder}')"
+    told = script(tmp_path, f"{LAUNCH}{shut}\nlaunch()", *PRIVATE, TMPDIR=str(folder))
+    assert told.startswith(
+        f"OSError: [Errno 30] Read-only file system: the ranks' folder cannot be made in {folder}: name another in TMPDIR"
+    )
+
+
+@mounts
 def test_a_full_file_system_is_told_and_kills_nobody(tmp_path):
     """A file that is only promised its room would kill who writes into its memory, by SIGBUS."""
     full = tmp_path / "full"

@@ -303,6 +303,23 @@ def test_what_is_raised_between_two_sends_leaves_no_rank_with_the_former_call(tw
     assert [two.run(slow, word) for word in ("this", "that")] == [["this"] * 2, ["that"] * 2]
 
 
+class Rings:
+    """An argument during whose sending a signal comes, once."""
+
+    rung = False
+
+    def __reduce__(self):
+        if not self.rung:
+            self.rung = True
+            signal.raise_signal(signal.SIGALRM)
+        return Rings, ()
+
+
+def test_what_a_handler_raises_while_a_call_is_packed_is_no_fault_of_the_arguments(two, alarm):
+    with pytest.raises(Alarm):
+        two.run(len, Rings())
+
+
 # status -------------------------------------------------------------------------------------------------------------
 def test_status_tells_who_is_where_without_disturbing(pools, tmp_path):
     four = pools[4]

@@ -11,6 +11,7 @@ from pathlib import Path
 FILES_PER_RANK = 5  # that the notebook keeps open: its ends of three pipes, and two of multiprocessing's
 FILES_BESIDE = 20  # that a start holds open besides, and some to spare
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_CLOSED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 def check_files(n: int) -> None:
@@ -34,13 +35,17 @@ def _open_files(most: int) -> int:
 
 def with_remedy(error: Exception) -> Exception:
     """What a start raised, with the remedy in its text where there is one."""
-    code = getattr(error, "errno", None)
+    code, another = getattr(error, "errno", None), "name another in TMPDIR before you start the notebook"
+    folder = _folder()
+    if folder is None:
+        return FileNotFoundError(code, f"no folder for temporary files can be written to: {another}")
     if code in _NO_ROOM:
-        room = f"no room for the ranks' folder in {tempfile.gettempdir()}: free some, or name another in TMPDIR"
-        return OSError(code, f"{os.strerror(code)}: {room} before you start the notebook")
-    if isinstance(error, FileNotFoundError) and not Path(tempfile.gettempdir()).is_dir():
-        gone = f"the folder for temporary files is gone: make {tempfile.gettempdir()} again, or name another in TMPDIR"
-        return FileNotFoundError(code, f"{gone} before you start the notebook")
+        return OSError(code, f"{os.strerror(code)}: no room for the ranks' folder in {folder}: free some, or {another}")
+    if code in _CLOSED:
+        return OSError(code, f"{os.strerror(code)}: the ranks' folder cannot be made in {folder}: {another}")
+    if isinstance(error, FileNotFoundError) and not Path(folder).is_dir():
+        gone = f"the folder for temporary files is gone: make {folder} again, or {another}"
+        return FileNotFoundError(code, gone)
     few = f"this user may have no more processes or threads: look at `ulimit -u` ({_processes()}), or at a container's limit"
     if code == errno.EAGAIN:
         return BlockingIOError(code, f"{os.strerror(code)}: {few}")
@@ -49,6 +54,14 @@ def with_remedy(error: Exception) -> Exception:
     if isinstance(error, (EOFError, ConnectionError)):
         return RuntimeError(f"the fork server ended while it started a rank, perhaps because {few}")
     return error
+
+
+def _folder() -> str | None:
+    """For temporary files; None where there is none."""
+    try:
+        return tempfile.gettempdir()
+    except OSError:
+        return None
 
 
 def _processes() -> str:

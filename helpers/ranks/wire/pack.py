@@ -62,17 +62,20 @@ def pack_call(fn: Callable, args: tuple, kwargs: dict) -> bytes:
     try:
         payload, files = _dump((fn, args, kwargs))
     except (Exception, SystemExit) as error:
-        raise PackError(_culprit(fn, args, kwargs, error)) from error
+        if culprit := _culprit(fn, args, kwargs):
+            raise PackError(culprit) from error
+        raise  # nothing of the call's: a signal's handler raised it
     return pickle.dumps((imports.now(), _cells(files), payload))
 
 
-def _culprit(fn: Callable, args: tuple, kwargs: dict, error: BaseException) -> str:
+def _culprit(fn: Callable, args: tuple, kwargs: dict) -> str:
+    """What of a call cannot be sent, and why; "" if all of it can."""
     named = {f"argument {i}": arg for i, arg in enumerate(args)} | {f"argument {k}=": v for k, v in kwargs.items()}
     for name, value in {f"the function {getattr(fn, '__name__', fn)!s}": fn, **named}.items():
         if reason := _refusal(value):
             kind = "" if value is fn else f" (a {type(value).__name__})"
             return f"{name}{kind} cannot be sent to the ranks: {_used(value)}{type(reason).__name__}: {reason}"
-    return f"the call cannot be sent to the ranks: {type(error).__name__}: {error}"
+    return ""
 
 
 def _refusal(value: object) -> BaseException | None:
