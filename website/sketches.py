@@ -18,7 +18,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from helpers.view.sketch import OPTIONS, closing, marks_of, opening, sketch
+from helpers.view.sketch.page import OPTIONS, closing, marks_of, opening, sketch
 
 log = logging.getLogger(__name__)
 MARK = re.compile(r"(rank|chunk) \d+|alpha|beta")

@@ -6,33 +6,20 @@ from helpers.nccl.cut import Cut, cut
 from helpers.nccl.fabric import Fabric, Graph
 from helpers.nccl.fused import Fused, fused
 from helpers.nccl.launch import LAUNCHES, Launch, launch_of
-from helpers.nccl.output import (
-    TOPO_WORDS,
-    BestRing,
-    DebugLog,
-    DebugLogError,
-    FlightRecord,
-    FlightRecorderError,
-    KinetoError,
-    KinetoRanks,
-    KinetoTrace,
-    NcclDevice,
-    NcclRow,
-    NcclSettings,
-    NcclTable,
-    NcclTiming,
-    TableError,
-    Topology,
-    TopologyEdge,
-    TopologyError,
-    nccl_tests_tables,
-    parse_debug_log,
-    parse_flight_recorder,
-    parse_kineto,
-    parse_nccl_tests,
-    parse_topo,
-    together,
-)
+from helpers.nccl.output.flights.flight_checks import FlightRecorderError
+from helpers.nccl.output.flights.flight_recorder import FlightRecord, parse_flight_recorder
+from helpers.nccl.output.logs.debug_lines import DebugLogError
+from helpers.nccl.output.logs.debug_log import DebugLog, parse_debug_log
+from helpers.nccl.output.tables.errors import TableError, TopologyError
+from helpers.nccl.output.tables.header import NcclDevice, NcclSettings
+from helpers.nccl.output.tables.nccl_tests import nccl_tests_tables, parse_nccl_tests
+from helpers.nccl.output.tables.rings import BestRing
+from helpers.nccl.output.tables.tables import NcclRow, NcclTable, NcclTiming
+from helpers.nccl.output.tables.topo import WORDS as TOPO_WORDS
+from helpers.nccl.output.tables.topo import Topology, TopologyEdge, parse_topo
+from helpers.nccl.output.traces.kineto_checks import KinetoError
+from helpers.nccl.output.traces.kineto_ranks import KinetoRanks, together
+from helpers.nccl.output.traces.kineto_trace import KinetoTrace, parse_kineto
 from helpers.nccl.overrides import OverrideError, Overrides, overridden, overrides
 from helpers.nccl.platforms import NotPredicted, Platform
 from helpers.nccl.predict import Candidate, Choice, predict

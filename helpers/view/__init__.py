@@ -1,69 +1,51 @@
 """What a reader sees: widgets and figures. Plain data in; never torch."""
 
-from helpers.view.calculator import Calculator, calculator
-from helpers.view.choice import ChoiceWidget, explore_choice
-from helpers.view.clock import Clock, clock
-from helpers.view.figures import (
-    Area,
-    Climb,
-    Cost,
-    Curve,
-    Growth,
-    Level,
-    Panel,
-    Port,
-    Rates,
-    RungMark,
-    Share,
-    Span,
-    Spot,
-    Win,
-    chains,
-    climbs,
-    engines,
-    joined,
-    lanes,
-    leaf_spine,
-    node_parts,
-    occupied,
-    over_ranks,
-    passes,
-    peaks,
-    plane,
-    ports,
-    rates_against_size,
-    roofline,
-    routes,
-    rungs,
-    shares,
-    show,
-    stages,
-    swept,
-    time_against_size,
-    two_nodes,
-    two_trees,
-    waits_for,
-    winners,
-    zoom,
-)
-from helpers.view.holds import HoldsWidget, explore_holds
-from helpers.view.memory import Memory, memory
-from helpers.view.mesh import MeshWidget, explore_mesh
-from helpers.view.occupancy import OccupancyWidget, explore_occupancy
-from helpers.view.overlap import OverlapWidget, explore_overlap
-from helpers.view.pipeline import PipelineWidget, explore_pipeline
-from helpers.view.player import Player, player
-from helpers.view.playground import Playground, playground
-from helpers.view.primitive import PrimitiveWidget, primitive
-from helpers.view.published import PublishedWidget, explore_published
-from helpers.view.routing import RoutingWidget, explore_routing
-from helpers.view.segments import SegmentsWidget, segments
+from helpers.view.calculator.widget import Calculator, calculator
+from helpers.view.choice.widget import ChoiceWidget, explore_choice
+from helpers.view.clock.widget import Clock, clock
+from helpers.view.figures.against_size import Curve, time_against_size
+from helpers.view.figures.choices import Cost, Growth, Win, over_ranks, plane, winners
+from helpers.view.figures.ladder import Climb, RungMark, climbs, rungs
+from helpers.view.figures.lanes import Span, lanes
+from helpers.view.figures.nccl.chains import chains
+from helpers.view.figures.nccl.engines import engines
+from helpers.view.figures.nccl.occupied import Area, Panel, occupied
+from helpers.view.figures.nccl.passes import passes
+from helpers.view.figures.nccl.swept import swept
+from helpers.view.figures.nccl.zoom import Level, zoom
+from helpers.view.figures.network.fabric import leaf_spine
+from helpers.view.figures.network.joined import joined
+from helpers.view.figures.network.parts import node_parts
+from helpers.view.figures.network.routes import routes
+from helpers.view.figures.nodes import two_nodes
+from helpers.view.figures.rates import Rates, rates_against_size
+from helpers.view.figures.roofline import Spot, roofline
+from helpers.view.figures.show import show
+from helpers.view.figures.training.peaks import peaks
+from helpers.view.figures.training.ports import Port, ports
+from helpers.view.figures.training.shares import Share, shares
+from helpers.view.figures.training.stages import stages
+from helpers.view.figures.trees import two_trees
+from helpers.view.figures.waits import waits_for
+from helpers.view.holds.widget import HoldsWidget, explore_holds
+from helpers.view.memory.widget import Memory, memory
+from helpers.view.mesh.widget import MeshWidget, explore_mesh
+from helpers.view.occupancy.widget import OccupancyWidget, explore_occupancy
+from helpers.view.overlap.widget import OverlapWidget, explore_overlap
+from helpers.view.pipeline.widget import PipelineWidget, explore_pipeline
+from helpers.view.player.widget import Player, player
+from helpers.view.playground.widget import Playground, playground
+from helpers.view.primitive.widget import PrimitiveWidget, primitive
+from helpers.view.published.widget import PublishedWidget, explore_published
+from helpers.view.routing.widget import RoutingWidget, explore_routing
+from helpers.view.segments.widget import SegmentsWidget, segments
 from helpers.view.shared.keep import keep
-from helpers.view.warp import WarpWidget, explore_warp
-from helpers.view.watch import Watch, watch
+from helpers.view.warp.widget import WarpWidget, explore_warp
+from helpers.view.watch.widget import Watch, watch
 
 # isort: split
-from helpers.view.figures import pipeline  # the figure: importing the widget's room of that name has put the room there
+# The figure: importing the widget's room of that name has put the room there.
+from helpers.view.figures.nccl.pipeline import pipeline
 
 __all__ = [
     "Area",

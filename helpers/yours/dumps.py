@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from helpers.nccl import FlightRecord
-from helpers.nccl.output import Disagreement, Unmet
+from helpers.nccl.output.flights.flight_recorder import Disagreement, Unmet
 from helpers.yours.causes import cause
 from helpers.yours.verdict import Cause, Verdict
 

@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 from helpers.nccl import KinetoTrace, together
 from helpers.nccl.limited import limited_by
-from helpers.nccl.output import Breakdown, Collective, KinetoRanks
+from helpers.nccl.output.traces.kineto_collectives import Collective
+from helpers.nccl.output.traces.kineto_ranks import KinetoRanks
+from helpers.nccl.output.traces.kineto_trace import Breakdown
 from helpers.nccl.releases import LATEST, release_of
 from helpers.units import KIB, bandwidth_text, nbytes_text, seconds_text
 from helpers.yours.causes import cause

@@ -14,9 +14,9 @@ import traitlets
 
 from helpers.facts import MACHINES
 from helpers.nccl.tuning import COLLECTIVES
-from helpers.view.choice import choice_html, choice_sentence, choice_spec, explore_choice
 from helpers.view.choice.asked import NODES, OFFERED, SIZES, VERSIONS, ChoiceSpec, published, racked, ranks
 from helpers.view.choice.page import html
+from helpers.view.choice.widget import choice_html, choice_sentence, choice_spec, explore_choice
 from helpers.view.shared.nccl import known
 from helpers.view.shared.spec import Spec
 

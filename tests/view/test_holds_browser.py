@@ -5,8 +5,8 @@ from __future__ import annotations
 import widget_harness
 from playwright.sync_api import expect
 
-from helpers.view.holds import holds_sentence, holds_spec
 from helpers.view.holds.steps import known, moments
+from helpers.view.holds.widget import holds_sentence, holds_spec
 
 START = holds_spec("zero-3", at=14)
 

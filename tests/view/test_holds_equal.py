@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 import traitlets
 
-from helpers.view.holds import explore_holds, holds_html, holds_sentence, holds_spec
 from helpers.view.holds.page import html
 from helpers.view.holds.steps import CLASSES, NAMES, by_class, deed, known, matched, moments, nranks, peak, states
-from helpers.view.holds.widget import HoldsSpec
+from helpers.view.holds.widget import HoldsSpec, explore_holds, holds_html, holds_sentence, holds_spec
 from helpers.view.shared.spec import Spec
 
 UNFIT = [{"way": "zero-4"}, {"beside": "zero-3"}, {"beside": "fsdp"}, {"at": 34}, {"at": 99}, {"rank": 4}]

@@ -5,7 +5,7 @@ import pytest
 from helpers.ledger import entry
 from helpers.memory import Sharding
 from helpers.units import seconds_text
-from helpers.view.figures import ledger, ledger_memory
+from helpers.view.figures.training.ledger import ledger, ledger_memory
 from helpers.view.figures.twin import twin
 
 SHARDED = entry("70B", Sharding(data=64, zero=3), "fsdp2", "full")

@@ -15,12 +15,12 @@ from helpers.view.calculator.forms import forms
 from helpers.view.calculator.widget import calculator_spec
 from helpers.view.choice.asked import choice_spec, published
 from helpers.view.clock.widget import clock_spec, protocols
-from helpers.view.holds import holds_spec
 from helpers.view.holds.steps import known as holdings
+from helpers.view.holds.widget import holds_spec
 from helpers.view.memory.spec import memory_spec
-from helpers.view.mesh import mesh_spec
+from helpers.view.mesh.widget import mesh_spec
 from helpers.view.occupancy.widget import gpus, occupancy_spec
-from helpers.view.overlap import overlap_spec
+from helpers.view.overlap.asked import overlap_spec
 from helpers.view.overlap.jobs import known as overlaps
 from helpers.view.pipeline.programs import known as pipelines
 from helpers.view.pipeline.spec import pipeline_spec
@@ -29,7 +29,7 @@ from helpers.view.playground.widget import empty, known, playground_spec
 from helpers.view.primitive.widget import primitive_spec, primitives
 from helpers.view.published.known import known as published_runs
 from helpers.view.published.widget import published_spec
-from helpers.view.routing import routing_spec
+from helpers.view.routing.asked import routing_spec
 from helpers.view.segments.spec import segments_spec
 from helpers.view.shared.nccl import known as nccl_known
 from helpers.view.shared.recorded import recorded_set

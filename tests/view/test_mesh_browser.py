@@ -5,8 +5,8 @@ from __future__ import annotations
 import widget_harness
 from playwright.sync_api import expect
 
-from helpers.view.mesh import mesh_sentence, mesh_spec
 from helpers.view.mesh.axes import MeshSpec
+from helpers.view.mesh.widget import mesh_sentence, mesh_spec
 
 START = mesh_spec(data=2, pipeline=2, tensor=2)
 

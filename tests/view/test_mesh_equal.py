@@ -16,9 +16,9 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
 from helpers.parallel.meshes import Axes
-from helpers.view.mesh import explore_mesh, mesh_html, mesh_sentence, mesh_spec
 from helpers.view.mesh.axes import MOST, NAMES, NODES, MeshSpec, coordinates, crossing, group, groups, refusal
 from helpers.view.mesh.page import html
+from helpers.view.mesh.widget import explore_mesh, mesh_html, mesh_sentence, mesh_spec
 from helpers.view.shared.spec import Spec
 
 CASES, REFUSED = 1_000, 200

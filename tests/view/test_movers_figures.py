@@ -6,7 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from helpers.nccl.movers import ENGINES, MOVERS, held
-from helpers.view.figures.nccl import Area, Panel, engines, occupied
+from helpers.view.figures.nccl.engines import engines
+from helpers.view.figures.nccl.occupied import Area, Panel, occupied
 from helpers.view.figures.show import chart
 from helpers.view.shared.tokens import colour
 

@@ -4,8 +4,10 @@ import pytest
 
 from helpers.collectives import CATALOGUE, double_tree
 from helpers.nccl import fused
-from helpers.view.figures.nccl import Level, chains, passes, pipeline, zoom
-from helpers.view.figures.nccl.chains import meets
+from helpers.view.figures.nccl.chains import chains, meets
+from helpers.view.figures.nccl.passes import passes
+from helpers.view.figures.nccl.pipeline import pipeline
+from helpers.view.figures.nccl.zoom import Level, zoom
 from helpers.view.figures.show import chart
 
 LEVELS = [Level("the message", 1024, 4, "channels"), Level("a channel's part", 256, 2, "chunks")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import widget_harness
 from playwright.sync_api import expect
 
-from helpers.view.overlap import overlap_spec
+from helpers.view.overlap.asked import overlap_spec
 from helpers.view.overlap.jobs import known
 from helpers.view.overlap.ways import ways
 from helpers.view.overlap.words import best, compared, verdict

@@ -16,11 +16,13 @@ from helpers.facts import LINKS, MODELS
 from helpers.memory import Sharding
 from helpers.memory.closed_form.weights import RankWeights
 from helpers.overlap import Overlap, Unit, fill, gathered, overlap
-from helpers.view.overlap import OverlapSpec, explore_overlap, overlap_html, overlap_sentence, overlap_spec
 from helpers.view.overlap import asked as offer
+from helpers.view.overlap.asked import OverlapSpec, overlap_spec
 from helpers.view.overlap.jobs import BACKWARD, GPUS, OFFERED, WIDTH, backwards, known, units
 from helpers.view.overlap.page import OPTIONS, html
 from helpers.view.overlap.ways import GRAIN, RUN, ways
+from helpers.view.overlap.widget import explore_overlap, overlap_html
+from helpers.view.overlap.words import overlap_sentence
 from helpers.view.shared.schedules.traces import links
 
 CASES, SPECS = 1200, 48

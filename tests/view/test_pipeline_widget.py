@@ -24,9 +24,10 @@ from helpers.pipeline import (
     timeline,
 )
 from helpers.view import explore_pipeline
-from helpers.view.pipeline import page, pipeline_html, pipeline_sentence, pipeline_spec
-from helpers.view.pipeline.spec import stops
-from helpers.view.pipeline.words import bubble, fullest, reading, verdict
+from helpers.view.pipeline import page
+from helpers.view.pipeline.spec import pipeline_spec, stops
+from helpers.view.pipeline.widget import pipeline_html
+from helpers.view.pipeline.words import bubble, fullest, pipeline_sentence, reading, verdict
 from helpers.view.shared.tokens import THEMES, colour
 from helpers.view.widgets import line
 from website.widgets import directive

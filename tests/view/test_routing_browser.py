@@ -5,7 +5,7 @@ from __future__ import annotations
 import widget_harness
 from playwright.sync_api import expect
 
-from helpers.view.routing import routing_spec
+from helpers.view.routing.asked import routing_spec
 from helpers.view.routing.widget import compared, verdict
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 import traitlets
 
-from helpers.view.routing import RoutingSpec, explore_routing, routing_html, routing_sentence, routing_spec
 from helpers.view.routing import asked as offer
+from helpers.view.routing.asked import RoutingSpec, routing_spec
 from helpers.view.routing.page import OPTIONS, html
+from helpers.view.routing.widget import explore_routing, routing_html, routing_sentence
 
 CASES = 1200
 

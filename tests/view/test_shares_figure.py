@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.view.figures import Share, shares
+from helpers.view.figures.training.shares import Share, shares
 
 TWO = [Share("1F1B", 3 / 11, [0.28, 0.29]), Share("ZB-H1", 1 / 9, [0.12])]
 

@@ -24,26 +24,18 @@ from helpers.memory.roofline import gemm
 from helpers.units import nbytes_text, seconds_text
 from helpers.view.shared.schedules.named import resolve
 from helpers.view.shared.tokens import THEMES, colour
-from helpers.view.sketch import (
-    KINDS,
-    Sketch,
-    closing,
-    follow,
-    halves,
-    marks_of,
-    opening,
-    overlap,
-    share,
-    sketch,
-    spread,
-    triangle,
-)
 from helpers.view.sketch.busiest import LEFT, RIGHT, busiest, most, port_times
 from helpers.view.sketch.chips import DOT
-from helpers.view.sketch.halves import exchanges
+from helpers.view.sketch.follow import follow
+from helpers.view.sketch.halves import exchanges, halves
 from helpers.view.sketch.overlap import LEFT as LEFT_OF_OVERLAP
 from helpers.view.sketch.overlap import RIGHT as RIGHT_OF_OVERLAP
-from helpers.view.sketch.share import across, alpha_share, half
+from helpers.view.sketch.overlap import overlap
+from helpers.view.sketch.page import KINDS, closing, marks_of, opening, sketch
+from helpers.view.sketch.share import across, alpha_share, half, share
+from helpers.view.sketch.spread import spread
+from helpers.view.sketch.svg import Sketch
+from helpers.view.sketch.triangle import triangle
 from website.sketches import MARKS, meant, missing, worn
 
 ROOT = Path(__file__).parents[2]

@@ -21,7 +21,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 from helpers.nccl import parse_kineto
-from helpers.nccl.output import KinetoTrace
+from helpers.nccl.output.traces.kineto_trace import KinetoTrace
 from helpers.ranks import Ranks
 from helpers.ranks.recorded import machine, record, today, versions
 

@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from helpers.nccl.output import FlightRecord, Operation, parse_flight_recorder
-from helpers.nccl.output.flights.flight_recorder import NCCL_NAMES, agreed
+from helpers.nccl.output.flights.flight_entries import Operation
+from helpers.nccl.output.flights.flight_recorder import NCCL_NAMES, FlightRecord, agreed, parse_flight_recorder
 from helpers.ranks.notes.envelopes import Peer, pack_group, pack_peers
 from helpers.ranks.notes.notes import Journal, Note, State
 

@@ -7,7 +7,7 @@ import pytest
 from damage import damaged
 
 from helpers.nccl import DebugLogError, parse_debug_log
-from helpers.nccl.output import Chosen, Connection
+from helpers.nccl.output.logs.debug_rows import Chosen, Connection
 
 REAL = Path(__file__).parent / "logs"
 LOGS = sorted(REAL.glob("nccl-*.txt"))
