@@ -1,8 +1,8 @@
 """What a reader sees: widgets and figures. Plain data in; never torch."""
 
-from helpers.view.calculator.widget import Calculator, calculator
-from helpers.view.choice.widget import ChoiceWidget, explore_choice
-from helpers.view.clock.widget import Clock, clock
+from helpers.view.calculator.widget import calculator
+from helpers.view.choice.widget import explore_choice
+from helpers.view.clock.widget import clock
 from helpers.view.figures.against_size import Curve, time_against_size
 from helpers.view.figures.choices import Cost, Growth, Win, over_ranks, plane, winners
 from helpers.view.figures.ladder import Climb, RungMark, climbs, rungs
@@ -27,21 +27,21 @@ from helpers.view.figures.training.shares import Share, shares
 from helpers.view.figures.training.stages import stages
 from helpers.view.figures.trees import two_trees
 from helpers.view.figures.waits import waits_for
-from helpers.view.holds.widget import HoldsWidget, explore_holds
-from helpers.view.memory.widget import Memory, memory
-from helpers.view.mesh.widget import MeshWidget, explore_mesh
-from helpers.view.occupancy.widget import OccupancyWidget, explore_occupancy
-from helpers.view.overlap.widget import OverlapWidget, explore_overlap
-from helpers.view.pipeline.widget import PipelineWidget, explore_pipeline
+from helpers.view.holds.widget import explore_holds
+from helpers.view.memory.widget import memory
+from helpers.view.mesh.widget import explore_mesh
+from helpers.view.occupancy.widget import explore_occupancy
+from helpers.view.overlap.widget import explore_overlap
+from helpers.view.pipeline.widget import explore_pipeline
 from helpers.view.player.widget import Player, player
 from helpers.view.playground.widget import Playground, playground
-from helpers.view.primitive.widget import PrimitiveWidget, primitive
-from helpers.view.published.widget import PublishedWidget, explore_published
-from helpers.view.routing.widget import RoutingWidget, explore_routing
-from helpers.view.segments.widget import SegmentsWidget, segments
+from helpers.view.primitive.widget import primitive
+from helpers.view.published.widget import explore_published
+from helpers.view.routing.widget import explore_routing
+from helpers.view.segments.widget import segments
 from helpers.view.shared.keep import keep
-from helpers.view.warp.widget import WarpWidget, explore_warp
-from helpers.view.watch.widget import Watch, watch
+from helpers.view.warp.widget import explore_warp
+from helpers.view.watch.widget import watch
 
 # isort: split
 # The figure: importing the widget's room of that name has put the room there.
@@ -49,35 +49,20 @@ from helpers.view.figures.nccl.pipeline import pipeline
 
 __all__ = [
     "Area",
-    "Calculator",
-    "ChoiceWidget",
     "Climb",
-    "Clock",
     "Cost",
     "Curve",
     "Growth",
-    "HoldsWidget",
     "Level",
-    "Memory",
-    "MeshWidget",
-    "OccupancyWidget",
-    "OverlapWidget",
     "Panel",
-    "PipelineWidget",
     "Player",
     "Playground",
     "Port",
-    "PrimitiveWidget",
-    "PublishedWidget",
     "Rates",
-    "RoutingWidget",
     "RungMark",
-    "SegmentsWidget",
     "Share",
     "Span",
     "Spot",
-    "WarpWidget",
-    "Watch",
     "Win",
     "calculator",
     "chains",

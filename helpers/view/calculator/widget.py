@@ -157,6 +157,7 @@ class Calculator(SpecWidget):
 
     name = "calculator"
     about = "a calculator"
+    said, mounted = map(staticmethod, (calculator_sentence, calculator_html))
     forms = traitlets.Dict().tag(sync=True)
 
     def __init__(self, model: str = "Llama-2-7B", **how: object):
@@ -169,12 +170,6 @@ class Calculator(SpecWidget):
     def terms(self) -> Terms:
         """What stands in memory at the highest moment, as closed_form has it."""
         return terms(CalculatorSpec.read(self.spec))
-
-    def sentence(self) -> str:
-        return calculator_sentence(self._saved)
-
-    def html(self) -> str:
-        return calculator_html(self._saved)
 
 
 def calculator(model: str = "Llama-2-7B", **how: object) -> Calculator:

@@ -95,24 +95,16 @@ class ChoiceWidget(SpecWidget):
 
     name = "choice"
     about = "a choice"
+    spec_of, said, mounted = map(staticmethod, (choice_spec, choice_sentence, choice_html))
     nccl = traitlets.Dict().tag(sync=True)
     nccl_runs = traitlets.List().tag(sync=True)
 
     def __init__(self, spec: ChoiceSpec):
         super().__init__(spec, nccl=known(), nccl_runs=published())
 
-    def read(self, data: dict) -> ChoiceSpec:
-        return choice_spec(**vars(ChoiceSpec.read(data)))
-
     @property
     def choice(self) -> Choice:
         return ChoiceSpec.read(self.spec).chosen()
-
-    def sentence(self) -> str:
-        return choice_sentence(self._saved)
-
-    def html(self) -> str:
-        return choice_html(self._saved)
 
 
 def explore_choice(machine: str = "HGX-H100", nbytes: int | str = "32 MiB", **asked: object) -> ChoiceWidget:

@@ -131,24 +131,16 @@ class Clock(SpecWidget):
 
     name = "clock"
     about = "a clock"
+    spec_of, said, mounted = map(staticmethod, (clock_spec, clock_sentence, clock_html))
     links = traitlets.List().tag(sync=True)
     protocols = traitlets.List().tag(sync=True)
 
     def __init__(self, nbytes: int | str = "64 KiB", link: str = "nvlink-4", at: int | None = None):
         super().__init__(clock_spec(nbytes, link, at), links=links(), protocols=protocols())
 
-    def read(self, data: dict) -> ClockSpec:
-        return clock_spec(**vars(ClockSpec.read(data)))
-
     @property
     def ends(self) -> dict[str, float]:
         return {lane.protocol.name: lane.end for lane in ClockSpec.read(self.spec).lanes}
-
-    def sentence(self) -> str:
-        return clock_sentence(self._saved)
-
-    def html(self) -> str:
-        return clock_html(self._saved)
 
 
 def clock(nbytes: int | str = "64 KiB", link: str = "nvlink-4", at: int | None = None) -> Clock:

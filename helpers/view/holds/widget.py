@@ -77,24 +77,16 @@ class HoldsWidget(SpecWidget):
 
     name = "holds"
     about = "a step"
+    spec_of, said, mounted = map(staticmethod, (holds_spec, holds_sentence, holds_html))
     holdings = traitlets.Dict().tag(sync=True)
 
     def __init__(self, spec: HoldsSpec):
         super().__init__(spec, holdings=known())
 
-    def read(self, data: dict) -> HoldsSpec:
-        return holds_spec(**vars(HoldsSpec.read(data)))
-
     @property
     def moment(self) -> dict:
         spec = HoldsSpec.read(self.spec)
         return moments(spec.way)[spec.at]
-
-    def sentence(self) -> str:
-        return holds_sentence(self._saved)
-
-    def html(self) -> str:
-        return holds_html(self._saved)
 
 
 def explore_holds(way: str = "zero-3", beside: str = "", at: int = 0, rank: int = 0) -> HoldsWidget:

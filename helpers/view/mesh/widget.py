@@ -81,6 +81,7 @@ class MeshWidget(SpecWidget):
 
     name = "mesh"
     about = "a mesh"
+    said, mounted = map(staticmethod, (mesh_sentence, mesh_html))
 
     def read(self, data: dict) -> MeshSpec:
         told = dict(vars(MeshSpec.read(data)))
@@ -91,12 +92,6 @@ class MeshWidget(SpecWidget):
     def groups(self) -> list[list[int]]:
         spec = MeshSpec.read(self.spec)
         return groups(spec, spec.axis) if spec.axis else []
-
-    def sentence(self) -> str:
-        return mesh_sentence(self._saved)
-
-    def html(self) -> str:
-        return mesh_html(self._saved)
 
 
 def explore_mesh(**asked: object) -> MeshWidget:

@@ -90,23 +90,15 @@ class OccupancyWidget(SpecWidget):
 
     name = "occupancy"
     about = "an SM"
+    spec_of, said, mounted = map(staticmethod, (occupancy_spec, occupancy_sentence, occupancy_html))
     gpus = traitlets.List().tag(sync=True)
 
     def __init__(self, gpu: str = "A100", threads: int = 256, registers: int = 32, shared: int = 0):
         super().__init__(occupancy_spec(gpu, threads, registers, shared), gpus=gpus())
 
-    def read(self, data: dict) -> OccupancySpec:
-        return occupancy_spec(**vars(OccupancySpec.read(data)))
-
     @property
     def occupancy(self) -> Occupancy:
         return found(OccupancySpec.read(self.spec))
-
-    def sentence(self) -> str:
-        return occupancy_sentence(self._saved)
-
-    def html(self) -> str:
-        return occupancy_html(self._saved)
 
 
 def explore_occupancy(gpu: str = "A100", threads: int = 256, registers: int = 32, shared: int = 0) -> OccupancyWidget:

@@ -59,24 +59,16 @@ class OverlapWidget(SpecWidget):
 
     name = "overlap"
     about = "a step"
+    spec_of, said, mounted = map(staticmethod, (overlap_spec, overlap_sentence, overlap_html))
     overlaps = traitlets.Dict().tag(sync=True)
     links = traitlets.List().tag(sync=True)
 
     def __init__(self, spec: OverlapSpec):
         super().__init__(spec, overlaps=known(), links=links())
 
-    def read(self, data: dict) -> OverlapSpec:
-        return overlap_spec(**vars(OverlapSpec.read(data)))
-
     @property
     def step(self) -> Overlap:
         return OverlapSpec.read(self.spec).shown
-
-    def sentence(self) -> str:
-        return overlap_sentence(self._saved)
-
-    def html(self) -> str:
-        return overlap_html(self._saved)
 
 
 def explore_overlap(mode: str = "buckets", **asked: object) -> OverlapWidget:

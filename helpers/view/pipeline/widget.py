@@ -48,6 +48,7 @@ class PipelineWidget(SpecWidget):
 
     name = "pipeline"
     about = "a pipeline"
+    said, mounted = map(staticmethod, (pipeline_sentence, pipeline_html))
     pipelines = traitlets.Dict().tag(sync=True)
 
     def __init__(self, spec: PipelineSpec):
@@ -70,12 +71,6 @@ class PipelineWidget(SpecWidget):
     @property
     def timeline(self) -> Timeline:
         return timeline(self.schedule, PipelineSpec.read(self.spec).times)
-
-    def sentence(self) -> str:
-        return pipeline_sentence(self._saved)
-
-    def html(self) -> str:
-        return pipeline_html(self._saved)
 
 
 def explore_pipeline(schedule: str | PipelineSchedule = "1f1b", **asked: object) -> PipelineWidget:

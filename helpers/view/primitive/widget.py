@@ -126,6 +126,7 @@ class PrimitiveWidget(SpecWidget):
 
     name = "primitive"
     about = "a primitive"
+    said, mounted = map(staticmethod, (primitive_sentence, primitive_html))
     primitives = traitlets.List().tag(sync=True)
 
     def __init__(
@@ -146,12 +147,6 @@ class PrimitiveWidget(SpecWidget):
     def after(self) -> list[list[float] | None]:
         """What every rank holds after the call."""
         return after(PrimitiveSpec.read(self.spec))
-
-    def sentence(self) -> str:
-        return primitive_sentence(self._saved)
-
-    def html(self) -> str:
-        return primitive_html(self._saved)
 
 
 def primitive(

@@ -114,6 +114,7 @@ class PublishedWidget(SpecWidget):
 
     name = "published"
     about = "published runs"
+    said, mounted = map(staticmethod, (sentence, published_html))
     published = traitlets.Dict().tag(sync=True)
 
     def __init__(self, spec: PublishedSpec):
@@ -126,12 +127,6 @@ class PublishedWidget(SpecWidget):
     @property
     def runs(self) -> list[Published]:
         return [by_key()[key] for key in self.spec["curves"]]
-
-    def sentence(self) -> str:
-        return sentence(self._saved)
-
-    def html(self) -> str:
-        return published_html(self._saved)
 
 
 def explore_published(

@@ -72,19 +72,11 @@ class RoutingWidget(SpecWidget):
 
     name = "routing"
     about = "a routing"
-
-    def read(self, data: dict) -> RoutingSpec:
-        return routing_spec(**vars(RoutingSpec.read(data)))
+    spec_of, said, mounted = map(staticmethod, (routing_spec, routing_sentence, routing_html))
 
     @property
     def routes(self) -> Routes:
         return RoutingSpec.read(self.spec).routes
-
-    def sentence(self) -> str:
-        return routing_sentence(self._saved)
-
-    def html(self) -> str:
-        return routing_html(self._saved)
 
 
 def explore_routing(**asked: object) -> RoutingWidget:

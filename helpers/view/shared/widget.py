@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import anywidget
@@ -53,18 +54,29 @@ class CourseWidget(anywidget.AnyWidget):
 
 
 class SpecWidget(CourseWidget):
-    """Its whole state is one spec. A subclass also sets `about` ("no spec of a clock: ...") and writes `read()`."""
+    """Its whole state is one spec. A subclass also sets `about` ("no spec of a clock: ...") and three functions: `spec_of` makes a spec
+    of its fields, ValueError or TypeError for what cannot be drawn; `said` tells it in a sentence, `mounted` is its mount.
+    """
 
     about = ""
+    spec_of: Callable[..., Spec]
+    said: Callable[[Spec], str]
+    mounted: Callable[[Spec], str]
     spec = traitlets.Dict().tag(sync=True)
 
     def __init__(self, spec: Spec, **known: object):
-        super().__init__(spec=spec.as_json(), **known)
         self._saved = spec  # what a saved notebook shows is what the cell asked for
+        super().__init__(spec=spec.as_json(), **known)
+
+    def sentence(self) -> str:
+        return self.said(self._saved)
+
+    def html(self) -> str:
+        return self.mounted(self._saved)
 
     def read(self, data: dict) -> Spec:
-        """The spec that a page sends, proved. ValueError or TypeError for what cannot be drawn."""
-        raise NotImplementedError
+        """The spec that a page sends, proved."""
+        return self.spec_of(**vars(type(self._saved).read(data)))
 
     @traitlets.validate("spec")
     def _valid(self, proposal: dict) -> dict:

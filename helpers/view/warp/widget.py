@@ -100,22 +100,14 @@ class WarpWidget(SpecWidget):
 
     name = "warp"
     about = "a warp"
+    spec_of, said, mounted = map(staticmethod, (warp_spec, warp_sentence, warp_html))
 
     def __init__(self, view: str = "memory", **state: int | str):
         super().__init__(warp_spec(view, **state))
 
-    def read(self, data: dict) -> WarpSpec:
-        return warp_spec(**vars(WarpSpec.read(data)))
-
     @property
     def counts(self) -> dict[str, int]:
         return counts(WarpSpec.read(self.spec))
-
-    def sentence(self) -> str:
-        return warp_sentence(self._saved)
-
-    def html(self) -> str:
-        return warp_html(self._saved)
 
 
 def explore_warp(view: str = "memory", **state: int | str) -> WarpWidget:
