@@ -1,11 +1,14 @@
 """The installer's decisions: which torch, which Python, when to do nothing; and that a long step shows it is alive."""
 
 import argparse
+import fcntl
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -273,6 +276,53 @@ def test_a_second_install_waits_for_the_first(house, monkeypatch):
         assert waits.wait(60) and not (here / ".venv").exists()
     second.join()
     assert install.read_stamp()
+
+
+def told_to_end(title, arguments):
+    installed().unlink()
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(60)
+
+
+def test_an_install_that_is_told_to_end_puts_back_what_was_there(house, monkeypatch):
+    here, _ = house
+    install.install(asked())
+    installed().write_text("old")
+    before = install.read_stamp(), sorted(here.iterdir())
+    new_pins(here, monkeypatch)
+    monkeypatch.setattr(install, "pip", told_to_end)
+    monkeypatch.setattr(sys, "argv", ["install", "--python", sys.executable])
+    if os.fork() == 0:
+        try:
+            install.main()
+        except SystemExit as end:
+            os._exit(end.code)
+    assert os.waitstatus_to_exitcode(os.wait()[1]) == 128 + signal.SIGTERM
+    assert (install.read_stamp(), sorted(here.iterdir()), installed().read_text()) == (*before, "old")
+
+
+ORPHAN = """
+import pathlib, sys
+from tools import progress, swap
+with swap.alone(pathlib.Path(sys.argv[1])):
+    progress.run("pip", [sys.executable, "-c", "import sys; open('begun', 'w').close(); sys.stdin.read()"])
+"""
+
+
+def test_what_a_killed_install_has_begun_is_waited_for(root, tmp_path):
+    """pip hears nothing of its install's end: it would write into the environment that the next install has put back."""
+    place = {"cwd": tmp_path, "env": os.environ | {"PYTHONPATH": str(root)}}
+    with subprocess.Popen([sys.executable, "-c", ORPHAN, tmp_path], stdin=subprocess.PIPE, **place) as first:
+        while not (tmp_path / "begun").exists():
+            assert first.poll() is None
+            time.sleep(0.01)
+        first.kill()
+        first.wait()
+        fd = os.open(tmp_path, os.O_RDONLY)
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    fcntl.flock(fd, fcntl.LOCK_EX)  # its input is over, and so is it
+    os.close(fd)
 
 
 def test_torch_from_where_pip_looks_anyway_then_from_its_own_index(monkeypatch):

@@ -49,13 +49,14 @@ def main() -> int:
     ask.add_argument("--pins", choices=("exact", "newest"), default="exact", help="newest: floors instead of pins")
     asked = ask.parse_args()
     try:
-        install(asked)
+        with swap.told_to_end():
+            install(asked)
     except (pythons.NoPython, torch_build.NoBuild) as missing:
         print(missing, file=sys.stderr)
         return 1
-    except progress.CommandFailed as failed:
+    except (progress.CommandFailed, OSError) as failed:  # an OSError: no room
         kept = f" {VENV.name} is what it was before." if read_stamp() else ""
-        print(*failed.tail, f"The install stopped: {failed}.{kept}", sep="\n", file=sys.stderr)
+        print(*getattr(failed, "tail", ()), f"The install stopped: {failed}.{kept}", sep="\n", file=sys.stderr)
         return 1
     return 0
 
@@ -103,7 +104,7 @@ def pip_all(build: torch_build.Plan, asked: argparse.Namespace) -> None:
         except progress.CommandFailed:
             if position + 1 == len(build.tags):
                 raise
-    early = subprocess.Popen(compiling("torch"))  # while pip, on one core, unpacks the rest
+    early = subprocess.Popen(compiling("torch"), close_fds=False)  # while pip, on one core, unpacks the rest
     texts = [(ROOT / name).read_text() for name in FILES[asked.level]]
     wanted = pins.read(texts, keep_torch=not build.tags, newest=asked.pins == "newest")
     # Beside a kept torch stands a whole world of packages; JupyterLab and its widgets must still be in our own prefix.

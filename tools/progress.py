@@ -24,7 +24,14 @@ class CommandFailed(Exception):
 def run(title: str, command: Sequence[str]) -> float:
     """Runs `command`, showing its newest line under `title`; returns the seconds it took. Raises CommandFailed."""
     start, lines = time.monotonic(), []
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    child = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        close_fds=False,  # of what it may inherit there is the lock of an install
+    )
     try:
         for line in _beats(child):
             lines += [line] if line else []

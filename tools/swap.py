@@ -9,9 +9,11 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 
 
 def beside(venv: Path, what: str) -> Path:
@@ -73,6 +75,21 @@ def _linked(source: str, target: str) -> None:
 
 
 @contextlib.contextmanager
+def told_to_end() -> Iterator[None]:
+    """SIGTERM and SIGHUP end it as Ctrl-C does: else the command that runs would work on, and nothing be put back."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        sys.exit(128 + number)
+
+    before = [(one, signal.signal(one, end)) for name in ("SIGTERM", "SIGHUP") if (one := getattr(signal, name, None))]
+    try:
+        yield
+    finally:
+        for one, handler in before:
+            signal.signal(one, handler)
+
+
+@contextlib.contextmanager
 def alone(folder: Path) -> Iterator[None]:
     """One install at a time in this folder: a second one waits."""
     with contextlib.ExitStack() as stack:
@@ -81,6 +98,7 @@ def alone(folder: Path) -> Iterator[None]:
 
             fd = os.open(folder, os.O_RDONLY)
             stack.callback(os.close, fd)
+            os.set_inheritable(fd, True)  # a pip whose install was killed works on: the next one waits for it, too
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
