@@ -278,6 +278,22 @@ def test_a_second_install_waits_for_the_first(house, monkeypatch):
     assert install.read_stamp()
 
 
+def test_a_full_disk_is_one_line_and_leaves_nothing(house, monkeypatch, capsys):
+    here, _ = house
+    install.install(asked())
+    before = sorted(here.iterdir())
+    new_pins(here, monkeypatch)
+
+    def full(source, target):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(swap, "_linked", full)
+    monkeypatch.setattr(sys, "argv", ["install", "--python", sys.executable])
+    assert install.main() == 1
+    stopped = "The install stopped: [Errno 28] No space left on device. .venv is what it was before.\n"
+    assert capsys.readouterr().err.endswith(stopped) and sorted(here.iterdir()) == before
+
+
 def told_to_end(title, arguments):
     installed().unlink()
     os.kill(os.getpid(), signal.SIGTERM)

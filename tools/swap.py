@@ -44,7 +44,7 @@ def kept(venv: Path, grows: bool) -> Iterator[None]:
         return
     before = beside(venv, "before")
     if grows:
-        shutil.copytree(venv, beside(venv, "half"), symlinks=True, copy_function=_linked)
+        _copy(venv, beside(venv, "half"))
         beside(venv, "half").rename(before)
     elif venv.exists():
         venv.rename(before)
@@ -55,6 +55,15 @@ def kept(venv: Path, grows: bool) -> Iterator[None]:
             _put_back(venv)
         raise
     shutil.rmtree(before, ignore_errors=True)
+
+
+def _copy(venv: Path, half: Path) -> None:
+    """Raises OSError, with the first of what went wrong, and leaves nothing."""
+    try:
+        shutil.copytree(venv, half, symlinks=True, copy_function=_linked)
+    except shutil.Error as error:
+        shutil.rmtree(half, ignore_errors=True)
+        raise OSError(error.args[0][0][2]) from None
 
 
 def _put_back(venv: Path) -> None:
