@@ -159,7 +159,7 @@ def test_sizes():
         (("-n", "1"), "a collective takes at least 2 ranks, these are 1"),
         (("-n", "99"), r"the number of ranks lies in 1\.\.64, got 99"),
         (("--backend", "mpi"), "invalid choice: 'mpi'"),
-        (("--timeout", "-1"), "timeout is a number of seconds > 0, got -1"),
+        (("--timeout", "-1"), "timeout is a number of seconds > 0 .*, got -1"),
     ],
 )
 def test_bad_options_are_told_in_one_line(monkeypatch, capsys, arguments, said):
