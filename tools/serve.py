@@ -12,6 +12,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 HOST = "127.0.0.1"
+NO_PORT = {errno.EADDRINUSE: "is taken", errno.EACCES: "is not for this user"}
 SQUEEZED = ("text/", "application/javascript", "application/json", "image/svg+xml")
 
 
@@ -65,17 +66,26 @@ def make_server(folder: Path, port: int | None = None) -> ThreadingHTTPServer:
         return ThreadingHTTPServer((HOST, 0), handler)
 
 
+def a_port(text: str) -> int:
+    """Of the command line; its errors are argparse's."""
+    if not 0 <= int(text) < 2**16:
+        raise argparse.ArgumentTypeError(f"a port is a number from 0 to 65535, got {text}")
+    return int(text)
+
+
 def main() -> int:
     """Serve until Ctrl-C. 1 if there is nothing to serve or the port that was asked for is taken."""
     parser = argparse.ArgumentParser(description="Serve the built book on 127.0.0.1.")
     parser.add_argument("folder", nargs="?", type=Path, default=Path("_build/html"))
-    parser.add_argument("--port", type=int, help="default: 8000, or any free port if that is taken")
+    parser.add_argument("--port", type=a_port, help="default: 8000, or any free one if that is taken")
     options = parser.parse_args()
     try:
         server = make_server(options.folder.resolve(), options.port)
     except OSError as error:
-        taken = f"port {options.port} is taken: name another (PORT= of make book), or none and any free one is used"
-        print(f"serve: {taken if error.errno == errno.EADDRINUSE else error}", file=sys.stderr)
+        if error.errno in NO_PORT:
+            remedy = "name another (PORT= of make book), or none and any free one is used"
+            error = f"port {options.port} {NO_PORT[error.errno]}: {remedy}"
+        print(f"serve: {error}", file=sys.stderr)
         return 1
     with server:
         print(f"Bytes in Motion is at http://{HOST}:{server.server_port}/ (Ctrl-C ends it)", flush=True)

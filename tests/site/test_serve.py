@@ -128,3 +128,10 @@ def test_command_prints_the_address_and_ends_on_ctrl_c(folder):
         finally:
             process.kill()
     assert (process.returncode, errors) == (0, "")
+
+
+@pytest.mark.parametrize(("port", "said"), [("99999", "a number from 0 to 65535"), ("-1", "a number from 0 to 65535")])
+def test_a_port_that_cannot_be_is_one_line(folder, port, said):
+    command = words_of_make_book(folder, f"PORT={port}")
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode and said in done.stderr.splitlines()[-1]
