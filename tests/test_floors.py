@@ -171,11 +171,13 @@ def reached(lab: Path) -> set[str]:
     cells = [cell["source"] for cell in json.loads(lab.read_text())["cells"] if cell["cell_type"] == "code"]
     lines = [line for source in cells for line in [*source, "\n"] if not line.startswith(("%", "!"))]
     nodes = list(ast.walk(ast.parse("".join(lines))))
-    froms = [(node.module, alias) for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names]
-    packages = {alias.asname or alias.name: f"helpers.{alias.name}" for module, alias in froms if module == "helpers"}
+    named_from = [(node.module, alias) for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names]
+    packages = {
+        alias.asname or alias.name: f"helpers.{alias.name}" for module, alias in named_from if module == "helpers"
+    }
     named = [node for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)]
     found = {f"{packages[node.value.id]}.{node.attr}" for node in named if node.value.id in packages}
-    return found & set(modules()) - {f"{module}.{alias.name}" for module, alias in froms}
+    return found & set(modules()) - {f"{module}.{alias.name}" for module, alias in named_from}
 
 
 def test_a_lab_reaches_no_module_that_only_another_import_has_brought(seen):
