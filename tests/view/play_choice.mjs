@@ -19,7 +19,7 @@ function play(s) {
   const linked = decode(encode(s, 2), 2);
   return {
     sentence: `${verdict(known, s)} ${compared(known, published, s)}`,
-    measured: measured(known, published, s) ?? null,
+    measured: measured(known, published, s, s.version) ?? null,
     linked,
     fits: fits(known, linked),
     python: python(s),

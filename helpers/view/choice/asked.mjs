@@ -31,11 +31,10 @@ export function ranksOf({ machines }, machine, nodes) {
 }
 
 // The versions that know the GPUs of a machine.
-export const versionsOf = (known, machine) =>
-  VERSIONS.filter((version) => {
-    const own = platform(known, known.machines[machine]);
-    return known.platforms.generation[own.accelerator] in releaseOf(known, version).link;
-  });
+export function versionsOf(known, machine) {
+  const { accelerator } = platform(known, known.machines[machine]);
+  return VERSIONS.filter((version) => known.platforms.generation[accelerator] in releaseOf(known, version).link);
+}
 
 // A spec with what its machine has: another number of nodes or GPUs, another version, where the asked one does not fit.
 export function settled(known, s) {
@@ -59,19 +58,18 @@ export function estimates(known, s) {
 
 // The published run of exactly this, or undefined.
 export const runOf = (known, published, s, version) =>
-  s.nodes === 1
-    ? published.find(
-        (run) =>
-          run.gpu === known.machines[s.machine].accelerator &&
-          run.version === version &&
-          run.collective === s.collective &&
-          run.nranks === s.nranks,
-      )
-    : undefined;
+  published.find(
+    (run) =>
+      s.nodes === 1 &&
+      run.gpu === known.machines[s.machine].accelerator &&
+      run.version === version &&
+      run.collective === s.collective &&
+      run.nranks === s.nranks,
+  );
 
-export function measured(known, published, s, version = s.version) {
+export function measured(known, published, s, version) {
   const run = runOf(known, published, s, version);
-  return run ? run.seconds[Math.log2(s.nbytes / run.nbytes)] : undefined;
+  return run?.seconds[Math.log2(s.nbytes / run.nbytes)];
 }
 
 export const way = ({ algorithm, protocol }) => `${algorithm}/${protocol}`;

@@ -23,7 +23,4 @@ export function fits(known, s) {
   return JSON.stringify(settled(known, s)) === JSON.stringify(s);
 }
 
-export function python({ machine, nbytes, ...rest }) {
-  const options = PARTS.filter((part) => part in rest).map((part) => [part, rest[part]]);
-  return shown("explore_choice", [machine, nbytes], Object.fromEntries(options));
-}
+export const python = ({ machine, nbytes, ...rest }) => shown("explore_choice", [machine, nbytes], rest);

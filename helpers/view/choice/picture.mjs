@@ -62,9 +62,7 @@ function wins(won, which, to, kind) {
   }
   return parts
     .filter(({ points }) => points.length)
-    .map(({ points }) =>
-      svg("path", { class: kind, d: path(points.length > 1 ? points : [points[0], points[0]], to) }),
-    );
+    .map(({ points }) => svg("path", { class: kind, d: path([...points, points.at(-1)], to) })); // a single one is a dot
 }
 
 // The names at the lines' ends, moved apart where they would touch.

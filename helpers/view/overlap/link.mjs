@@ -34,6 +34,6 @@ export function fits(s, know, links) {
 }
 
 export function python(s) {
-  const { mode, ...told } = { ...Object.fromEntries(PARTS.map((part) => [part, s[part]])), bucket: s.bucket || "all" };
+  const { mode, ...told } = { ...s, bucket: s.bucket || "all" };
   return shown("explore_overlap", [mode], told);
 }

@@ -25,4 +25,4 @@ export function decode(hash, index) {
 
 export const fits = (s) => PARTS.every((part) => OFFERED[part].includes(s[part])) && s.nranks <= s.experts;
 
-export const python = (s) => shown("explore_routing", [], Object.fromEntries(PARTS.map((part) => [part, s[part]])));
+export const python = (s) => shown("explore_routing", [], s);
