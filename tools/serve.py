@@ -66,7 +66,7 @@ def make_server(folder: Path, port: int | None = None) -> ThreadingHTTPServer:
         return ThreadingHTTPServer((HOST, 0), handler)
 
 
-def a_port(text: str) -> int:
+def port_number(text: str) -> int:
     """Of the command line; its errors are argparse's."""
     if not 0 <= int(text) < 2**16:
         raise argparse.ArgumentTypeError(f"a port is a number from 0 to 65535, got {text}")
@@ -77,7 +77,7 @@ def main() -> int:
     """Serve until Ctrl-C. 1 if there is nothing to serve or the port that was asked for is taken."""
     parser = argparse.ArgumentParser(description="Serve the built book on 127.0.0.1.")
     parser.add_argument("folder", nargs="?", type=Path, default=Path("_build/html"))
-    parser.add_argument("--port", type=a_port, help="default: 8000, or any free one if that is taken")
+    parser.add_argument("--port", type=port_number, help="default: 8000, or any free one if that is taken")
     options = parser.parse_args()
     try:
         server = make_server(options.folder.resolve(), options.port)
