@@ -8,17 +8,15 @@ from collections.abc import Iterator, Mapping
 import plotly.graph_objects as go
 
 from helpers.units import nbytes_text
-from helpers.view.figures.twin import tabled
-from helpers.view.shared.tokens import colour, plotly_template, rank_colour
+from helpers.view.figures.drawing import SILENT, Point, framed, headline, lines, rank_squares, sheet
+from helpers.view.shared.tokens import colour
 
 Loads = Mapping[tuple[int, int], float]  # (src, dst): bytes, one way
-Point = tuple[float, float]
 NNODES = 2
 GPU, NIC = 26, 11  # sides of their squares in pixels
 WIDEST = 10  # pixels, for the largest load of all panels
 TALL = 5.7  # of one panel: two lines of words, then a row of GPUs, their NICs, those of the other node, and its GPUs
 GPU_ROWS, NIC_ROWS = (-2.0, -4.8), (-2.8, -4.0)
-UNSEEN = {"visible": False, "fixedrange": True}
 
 
 def two_nodes(panels: Mapping[str, Loads], gpus: int, title: str) -> go.Figure:
@@ -29,7 +27,7 @@ def two_nodes(panels: Mapping[str, Loads], gpus: int, title: str) -> go.Figure:
     """
     for name, loads in panels.items():
         _refuse(name, loads, gpus)
-    figure = go.Figure(layout={"template": plotly_template(), "title": title, "showlegend": False})
+    figure = sheet(title)
     scale = WIDEST / max(max(loads.values()) for loads in panels.values())
     for i, (name, loads) in enumerate(panels.items()):
         top = -i * TALL
@@ -41,12 +39,10 @@ def two_nodes(panels: Mapping[str, Loads], gpus: int, title: str) -> go.Figure:
                 _words(name, loads, gpus, top),
             ]
         )
-    figure.update_layout(height=64 + 210 * len(panels), margin={"l": 8, "r": 8, "t": 48, "b": 8})
-    figure.update_xaxes(range=[-0.7, gpus - 0.3], **UNSEEN)
-    figure.update_yaxes(range=[-len(panels) * TALL - 0.2, 0.1], **UNSEEN)
+    x, y = [-0.7, gpus - 0.3], [-len(panels) * TALL - 0.2, 0.1]
+    busy = f"NICs that send, of {NNODES * gpus}", 0
     most = ("the busiest NIC sends", 1, "B"), ("the busiest pair inside sends", 2, "B")
-    figure.update_layout(tabled(("schedule", "name"), (f"NICs that send, of {NNODES * gpus}", 0), *most))
-    return figure
+    return framed(figure, 64 + 210 * len(panels), x, y, ("schedule", "name"), busy, *most)
 
 
 def _refuse(name: str, loads: Loads, gpus: int) -> None:
@@ -109,19 +105,8 @@ def _arch(a: Point, b: Point, node: int) -> list[Point]:
 
 
 def _lines(paths: list[list[Point]], wide: float, across: bool, arched: bool) -> go.Scatter:
-    points = [point for path in paths for point in (*path, (None, None))][:-1]  # a gap after each
-    return go.Scatter(
-        x=[x for x, _ in points],
-        y=[y if y is None else round(y, 2) for _, y in points],
-        mode="lines",
-        line={
-            "color": colour("accent" if across else "edge"),
-            "width": wide,
-            "shape": "spline" if arched else "linear",
-        },
-        hoverinfo="skip",
-        hovertext=[],
-    )
+    rounded = [[(x, round(y, 2)) for x, y in path] for path in paths]
+    return lines(rounded, "accent" if across else "edge", width=wide, shape="spline" if arched else "linear")
 
 
 def _nics(loads: Loads, gpus: int, top: float) -> Iterator[go.Scatter]:
@@ -138,36 +123,18 @@ def _gpus(gpus: int, top: float) -> Iterator[go.Scatter]:
     """Hollow squares in the ranks' colours, which repeat along a rail; the number tells two of one colour apart."""
     for node in range(NNODES):
         ranks = range(node * gpus, (node + 1) * gpus)
-        line = {"width": 3, "color": [rank_colour(rank) for rank in ranks]}
-        marker = {"symbol": "square", "size": GPU, "color": colour("page"), "line": line}
-        row = _row(list(range(gpus)), top + GPU_ROWS[node], marker)
+        row = _row(list(range(gpus)), top + GPU_ROWS[node], rank_squares(ranks, GPU))
         yield row.update(mode="markers+text", text=[str(rank) for rank in ranks], textfont={"color": colour("ink")})
 
 
 def _row(places: list[int], height: float, marker: dict) -> go.Scatter:
-    return go.Scatter(
-        x=places,
-        y0=round(height, 2),
-        dy=1e-9,  # plotly takes 0 for 1
-        mode="markers",
-        marker=marker,
-        hoverinfo="skip",
-        hovertext=[],
-    )
+    # plotly takes a dy of 0 for 1
+    return go.Scatter(x=places, y0=round(height, 2), dy=1e-9, mode="markers", marker=marker, **SILENT)
 
 
 def _words(name: str, loads: Loads, gpus: int, top: float) -> go.Scatter:
     """The panel's headline; its table says the same, and what the busiest link inside carries."""
     sent, inside = out_of_nics(loads, gpus), [n for pair, n in loads.items() if not crosses(pair, gpus)]
     many, most = f"{len(sent)} of {NNODES * gpus}", max(sent.values(), default=0)
-    return go.Scatter(
-        x=[-0.6],
-        y=[top - 0.1],
-        mode="text",
-        name=name,
-        text=[f"<b>{name}</b><br>{many} NICs send, the busiest {nbytes_text(most)}"],
-        textposition="bottom right",
-        textfont={"color": colour("ink")},
-        customdata=[[len(sent), most, max(inside, default=0)]],
-        hoverinfo="skip",
-    )
+    said = f"<b>{name}</b><br>{many} NICs send, the busiest {nbytes_text(most)}"
+    return headline((-0.6, top - 0.1), name, said, [len(sent), most, max(inside, default=0)])

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
+from helpers.view.figures.drawing import words
 from helpers.view.figures.twin import tabled
 from helpers.view.shared.tokens import NRANK_COLOURS, colour, plotly_template, rank_colour
 
@@ -33,8 +34,8 @@ def waits_for(edges: Edges, title: str) -> go.Figure:
     waiting = [rank for rank in ranks if edges.get(rank)]
     arrows = [_arrow(at, rank, other) for rank in waiting for other in edges[rank]]
     numbers = [_numbers(kind, found, at, edges) for kind, found in _kinds(ranks, waiting) if found]
-    words = [_word(at[rank]) for rank in ranks if rank not in waiting]
-    figure = go.Figure([*arrows, *numbers, *words], layout={"template": plotly_template(), "title": title})
+    missing = [_word(at[rank]) for rank in ranks if rank not in waiting]
+    figure = go.Figure([*arrows, *numbers, *missing], layout={"template": plotly_template(), "title": title})
     squares = [shape for rank in ranks for shape in _squares(rank, *at[rank], rank in waiting)]
     figure.update_layout(shapes=squares, height=400, showlegend=False, margin={"l": 16, "r": 16, "b": 16})
     figure.update_xaxes(UNSEEN)
@@ -116,14 +117,5 @@ def _word(place: tuple[float, float]) -> go.Scatter:
     """Over the missing one, or under it in the lower half: outside the circle."""
     x, y = place
     over = y > -0.01
-    return go.Scatter(
-        x=[x],
-        y=[y + (APART if over else -APART)],
-        mode="text",
-        text=[WORD],
-        textposition=f"{'top' if over else 'bottom'} center",
-        textfont={"color": colour("wrong")},
-        cliponaxis=False,
-        hoverinfo="skip",
-        hovertext=[],
-    )
+    place = (x, y + (APART if over else -APART))
+    return words([place], [WORD], f"{'top' if over else 'bottom'} center", "wrong").update(cliponaxis=False)

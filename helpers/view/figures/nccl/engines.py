@@ -7,16 +7,14 @@ from typing import Protocol
 
 import plotly.graph_objects as go
 
-from helpers.view.figures.twin import tabled
-from helpers.view.shared.tokens import colour, plotly_template
+from helpers.view.figures.drawing import SILENT, framed, headline, lines, sheet, square, words
+from helpers.view.shared.tokens import colour
 
 TALL, LOW = 1.08, 0.8  # a row's height where another engine orders, and where none does
 FOOT = 0.38  # from a row's lower end to its line; its name stands at the upper end
 UP = 0.34  # from the line to who orders
 SIDE = 22  # of an engine's square in pixels
 OFF = 0.15  # how far below the line the engines' names stand
-SILENT = {"hoverinfo": "skip", "hovertext": []}
-UNSEEN = {"visible": False, "fixedrange": True}
 
 
 class Way(Protocol):
@@ -44,17 +42,14 @@ def engines(
     for way in ways:
         if unknown := [one for one in (*way.touches, way.orders) if one not in columns]:
             raise ValueError(f"{way.name}: {unknown[0]!r} is none of the columns {', '.join(columns)}")
-    figure = go.Figure(layout={"template": plotly_template(), "title": title, "showlegend": False})
+    figure = sheet(title)
     top = 0.0
     for way in ways:
         foot = round(top - (LOW if way.orders in way.touches else TALL), 2)
         figure.add_traces([*_row(way, columns, foot + FOOT), _headline(way, (since or {}).get(way.name, ""), top)])
         top = foot
-    figure.update_layout(height=round(64 - 112 * top), margin={"l": 8, "r": 8, "t": 48, "b": 8})
-    figure.update_xaxes(range=[-0.6, len(columns) + 1.8], **UNSEEN)
-    figure.update_yaxes(range=[top, 0], **UNSEEN)
-    figure.update_layout(tabled(("way", "name"), ("the bytes pass", 0), ("orders", 1), ("adds", 2)))
-    return figure
+    told = ("way", "name"), ("the bytes pass", 0), ("orders", 1), ("adds", 2)
+    return framed(figure, round(64 - 112 * top), [-0.6, len(columns) + 1.8], [top, 0], *told)
 
 
 def _row(way: Way, columns: Sequence[str], y: float) -> list[go.Scatter]:
@@ -67,9 +62,8 @@ def _row(way: Way, columns: Sequence[str], y: float) -> list[go.Scatter]:
     squares.update(
         text=["+" if name == way.adds else "" for name in names], textfont={"color": colour("page"), "size": 16}
     )
-    line = go.Scatter(x=[0, last], y=[y, y], mode="lines", line={"color": colour("accent"), "width": 3}, **SILENT)
-    told = _names(x, y - OFF, names, "bottom center", "ink")
-    return [line, *_orders(way, at, y), squares, told]
+    told = words([(at, y - OFF) for at in x], names, "bottom center")
+    return [lines([((0, y), (last, y))], "accent", width=3), *_orders(way, at, y), squares, told]
 
 
 def _orders(way: Way, at: Mapping[str, int], y: float) -> list[go.Scatter]:
@@ -77,36 +71,18 @@ def _orders(way: Way, at: Mapping[str, int], y: float) -> list[go.Scatter]:
     if way.orders in way.touches:
         return []
     x, told = at[way.orders], next(at[name] for name in way.touches if name != "SMs")
-    dots = {"color": colour("edge"), "width": 2, "dash": "dot"}
-    line = go.Scatter(x=[x, told], y=[y + UP, y], mode="lines", line=dots, **SILENT)
+    line = lines([((x, y + UP), (told, y))], "edge", width=2, dash="dot")
     aside, where = (-0.4, "middle left") if told > x else (0.4, "middle right")  # the dots go the other way
-    name = _names([x + aside], y + UP, [way.orders], where, "muted")
+    name = words([(x + aside, y + UP)], [way.orders], where, "muted")
     return [line, _squares([x], y + UP, "page", "edge"), name]
 
 
 def _squares(x: Sequence[float], y: float, fill: str, edge: str) -> go.Scatter:
-    line = {"width": 3, "color": colour(edge)}
-    marker = {"symbol": "square", "size": SIDE, "color": colour(fill), "line": line}
+    marker = {**square(fill, SIDE), "line": {"width": 3, "color": colour(edge)}}
     return go.Scatter(x=list(x), y=[y] * len(x), mode="markers+text", marker=marker, **SILENT)
-
-
-def _names(x: Sequence[float], y: float, names: Sequence[str], where: str, shade: str) -> go.Scatter:
-    font = {"color": colour(shade)}
-    return go.Scatter(
-        x=list(x), y=[y] * len(x), mode="text", text=list(names), textposition=where, textfont=font, **SILENT
-    )
 
 
 def _headline(way: Way, since: str, top: float) -> go.Scatter:
     """The row's name; the table says the same as the row."""
-    return go.Scatter(
-        x=[-0.5],
-        y=[top],
-        mode="text",
-        name=way.name,
-        text=[f"<b>{way.name}</b>{': ' + since if since else ''}"],
-        textposition="bottom right",
-        textfont={"color": colour("ink")},
-        customdata=[[", ".join(way.touches), way.orders, way.adds or "nothing"]],
-        hoverinfo="skip",
-    )
+    said = f"<b>{way.name}</b>{': ' + since if since else ''}"
+    return headline((-0.5, top), way.name, said, [", ".join(way.touches), way.orders, way.adds or "nothing"])

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import plotly.graph_objects as go
 
 from helpers.units import seconds_text
+from helpers.view.figures.drawing import lines, words
 from helpers.view.figures.lanes import _ticks
 from helpers.view.figures.twin import tabled
 from helpers.view.shared.tokens import colour, plotly_template
@@ -119,30 +120,12 @@ def _clear(area: Area, measured: float | None) -> str:
 def _measured(panel: Panel, foot: float) -> list[go.Scatter]:
     if panel.measured is None:
         return []
-    return [
-        go.Scatter(
-            x=[panel.measured] * 2,
-            y=[foot, foot + 1],
-            mode="lines",
-            line={"color": colour("ink"), "width": 3},
-            hoverinfo="skip",
-            hovertext=[],
-            customdata=[],
-        )
-    ]
+    across = [(panel.measured, foot), (panel.measured, foot + 1)]
+    return [lines([across], "ink", width=3).update(customdata=[])]
 
 
 def _words(name: str, panel: Panel, foot: float) -> go.Scatter:
     """Above the panel: its name, when the model is done, and what was measured."""
     done = max(area.end for area in panel.areas)
     seen = "" if panel.measured is None else f", measured {seconds_text(panel.measured)}"
-    return go.Scatter(
-        x=[0],
-        y=[foot + 1.04],
-        mode="text",
-        text=[f"<b>{name}</b><br>model {seconds_text(done)}{seen}"],
-        textposition="top right",
-        textfont={"color": colour("ink")},
-        hoverinfo="skip",
-        hovertext=[],
-    )
+    return words([(0, foot + 1.04)], [f"<b>{name}</b><br>model {seconds_text(done)}{seen}"], "top right")

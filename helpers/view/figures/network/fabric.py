@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 import plotly.graph_objects as go
 
 from helpers.units import nbytes_text
-from helpers.view.figures.twin import tabled
-from helpers.view.shared.tokens import colour, plotly_template, rank_colour
+from helpers.view.figures.drawing import framed, headline, lines, marks, rank_squares, sheet, square
 
 Loads = Mapping[tuple[int, int], float]  # (src, dst): bytes, one way
 Place = tuple[str, int]  # ("gpu", rank), ("leaf", rail) or ("spine", number)
@@ -18,7 +17,6 @@ ROWS = {"spine": -1.9, "leaf": -3.3, "gpu": -5.0}
 NODE, TALL = -5.75, 6.5  # the names of the nodes below their GPUs, and one panel
 GPU, SWITCH = 24, 16  # sides of their squares in pixels
 WIDEST = 9  # pixels, for the largest load of all panels
-UNSEEN = {"visible": False, "fixedrange": True}
 
 
 def leaf_spine(panels: Mapping[str, Loads], nodes: int, gpus: int, spines: int, title: str) -> go.Figure:
@@ -29,16 +27,13 @@ def leaf_spine(panels: Mapping[str, Loads], nodes: int, gpus: int, spines: int, 
     """
     carried = {name: through(loads, nodes, gpus, spines) for name, loads in panels.items()}
     scale = WIDEST / max(max(wires.values()) for wires in carried.values())
-    figure = go.Figure(layout={"template": plotly_template(), "title": title, "showlegend": False})
+    figure = sheet(title)
     for i, (name, wires) in enumerate(carried.items()):
         top, shape = -i * TALL, (nodes, gpus, spines)
         figure.add_traces([*_lines(wires, shape, top, scale), *_marks(shape, top), _words(name, wires, top)])
-    figure.update_layout(height=64 + 253 * len(panels), margin={"l": 8, "r": 8, "t": 48, "b": 8})
-    figure.update_xaxes(range=[-0.8, _width(nodes, gpus) + 0.8], **UNSEEN)
-    figure.update_yaxes(range=[-len(panels) * TALL + 0.2, 0.1], **UNSEEN)
+    x, y = [-0.8, _width(nodes, gpus) + 0.8], [-len(panels) * TALL + 0.2, 0.1]
     most = ("a GPU's wire carries", 0, "B"), ("a wire to a spine carries", 1, "B")
-    figure.update_layout(tabled(("messages", "name"), *most))
-    return figure
+    return framed(figure, 64 + 253 * len(panels), x, y, ("messages", "name"), *most)
 
 
 def through(loads: Loads, nodes: int, gpus: int, spines: int) -> Wires:
@@ -85,15 +80,8 @@ def _lines(wires: Wires, shape: tuple[int, int, int], top: float, scale: float) 
         nbytes = max(wires.get((a, b), 0), wires.get((b, a), 0))
         alike.setdefault(round(max(2.0, nbytes * scale), 2) if nbytes else 1.0, []).append((a, b))
     for wide, pairs in sorted(alike.items()):
-        points = [point for a, b in pairs for point in (_place(a, shape, top), _place(b, shape, top), (None, None))]
-        yield go.Scatter(
-            x=[x for x, _ in points[:-1]],
-            y=[y for _, y in points[:-1]],
-            mode="lines",
-            line={"color": colour("accent" if wide > 1 else "edge"), "width": wide},
-            hoverinfo="skip",
-            hovertext=[],
-        )
+        paths = [(_place(a, shape, top), _place(b, shape, top)) for a, b in pairs]
+        yield lines(paths, "accent" if wide > 1 else "edge", width=wide)
 
 
 def _marks(shape: tuple[int, int, int], top: float) -> Iterator[go.Scatter]:
@@ -101,42 +89,18 @@ def _marks(shape: tuple[int, int, int], top: float) -> Iterator[go.Scatter]:
     nodes, gpus, spines = shape
     ranks = range(nodes * gpus)
     for kind, count in (("spine", spines), ("leaf", gpus)):
-        words = [f"{kind} {number}" for number in range(count)]
-        marker = {"symbol": "square", "size": SWITCH, "color": colour("edge")}
-        yield _row([_place((kind, n), shape, top) for n in range(count)], marker, words, "top center")
-    line = {"width": 3, "color": [rank_colour(rank) for rank in ranks]}
-    marker = {"symbol": "square", "size": GPU, "color": colour("page"), "line": line}
-    yield _row([_place(("gpu", rank), shape, top) for rank in ranks], marker, [str(r) for r in ranks], "middle center")
+        names = [f"{kind} {number}" for number in range(count)]
+        places = [_place((kind, n), shape, top) for n in range(count)]
+        yield marks(places, square("edge", SWITCH), names, "top center")
+    places = [_place(("gpu", rank), shape, top) for rank in ranks]
+    yield marks(places, rank_squares(ranks, GPU), [str(rank) for rank in ranks])
     middles = [(node * (gpus + 1) + (gpus - 1) / 2, round(top + NODE, 2)) for node in range(nodes)]
-    yield _row(middles, {"size": 1, "opacity": 0}, [f"node {node}" for node in range(nodes)], "middle center")
-
-
-def _row(places: list[tuple[float, float]], marker: dict, words: list[str], where: str) -> go.Scatter:
-    return go.Scatter(
-        x=[x for x, _ in places],
-        y=[y for _, y in places],
-        mode="markers+text",
-        marker=marker,
-        text=words,
-        textposition=where,
-        textfont={"color": colour("ink")},
-        hoverinfo="skip",
-        hovertext=[],
-    )
+    yield marks(middles, {"size": 1, "opacity": 0}, [f"node {node}" for node in range(nodes)])
 
 
 def _words(name: str, wires: Wires, top: float) -> go.Scatter:
     """The panel's headline; its table says the same."""
     own, up = busiest(wires, "gpu"), busiest(wires, "spine")
     said = f"{nbytes_text(up)} on a spine's" if up else "nothing on a spine's"
-    return go.Scatter(
-        x=[-0.7],
-        y=[top - 0.1],
-        mode="text",
-        name=name,
-        text=[f"<b>{name}</b><br>{nbytes_text(own)} on a GPU's wire, {said}"],
-        textposition="bottom right",
-        textfont={"color": colour("ink")},
-        customdata=[[own, up]],
-        hoverinfo="skip",
-    )
+    text = f"<b>{name}</b><br>{nbytes_text(own)} on a GPU's wire, {said}"
+    return headline((-0.7, top - 0.1), name, text, [own, up])

@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import plotly.graph_objects as go
 
+from helpers.view.figures.drawing import MARGIN, UNSEEN, lines, marks, rank_squares, sheet, words
 from helpers.view.figures.twin import tabled
-from helpers.view.shared.tokens import colour, plotly_template, rank_colour
 
 Ways = Mapping[tuple[str, str], str]  # by pair, each once or in both orders: a word, "NV18" or "PHB"
 GPU = 34  # side of a GPU's square in pixels
 RIM, CHORD, THIN = 5, 2.5, 1  # pixels: a hop of the ring, other NVLinks, other ways
 HOP, OUTSIDE = 1.06, 1.24  # where hops and cards are named, as parts of the way to the rim, which is at 1
-UNSEEN = {"visible": False, "fixedrange": True}
 
 
 def joined(ways: Ways, ring: Sequence[str], title: str, cards: Mapping[str, Sequence[str]] | None = None) -> go.Figure:
@@ -27,15 +26,14 @@ def joined(ways: Ways, ring: Sequence[str], title: str, cards: Mapping[str, Sequ
         raise ValueError(f"a ring names each GPU once, and at least one, got {', '.join(ring) or 'none'}")
     pairs = {(a, b): _way(ways, a, b) for i, a in enumerate(ring) for b in ring[i + 1 :]}
     rim = [pair for pair in pairs if _beside(pair, ring)]
-    figure = go.Figure(layout={"template": plotly_template(), "title": title, "showlegend": False})
+    figure = sheet(title)
     figure.add_traces(
         [*_lines(pairs, rim, ring), _words(pairs, rim, ring), *_gpus(ring, cards or {}), _told(pairs, rim, ring)]
     )
-    figure.update_layout(height=460, margin={"l": 8, "r": 8, "t": 48, "b": 8})
+    figure.update_layout(height=460, margin=MARGIN)
     figure.update_layout(tabled(("GPU", 0), ("GPU", 1), ("way", 2), ("in the ring", 3)))
     figure.update_xaxes(range=[-1.5, 1.5], scaleanchor="y", **UNSEEN)
-    figure.update_yaxes(range=[-1.6, 1.6], **UNSEEN)
-    return figure
+    return figure.update_yaxes(range=[-1.6, 1.6], **UNSEEN)
 
 
 def _way(ways: Ways, one: str, other: str) -> str:
@@ -69,31 +67,14 @@ def _lines(pairs: Ways, rim: Sequence[tuple[str, str]], ring: Sequence[str]) -> 
         shade = "accent" if pair in rim else "edge"
         looks.setdefault((shade, wide, "solid" if links else "dot"), []).append(pair)
     for (shade, wide, dash), drawn in looks.items():
-        points = [point for a, b in drawn for point in (_place(a, ring), _place(b, ring), (None, None))]
-        yield go.Scatter(
-            x=[x for x, _ in points[:-1]],
-            y=[y for _, y in points[:-1]],
-            mode="lines",
-            line={"color": colour(shade), "width": wide, "dash": dash},
-            hoverinfo="skip",
-            hovertext=[],
-        )
+        yield lines([(_place(a, ring), _place(b, ring)) for a, b in drawn], shade, width=wide, dash=dash)
 
 
 def _words(pairs: Ways, rim: Sequence[tuple[str, str]], ring: Sequence[str]) -> go.Scatter:
     """The way of each hop of the ring, beside its line."""
     middles = [_middle(pair, ring) for pair in rim]
     places = [(round(HOP * x, 4), round(HOP * y, 4)) for x, y in middles] if len(ring) > 2 else [(0.04, 0.0)] * len(rim)
-    return go.Scatter(
-        x=[x for x, _ in places],
-        y=[y for _, y in places],
-        mode="text",
-        text=[pairs[pair] for pair in rim],
-        textposition=[_side(*place) for place in places],
-        textfont={"color": colour("ink")},
-        hoverinfo="skip",
-        hovertext=[],
-    )
+    return words(places, [pairs[pair] for pair in rim], [_side(*place) for place in places])
 
 
 def _side(x: float, y: float) -> str:
@@ -106,21 +87,10 @@ def _side(x: float, y: float) -> str:
 def _gpus(ring: Sequence[str], cards: Mapping[str, Sequence[str]]) -> Iterator[go.Scatter]:
     """Squares in their ranks' colours with their numbers, and the cards outside of them."""
     number = {gpu: int(gpu.removeprefix("GPU")) for gpu in ring}
-    line = {"width": 3, "color": [rank_colour(number[gpu]) for gpu in ring]}
-    marker = {"symbol": "square", "size": GPU, "color": colour("page"), "line": line}
-    for far, words, marks in ((1, [str(number[gpu]) for gpu in ring], marker), (OUTSIDE, _named(ring, cards), None)):
-        places = [_place(gpu, ring, far) for gpu in ring]
-        yield go.Scatter(
-            x=[x for x, _ in places],
-            y=[y for _, y in places],
-            mode="markers+text" if marks else "text",
-            marker=marks,
-            text=words,
-            textposition="middle center" if marks else [_side(*place) for place in places],
-            textfont={"color": colour("ink" if marks else "muted")},
-            hoverinfo="skip",
-            hovertext=[],
-        )
+    places = [_place(gpu, ring) for gpu in ring]
+    yield marks(places, rank_squares(number.values(), GPU), [str(number[gpu]) for gpu in ring])
+    outside = [_place(gpu, ring, OUTSIDE) for gpu in ring]
+    yield words(outside, _named(ring, cards), [_side(*place) for place in outside], "muted")
 
 
 def _named(ring: Sequence[str], cards: Mapping[str, Sequence[str]]) -> list[str]:

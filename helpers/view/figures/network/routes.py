@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import plotly.graph_objects as go
 
-from helpers.view.figures.twin import tabled
-from helpers.view.shared.tokens import colour, plotly_template
+from helpers.view.figures.drawing import SILENT, framed, headline, lines, sheet, words
+from helpers.view.shared.tokens import colour
 
 Hops = Sequence[str]  # wire, place, wire, ..., wire: what lies between two GPUs
 MEMORY = "host memory"
@@ -16,7 +16,6 @@ TALL, ROW = 1, -0.54  # of one way: its height, and where its places stand
 ABOVE, BELOW = 0.1, 0.145  # how far off its line a wire's name stands, and a place's: clear of the square
 HIGH = 128  # of one way in pixels
 PLACE = 22  # side of a place's square in pixels
-UNSEEN = {"visible": False, "fixedrange": True}
 
 
 def routes(cases: Mapping[str, Hops], title: str) -> go.Figure:
@@ -26,18 +25,15 @@ def routes(cases: Mapping[str, Hops], title: str) -> go.Figure:
     """
     if not cases:
         raise ValueError("a picture of ways wants at least one")
-    figure = go.Figure(layout={"template": plotly_template(), "title": title, "showlegend": False})
+    figure = sheet(title)
     for i, (name, hops) in enumerate(cases.items()):
         if len(hops) % 2 == 0:
             raise ValueError(f"{name}: a way is wire, place, wire, ..., wire, got {', '.join(hops) or 'nothing'}")
         top = -i * TALL
         figure.add_traces([*_wires(hops[::2], top + ROW), *_places(places(hops), top + ROW), _words(name, hops, top)])
     widest = max(len(hops[::2]) for hops in cases.values())
-    figure.update_layout(height=64 + HIGH * len(cases), margin={"l": 8, "r": 8, "t": 48, "b": 8})
-    figure.update_xaxes(range=[-0.5, widest + 0.5], **UNSEEN)
-    figure.update_yaxes(range=[-len(cases) * TALL, 0], **UNSEEN)
-    figure.update_layout(tabled(("way", "name"), ("passes", 0), ("copies", 1)))
-    return figure
+    x, y = [-0.5, widest + 0.5], [-len(cases) * TALL, 0]
+    return framed(figure, 64 + HIGH * len(cases), x, y, ("way", "name"), ("passes", 0), ("copies", 1))
 
 
 def places(hops: Hops) -> list[str]:
@@ -53,62 +49,23 @@ def ncopies(hops: Hops) -> int:
 def _wires(names: Sequence[str], y: float) -> Iterator[go.Scatter]:
     """A line from place to place with its name above; the network is dotted."""
     for dash, kind in (("solid", [name != NETWORK for name in names]), ("dot", [name == NETWORK for name in names])):
-        points = [point for x, drawn in enumerate(kind) if drawn for point in (x, x + 1, None)]
-        yield go.Scatter(
-            x=points[:-1],
-            y=[None if x is None else y for x in points[:-1]],
-            mode="lines",
-            line={"color": colour("accent"), "width": 3, "dash": dash},
-            hoverinfo="skip",
-            hovertext=[],
-        )
-    yield _names([x + 0.5 for x in range(len(names))], y + ABOVE, names, "top center", "muted")
-
-
-def _names(x: Sequence[float], y: float, names: Sequence[str], where: str, shade: str) -> go.Scatter:
-    return go.Scatter(
-        x=list(x),
-        y=[y] * len(names),
-        mode="text",
-        text=list(names),
-        textposition=where,
-        textfont={"color": colour(shade)},
-        hoverinfo="skip",
-        hovertext=[],
-    )
+        yield lines([((x, y), (x + 1, y)) for x, drawn in enumerate(kind) if drawn], "accent", width=3, dash=dash)
+    yield words([(x + 0.5, y + ABOVE) for x in range(len(names))], names, "top center", "muted")
 
 
 def _places(names: Sequence[str], y: float) -> Iterator[go.Scatter]:
     """Filled where the bytes are written; hollow where they start, and what they only pass."""
     written = [i == len(names) - 1 or name == MEMORY for i, name in enumerate(names)]
     line = {"width": 3, "color": [colour("accent" if name in ("GPU", MEMORY) else "edge") for name in names]}
-    yield go.Scatter(
-        x=list(range(len(names))),
-        y=[y] * len(names),
-        mode="markers",
-        marker={
-            "symbol": "square",
-            "size": PLACE,
-            "color": [colour("accent" if w else "page") for w in written],
-            "line": line,
-        },
-        hoverinfo="skip",
-        hovertext=[],
-    )
-    yield _names(range(len(names)), y - BELOW, [name.replace(" ", "<br>") for name in names], "bottom center", "ink")
+    fills = [colour("accent" if w else "page") for w in written]
+    marker = {"symbol": "square", "size": PLACE, "color": fills, "line": line}
+    yield go.Scatter(x=list(range(len(names))), y=[y] * len(names), mode="markers", marker=marker, **SILENT)
+    below = [(x, y - BELOW) for x in range(len(names))]
+    yield words(below, [name.replace(" ", "<br>") for name in names], "bottom center")
 
 
 def _words(name: str, hops: Hops, top: float) -> go.Scatter:
     """The row's headline; its table says the same."""
     many = ncopies(hops)
-    return go.Scatter(
-        x=[-0.4],
-        y=[top],
-        mode="text",
-        name=name,
-        text=[f"<b>{name}</b>: {many} {'copy' if many == 1 else 'copies'}"],
-        textposition="bottom right",
-        textfont={"color": colour("ink")},
-        customdata=[[", ".join(hops), many]],
-        hoverinfo="skip",
-    )
+    said = f"<b>{name}</b>: {many} {'copy' if many == 1 else 'copies'}"
+    return headline((-0.4, top), name, said, [", ".join(hops), many])
