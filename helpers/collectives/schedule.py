@@ -36,7 +36,7 @@ class Transfer(NamedTuple):
     @classmethod
     def parse(cls, text: str) -> Transfer:
         """The reverse of str: "2:0⇒1"."""
-        found = re.fullmatch(r"(\d+):(\d+)([→⇒])(\d+)", text)
+        found = re.fullmatch(r"(\d+):(\d+)([→⇒])(\d+)", text, re.ASCII)
         if not found:
             raise ScheduleError(
                 f'a transfer is written "chunk:src⇒dst" (adds) or "chunk:src→dst" (overwrites), got {text!r}'
@@ -210,7 +210,9 @@ class Schedule:
     def parse(cls, text: str) -> Schedule:
         """The reverse of str: `Schedule.parse(str(s)) == s`."""
         header, *lines = [line.strip() for line in text.strip().splitlines()] or [""]
-        found = re.fullmatch(r"(\S+) (\S+) nranks=(\d+) nchunks=(\d+) root=(\d+|-)(?: nswitches=(\d+))?", header)
+        found = re.fullmatch(
+            r"(\S+) (\S+) nranks=(\d+) nchunks=(\d+) root=(\d+|-)(?: nswitches=(\d+))?", header, re.ASCII
+        )
         if not found:
             raise ScheduleError(
                 f'the first line reads "all_reduce ring nranks=3 nchunks=3 root=-" or the like, got {header!r}'

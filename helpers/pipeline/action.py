@@ -37,7 +37,7 @@ class Action(NamedTuple):
     @classmethod
     def parse(cls, text: str) -> Action:
         """The reverse of str: "2SEND_F0"."""
-        found = re.fullmatch(r"(\d+)([A-Z_]+)(\d+)", text)
+        found = re.fullmatch(r"(\d+)([A-Z_]+)(\d+)", text, re.ASCII)
         if not found or found[2] not in KINDS:
             raise ScheduleError(
                 f'an action is written stage, kind, microbatch, as "2F0", with a kind of {", ".join(KINDS)}; got {text!r}'

@@ -15,7 +15,7 @@ from helpers.collectives.schedule import one_word
 from .action import Action
 
 Program = tuple[Action, ...]
-HEADER = re.compile(r"(\S+) nranks=(\d+) nmicrobatches=(\d+) nstages=(\d+)")
+HEADER = re.compile(r"(\S+) nranks=(\d+) nmicrobatches=(\d+) nstages=(\d+)", re.ASCII)
 
 
 @dataclass(frozen=True)

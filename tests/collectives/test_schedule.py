@@ -80,6 +80,13 @@ def test_a_name_is_one_plain_word(name):
         RING(4).named("all_reduce", name)
 
 
+@pytest.mark.parametrize("text", ["all_reduce a nranks=٢ nchunks=1 root=-", f"{RING(2)}\n٠:0⇒1"])
+def test_a_number_is_written_in_plain_digits(text):
+    """As the page reads it: another script's digits, which int() takes, are none."""
+    with pytest.raises(ScheduleError, match=r"the first line reads|a transfer is written"):
+        Schedule.parse(text)
+
+
 def test_is_a_value():
     assert RING(4) == RING(4) != RING(5)
     assert len({RING(4), RING(4)}) == 1

@@ -241,6 +241,7 @@ def test_computations_that_wait_for_each_other_have_no_timeline():
             "4 stages of 3 layers leave a stage without layers: take at most 3 stages, or at least 4 layers",
         ),
         (lambda: Action.parse("F0"), 'an action is written stage, kind, microbatch, as "2F0", .*'),
+        (lambda: Action.parse("٠F0"), "an action is written .* got '٠F0'"),
         (lambda: Action.parse("0X0"), "an action is written .* got '0X0'"),
         (
             lambda: PipelineSchedule.parse("gpipe"),
