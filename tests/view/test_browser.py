@@ -8,6 +8,7 @@ from itertools import pairwise
 import harness
 import pytest
 import widget_harness
+from hands import copied, figure, press, said
 from lanes import some
 from playwright.sync_api import Page, expect
 
@@ -48,20 +49,8 @@ def position(page: Page) -> float:
     return page.evaluate("document.querySelector('.bim-player').player.position()")
 
 
-def press(page: Page, name: str) -> None:
-    page.get_by_role("button", name=name, exact=True).click()
-
-
-def said(page: Page) -> str:
-    return page.locator(".bim-player [aria-live=polite]").first.inner_text()
-
-
 def lead(page: Page) -> str:
     return page.locator(".bim-sentence strong").first.inner_text()
-
-
-def figure(page: Page, name: str) -> str:
-    return page.locator(".bim-readout div", has_text=name).locator("strong").inner_text()
 
 
 NVLINK = LINKS["nvlink-4"].name
@@ -373,9 +362,7 @@ def test_a_link_brings_the_whole_state_back(open_player):
     second.get_by_role("combobox", name="Size").select_option("4 KiB")
     second.get_by_role("button", name="Numbers").click()
     second.get_by_role("slider").fill("3")
-    second.get_by_role("button", name="Copy link").click()
-    expect(second.get_by_role("status")).to_have_text("Link copied.")
-    link = page.evaluate("navigator.clipboard.readText()")
+    link = copied(second, "link")
     page.goto("about:blank")
     page.goto(link)
     again = page.locator(".bim-player").nth(1)
@@ -396,9 +383,7 @@ def test_a_bad_link_leaves_the_page_as_it_was(open_player, hash_):
 
 def test_python_of_what_is_on_show(open_player):
     page = open_player(player_spec(RING(4), step=2))
-    press(page, "Copy as Python")
-    expect(page.get_by_role("status")).to_have_text("Python copied.")
-    cell = page.evaluate("navigator.clipboard.readText()")
+    cell = copied(page, "as Python")
     names: dict = {}
     exec(cell.replace("\n\nplayer(", "\n\nmade = player("), names)
     assert names["made"].spec == player_spec(RING(4), step=2).as_json()

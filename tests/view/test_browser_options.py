@@ -5,6 +5,7 @@ from __future__ import annotations
 import harness
 import pytest
 import widget_harness
+from hands import copied
 from lanes import some
 from playwright.sync_api import Page, expect
 from test_browser import MEMORY_AND_TIME, figure, lead, open_player, position, press, said, tick
@@ -38,16 +39,13 @@ def offers(page: Page, name: str) -> list[str]:
 
 def copied_python(page: Page) -> dict:
     """The spec of the player that the copied cell makes."""
-    press(page, "Copy as Python")
-    expect(page.get_by_role("status")).to_have_text("Python copied.")
     names: dict = {}
-    exec(page.evaluate("navigator.clipboard.readText()").replace("\n\nplayer(", "\n\nmade = player("), names)
+    exec(copied(page, "as Python").replace("\n\nplayer(", "\n\nmade = player("), names)
     return names["made"].spec
 
 
 def reopened(page: Page) -> None:
-    press(page, "Copy link")
-    link = page.evaluate("navigator.clipboard.readText()")
+    link = copied(page, "link")
     page.goto("about:blank")
     page.goto(link)
     page.locator(".bim-sentence strong").wait_for()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import widget_harness
+from hands import choose, copied, said, sentence
 from lanes import some
 from playwright.sync_api import Page
 
@@ -33,20 +34,6 @@ def open_calculator(open_alone, tmp_path):
         return open_alone(f"{address}{hash_}", width)
 
     return open_
-
-
-def choose(page: Page, name: str, option: str) -> None:
-    box = page.get_by_role("combobox", name=name, exact=True)
-    box.focus()
-    box.select_option(option)
-
-
-def said(page: Page) -> str:
-    return page.locator("[aria-live=polite]").first.inner_text()
-
-
-def sentence(page: Page) -> str:
-    return page.locator(".bim-sentence").first.inner_text()
 
 
 def gib(page: Page) -> float:
@@ -192,9 +179,7 @@ def test_a_link_brings_the_choice_back(open_calculator):
 
 def test_the_python_is_on_the_clipboard(open_calculator):
     page = open_calculator(PLAIN)
-    page.get_by_role("button", name="Copy as Python").click()
-    page.get_by_text("Python copied.").wait_for()
-    text = "".join(page.evaluate("navigator.clipboard.readText()").split())
+    text = "".join(copied(page, "as Python").split())
     assert 'predict_step("Llama-2-7B",batch=1,seq=4096' in text and 'step("Llama-2-7B"' in text
 
 

@@ -11,6 +11,7 @@ from html import unescape
 
 import contract_page
 import pytest
+from hands import copied, sentence
 from lanes import MOVED_BY_A_KEY, some
 
 from helpers.view import widgets as table
@@ -103,8 +104,7 @@ def test_a_key_changes_what_it_says_and_the_link_brings_it_back(widget, open_wid
     press(page, widget.key)
     page.wait_for_function("said => document.querySelector('.bim-sentence').innerText !== said", arg=said)
     assert top(page) == below
-    page.get_by_role("button", name="Copy link").click()
-    link = page.evaluate("navigator.clipboard.readText()")
+    link = copied(page, "link")
     again = open_widget(widget, "#" + link.partition("#")[2])
     assert sentence(again) == sentence(page) != said
 
@@ -182,10 +182,6 @@ def press(page, key: str) -> None:
     """The key on the first control that takes it."""
     page.locator({"ArrowRight": "input[type=range], [tabindex='0']", "ArrowDown": "select"}[key]).first.focus()
     page.keyboard.press(key)
-
-
-def sentence(page) -> str:
-    return page.locator(".bim-sentence").first.inner_text()
 
 
 def top(page) -> float:

@@ -9,6 +9,7 @@ from queue import SimpleQueue
 
 import pytest
 import widget_harness
+from hands import copied, press, said, sentence
 from lanes import some
 from memory_traces import step_trace
 from playwright.sync_api import Page, expect
@@ -41,18 +42,6 @@ def open_memory(open_alone, tmp_path):
 
 def state(page: Page, expression: str) -> object:
     return page.evaluate(f"(() => {{ const m = document.querySelector('.bim-mt').memory; return {expression}; }})()")
-
-
-def press(page: Page, name: str) -> None:
-    page.get_by_role("button", name=name, exact=True).click()
-
-
-def sentence(page: Page) -> str:
-    return page.locator(".bim-sentence").inner_text()
-
-
-def said(page: Page) -> str:
-    return page.locator("[aria-live=polite]").inner_text()
 
 
 def keys(page: Page) -> dict[str, str]:
@@ -364,9 +353,7 @@ def test_a_link_brings_the_whole_state_back(open_memory):
     page.get_by_role("combobox", name="Colour").select_option("block")
     press(page, "Nearer")
     seen = shown(page)
-    press(page, "Copy link")
-    expect(page.get_by_role("status")).to_have_text("Link copied.")
-    link = page.evaluate("navigator.clipboard.readText()")
+    link = copied(page, "link")
     page.goto("about:blank")
     page.goto(link)
     assert state(page, "[m.ui.at, m.ui.axis.mode, m.ui.limit, m.ui.colour]") == [17, "seconds", 2**34, "block"]
@@ -391,10 +378,8 @@ def test_a_bad_link_breaks_nothing(open_memory, hash_):
 def test_python_of_what_is_on_show(open_memory):
     page = open_memory((), found=recorded_set("article-cpu"), shown=["article-cpu", "article-meta"], limit=2**31)
     press(page, "Event back")
-    press(page, "Copy as Python")
-    expect(page.get_by_role("status")).to_have_text("Python copied.")
     names: dict = {}
-    exec(page.evaluate("navigator.clipboard.readText()").replace("\nmemory(", "\nmade = memory("), names)
+    exec(copied(page, "as Python").replace("\nmemory(", "\nmade = memory("), names)
     assert (names["made"].spec["at"], names["made"].spec["limit"]) == (state(page, "m.ui.at"), 2**31)
     two_on_one_scale(page)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import widget_harness
+from hands import press
 from playwright.sync_api import expect
 
 from helpers.view.mesh.axes import MeshSpec
@@ -17,10 +18,6 @@ def shows(page, spec: MeshSpec) -> None:
 
 def lit(page) -> list[int]:
     return [int(one) for one in page.locator(".bim-mesh-lit b").all_inner_texts()]
-
-
-def press(page, name: str) -> None:
-    page.get_by_role("button", name=name, exact=True).click()
 
 
 def test_every_control_changes_what_stands_there(open_alone, tmp_path):

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 import widget_harness
+from hands import copied
 from playwright.sync_api import Page, expect
 
 from helpers.pipeline import PipelineSchedule
@@ -198,8 +199,7 @@ def test_a_schedule_of_the_readers_own_beside_the_tables(open_pipeline):
     shows(page, pipeline_spec("gpipe", 2, 2, versus="1f1b", step=2))
     page.get_by_role("combobox", name="Schedule").select_option("")
     expect(page.locator(".bim-verdict")).to_have_text(verdict(replace(own, versus="")))
-    page.get_by_role("button", name="Copy link").click()
-    assert "--schedule-own--" in page.evaluate("navigator.clipboard.readText()")
+    assert "--schedule-own--" in copied(page, "link")
 
 
 def test_a_pasted_schedule_is_shown_or_refused_and_its_link_opens_elsewhere(open_pipeline):
@@ -217,8 +217,7 @@ def test_a_pasted_schedule_is_shown_or_refused_and_its_link_opens_elsewhere(open
     shows(page, pipeline_spec(PipelineSchedule.parse(OWN)))
     assert page.locator(".bim-refused").inner_text() == ""
     page.get_by_role("slider", name="Step").fill("3")
-    page.get_by_role("button", name="Copy link").click()
-    link = page.evaluate("navigator.clipboard.readText()")
+    link = copied(page, "link")
     again = open_pipeline(START, hash_="#" + link.partition("#")[2])
     shows(again, pipeline_spec(PipelineSchedule.parse(OWN), step=3))
 

@@ -6,6 +6,7 @@ import re
 
 import pytest
 import widget_harness
+from hands import choose, copied, figure, press, said, sentence
 from lanes import some
 from playwright.sync_api import Page, expect
 
@@ -39,14 +40,6 @@ def position(page: Page) -> float:
     return page.evaluate("document.querySelector('.bim-playground').playground.position()")
 
 
-def press(page: Page, name: str) -> None:
-    page.get_by_role("button", name=name, exact=True).click()
-
-
-def choose(page: Page, name: str, option: str) -> None:
-    page.get_by_role("combobox", name=name, exact=True).select_option(option)
-
-
 def spot(page: Page, rank: int, chunk: int = 0):
     return page.locator(f'[data-at="{rank},{chunk}"]')
 
@@ -67,18 +60,6 @@ def written(page: Page) -> str:
 
 def verdict(page: Page) -> str:
     return page.locator(".bim-verdict").inner_text()
-
-
-def said(page: Page) -> str:
-    return page.locator("[aria-live=polite]").inner_text()
-
-
-def sentence(page: Page) -> str:
-    return page.locator(".bim-sentence").inner_text()
-
-
-def figure(page: Page, name: str) -> str:
-    return page.locator(".bim-readout div", has_text=name).locator("strong").inner_text()
 
 
 def test_the_first_frame_is_complete_and_silent(open_playground):
@@ -483,9 +464,7 @@ def test_a_link_brings_everything_back(open_playground):
     second.get_by_role("combobox", name="Network").select_option("pcie-5")
     second.get_by_role("combobox", name="Size").select_option("1024")
     second.get_by_role("slider", name="Step").fill("1")
-    second.get_by_role("button", name="Copy link").click()
-    expect(second.locator(".bim-notice")).to_have_text("Link copied.")
-    link = page.evaluate("navigator.clipboard.readText()")
+    link = copied(second, "link")
     text = second.get_by_role("textbox").input_value()
     page.goto("about:blank")
     page.goto(link)
@@ -533,9 +512,7 @@ def test_a_bad_link_is_refused_and_changes_nothing(open_playground):
 
 def test_python_of_what_is_drawn(open_playground):
     page = open_playground(playground_spec(DOUBLED))
-    press(page, "Copy as Python")
-    expect(page.locator(".bim-notice")).to_have_text("Python copied.")
-    cell = page.evaluate("navigator.clipboard.readText()")
+    cell = copied(page, "as Python")
     with pytest.raises(ScheduleError, match=re.escape(message(DOUBLED))):
         exec(cell, {})
 

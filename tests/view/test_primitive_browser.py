@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import widget_harness
+from hands import choose, copied, press, said, sentence
 from lanes import some
 from playwright.sync_api import Page, expect
 
@@ -30,15 +31,6 @@ def tick(page: Page, ms: float) -> None:
     page.evaluate("ms => document.querySelector('.bim-primitive').primitive.tick(ms)", ms)
 
 
-def choose(page: Page, name: str, option: str) -> None:
-    page.get_by_role("combobox", name=name, exact=True).focus()
-    page.get_by_role("combobox", name=name, exact=True).select_option(option)
-
-
-def press(page: Page, name: str) -> None:
-    page.get_by_role("button", name=name, exact=True).click()
-
-
 def held(page: Page) -> list[list[str]]:
     """The numbers after the call, a list per rank, [] where nothing is promised."""
     return page.eval_on_selector_all(
@@ -49,14 +41,6 @@ def held(page: Page) -> list[list[str]]:
 
 def wanted(spec: PrimitiveSpec) -> list[list[str]]:
     return [[number_text(value) for value in row or ()] for row in after(spec)]
-
-
-def sentence(page: Page) -> str:
-    return page.locator(".bim-sentence").first.inner_text()
-
-
-def said(page: Page) -> str:
-    return page.locator("[aria-live=polite]").first.inner_text()
 
 
 def field(page: Page, rank: int, slot: int):
@@ -326,9 +310,7 @@ def test_a_link_brings_the_whole_state_back(open_primitive):
     second.get_by_role("combobox", name="Root").select_option("2")
     second.get_by_role("combobox", name="Operation").select_option("min")
     second.get_by_role("textbox", name="All values").fill("-1.5 2 3; 4 5 6; 7 8 0.25")
-    second.get_by_role("button", name="Copy link").click()
-    expect(second.get_by_role("status")).to_have_text("Link copied.")
-    link = page.evaluate("navigator.clipboard.readText()")
+    link = copied(second, "link")
     page.goto("about:blank")
     page.goto(link)
     again = page.locator(".bim-primitive").nth(1)
@@ -359,9 +341,7 @@ def test_a_bad_link_leaves_the_widget_as_it_was(open_primitive, hash_):
 
 def test_python_of_what_is_on_show(open_primitive):
     page = open_primitive(primitive_spec("reduce", 3, "1 -2 3; 4 5.5 6; 7 8 9", root=1, op="max"))
-    press(page, "Copy as Python")
-    expect(page.get_by_role("status")).to_have_text("Python copied.")
-    cell = page.evaluate("navigator.clipboard.readText()")
+    cell = copied(page, "as Python")
     names: dict = {}
     exec(cell.replace("\n\nprimitive(", "\n\nmade = primitive("), names)
     assert names["made"].spec == primitive_spec("reduce", 3, "1 -2 3; 4 5.5 6; 7 8 9", root=1, op="max").as_json()

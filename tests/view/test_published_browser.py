@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import test_published_own as own
 import widget_harness
+from hands import copied
 from playwright.sync_api import Page, expect
 
 from helpers.nccl import parse_nccl_tests
@@ -115,8 +116,7 @@ def test_a_readers_own_table_is_one_more_curve_and_stays_in_the_browser(open_pub
     expect(page.locator(".bim-sentence")).to_have_text(
         "A call of 8 B: A was not measured there and Y 24.4 µs (0.000492 GB/s busbw, one way per GPU)."
     )
-    page.get_by_role("button", name="Copy link").click()
-    assert page.evaluate("navigator.clipboard.readText()").endswith("--at-512--axis-busbw--model-1--line-0")
+    assert copied(page, "link").endswith("--at-512--axis-busbw--model-1--line-0")
     page.get_by_role("button", name="Take mine away").click()
     expect(page.locator(".bim-pub-curve.bim-pub-y")).to_have_count(0)
     check = {"name": "gpu-bandwidth.json", "mimeType": "application/json", "buffer": json.dumps(own.check()).encode()}

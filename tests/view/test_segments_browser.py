@@ -2,6 +2,7 @@
 
 import pytest
 import segments_page
+from hands import copied
 
 from helpers.view.segments.spec import segments_spec
 
@@ -66,8 +67,7 @@ def test_a_link_holds_the_state_and_python_makes_the_same_widget(page):
     first.locator(".bim-strips").first.wait_for()
     page.wait_for_function("document.querySelector('.bim-sentence').textContent.startsWith('b = 3 MiB')")
     assert first.locator(".bim-way").count() == 1
-    widget.get_by_role("button", name="Copy as Python").click()
-    code = page.evaluate("navigator.clipboard.readText()")
+    code = copied(widget, "as Python")
     made = {}
     exec(code.replace("\nsegments(", "\nmade = segments("), made)
     assert made["made"].spec["events"] == segments_spec(GROWING).events
