@@ -109,7 +109,7 @@ def assert_cut_edges_are_seen(page: Page) -> None:
     """A memory that scrolls has a shadow where it is cut, and none at its end."""
     view = page.locator(".bim-panel-memory .bim-view")
     box = view.bounding_box()
-    clip = {"x": box["x"] + box["width"] - 3, "y": box["y"], "width": 3, "height": 2}
+    clip = {"x": box["x"] + box["width"] - 3, "y": box["y"] + 3, "width": 3, "height": 2}
     seen = [page.screenshot(clip=clip)]
     view.evaluate("one => { one.scrollLeft = one.scrollWidth; }")
     seen += [page.screenshot(clip=clip), page.screenshot(clip=clip | {"x": box["x"]})]
