@@ -112,7 +112,8 @@ def marked(kind: str, address: str) -> list[str]:
     for i, part in enumerate(parts):
         key = part.partition("-")[0]
         found += ["--".join([head, *parts[:i], f"{key}-{mark}", *parts[i + 1 :]]) for mark in MARKS]
-    return [*found, *(f"{address}{more}" for more in ADDED.get(kind, ()))]
+    names = [address.replace("-mine--", f"-{name}--") for name in ("-1", "_x", "+", "x" * 65)]  # none is a schedule's
+    return [*found, *names, *(f"{address}{more}" for more in ADDED.get(kind, ()))]
 
 
 def test_every_widget_that_has_links_has_one_saved():

@@ -1,6 +1,7 @@
 // The whole state as a link, and as Python. A link holds letters, digits and what a name may hold only; a transfer is three letters of it.
 import { cell, py } from "../shared/page/copied.mjs";
 import { nbytesText } from "../shared/page/numbers.mjs";
+import { isName } from "../shared/schedules/text.mjs";
 import { chunkCounts, COLLECTIVES, unfit } from "./proof/pledge.mjs";
 import { unsound } from "./proof/proof.mjs";
 import { scheduleText } from "./writing.mjs";
@@ -47,6 +48,7 @@ export function decode(hash, index, { links, tasks }) {
 export function fits(s) {
   const sized =
     COLLECTIVES.includes(s.collective) &&
+    isName(s.algorithm) &&
     s.nranks >= 2 &&
     s.nranks <= 8 &&
     s.nchunks >= 1 &&
