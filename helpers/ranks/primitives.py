@@ -98,13 +98,6 @@ def gathered(root: int = 0) -> list[list[Moved]]:
     return everybody
 
 
-def show_all(root: int = 0) -> None:
-    """Inside ranks: run all ten; rank 0 prints what every rank held before and after, in rank order."""
-    everybody = gathered(root)
-    if dist.get_rank() == 0:
-        print(text(everybody), end="", flush=True)
-
-
 def prepared(made: Primitive, x: torch.Tensor, root: int = 0, op: str = "sum") -> tuple[dict, CodeType]:
     """The names that the page's line uses, and the line itself, compiled: eval(line, names) is one call.
 

@@ -106,19 +106,6 @@ def test_korthikantis_count(heads, hidden, seq):
     assert full.nbytes == 4 * 2 * seq * hidden
 
 
-@pytest.mark.parametrize(("batch", "seq", "cpu"), [(32, 128, 1440.375), (16, 256, 1728.375), (8, 512, 2304.375)])
-def test_the_articles_block_as_it_was_measured(batch, seq, cpu):
-    """MiB of six blocks; measured 1440.4, 1728.4, 2304.4 on a CPU, 889.13 with CUDA's operators."""
-    assert 6 * forms.article_block(batch, seq, device="cpu").nbytes == cpu * MIB
-    assert 6 * forms.article_block(batch, seq).nbytes == 889.125 * MIB
-    assert 6 * forms.article_block(batch, seq, dropout=0.0).nbytes == 625.125 * MIB
-
-
-def test_the_articles_formulas():
-    formulas = {forms.article_block(8, 512, **how).formula for how in ({"device": "cpu"}, {}, {"dropout": 0.0})}
-    assert formulas == {"4 b s h (24 + 3 a s/h)", "4 b s h (18.5)", "4 b s h (13)"}
-
-
 @pytest.mark.parametrize("model", MODELS.values(), ids=str)
 def test_the_list_of_weights_is_the_whole_model(model):
     assert sum(RankWeights(model).units) == model.nparams
@@ -182,7 +169,6 @@ def test_no_paper_is_idle_and_none_stands_twice():
     ]
     steps_ = [term for step in steps for terms in step.moments.values() for term in terms]
     lists += [t.source for t in steps_] + [op.source for t in steps_ for op in t.operators]
-    lists += [op.source for op in forms.article_block(1, 8).operators]
     lists += [forms.kv_cache(name, 1, 8).source for name in ("Llama-2-7B", "Llama-3-8B", "DeepSeek-V3")]
     lists += [term.source for term in forms.fsdp2_states([(8, 4)], nranks=2).terms]
     served = {"vllm-prefix-caching", "orca", "zero-offload"}  # named by kv_cache and offload, which hold no terms
@@ -205,8 +191,6 @@ def test_no_paper_is_idle_and_none_stands_twice():
         (lambda: forms.activations("GPT-2", dropout=1.0), "dropout must be at least 0 and below 1"),
         (lambda: forms.activations("GPT-2", attention="slow"), "attention must be one of flash, math"),
         (lambda: forms.activations("DeepSeek-V3"), "latent attention"),
-        (lambda: forms.article_block(1, 8, width=10, heads=3), "not a multiple of heads=3"),
-        (lambda: forms.article_block(1, 8, device="tpu"), "device must be one of cuda-like, cpu"),
         (lambda: forms.kv_cache("Llama-3-8B", tensor=16), "cannot share kv_heads=8"),
     ],
 )

@@ -10,7 +10,7 @@ import torch.distributed as dist
 
 from helpers.collectives import OPS, PRIMITIVES, find_primitive, outcome
 from helpers.ranks import RankError, primitives
-from helpers.ranks.primitives import TICK, example, perform, perform_all, show_all, text
+from helpers.ranks.primitives import TICK, example, perform, perform_all, text
 
 
 @pytest.mark.parametrize("n", [2, 3, 4])
@@ -89,12 +89,9 @@ def test_the_text_is_aligned_and_names_what_is_wrong(two):
     ]
 
 
-def test_show_all_prints_on_rank_0_what_the_notebook_would(two, capsys):
-    wanted = text(two.run(perform_all))
-    assert [line.split()[0] for line in wanted.splitlines() if line and line[0] != " "] == list(PRIMITIVES)
-    capsys.readouterr()
-    assert two.run(show_all) == [None, None]
-    assert capsys.readouterr().out == "".join(f"[rank 0] {line}\n" for line in wanted.splitlines())
+def test_all_ten_are_told_in_their_order(two):
+    told = text(two.run(perform_all))
+    assert [line.split()[0] for line in told.splitlines() if line and line[0] != " "] == list(PRIMITIVES)
 
 
 def test_no_warning_reaches_the_reader(two, capsys):

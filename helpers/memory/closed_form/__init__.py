@@ -1,7 +1,6 @@
 """Memory on paper: every formula is the sum of a list of tensors that a reader can open."""
 
 from helpers.memory.closed_form.activations import activations
-from helpers.memory.closed_form.article import article_block
 from helpers.memory.closed_form.cache import inference, kv_cache, per_token
 from helpers.memory.closed_form.fsdp2 import fsdp2_states
 from helpers.memory.closed_form.states import padded, per_parameter, states
@@ -15,7 +14,6 @@ __all__ = [
     "Term",
     "Terms",
     "activations",
-    "article_block",
     "fsdp2_states",
     "inference",
     "kv_cache",

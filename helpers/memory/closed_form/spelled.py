@@ -59,15 +59,14 @@ def spell(
     precision: str = "bf16",
     tensor: int = 1,
     sequence: bool = False,
-    unit: int = 1,
 ) -> str:
     """ "34 + 5 a s/h", "10 + 24/t + 5 a s/h/t", "12 + 4 g + 8 r": bytes for each b s h of one block.
 
-    numbers: symbols that are written as numbers, {"r": 4}; unit: bytes that count as one (4: fp32 numbers).
+    numbers: symbols that are written as numbers, {"r": 4}.
     """
     added: dict[tuple[str, str], float] = {}
     for (ratio, split), value in coefficients(items, numbers, precision).items():
         key = ratio, "/t" if divided(split, tensor, sequence) > 1 else ""
-        added[key] = added.get(key, 0) + value / unit
+        added[key] = added.get(key, 0) + value
     order = sorted(added, key=lambda key: (list(RATIOS.values()).index(key[0]), key[1]))
     return " + ".join(f"{added[key]:g}{' ' if key[0] else ''}{key[0]}{key[1]}" for key in order)
