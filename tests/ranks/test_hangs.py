@@ -33,7 +33,10 @@ FAULTS = {
         "rank 3 in broadcast #2 of float32[1024] root 0 (hanging.py line",
     ],
     "raise": ["rank 3 raised ValueError: boom", 'raise ValueError("boom")', f"ranks 0-2: {WAITING}"],
-    "gil": ["rank 3 not answering: it has died, or Python's lock (the GIL) is held", f"ranks 0-2: {WAITING}"],
+    "gil": [
+        "rank 3 not answering: it has died, a signal has stopped it, or Python's lock (the GIL) is held",
+        f"ranks 0-2: {WAITING}",
+    ],
     "leave": ["rank 3 finished without entering all_reduce #2 of float32[1024]", "rank 3: finished"],
     "kill": ["rank 3 died: ", "all_reduce #2 of float32[1024] at hanging.py line"],
     "kill rank 0": ["rank 0 died: ", "all_reduce #2 of float32[1024] at hanging.py line"],

@@ -21,7 +21,7 @@ from .reporting import Evidence, When, first
 from .verdict import Failure
 
 KINDS = ("died", "raised", "not answering", "stuck", "consequence", "finished")
-_SILENT = "not answering: it has died, or Python's lock (the GIL) is held"
+_SILENT = "not answering: it has died, a signal has stopped it, or Python's lock (the GIL) is held"
 NOTHING = Journal((), 0, 0, 0)
 _EXIT_CODE = 49  # of the fields of /proc/PID/stat after the name: proc(5) counts it as 52
 
