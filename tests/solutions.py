@@ -1,4 +1,4 @@
-"""What a page gives as the solutions of its exercises, run."""
+"""What the tests of exercises share: the solutions that a page gives, run; and what a checker says to a wrong answer."""
 
 import re
 from pathlib import Path
@@ -13,3 +13,8 @@ def solutions(page: str, **known: object) -> dict:
     for code in re.findall(r"\{dropdown\} A solution[^\n]*\n```python\n(.*?)```", text, re.S):
         exec(code, names)
     return names
+
+
+def refused(answer, *words: str) -> None:
+    """It is not solved, and all these words say why."""
+    assert not answer.passed and all(one in str(answer) for one in words), answer

@@ -4,7 +4,7 @@ import math
 import re
 
 import pytest
-from solutions import solutions
+from solutions import refused, solutions
 
 from helpers.exercises import annotations as exercise
 from helpers.parallel import annotated
@@ -45,8 +45,7 @@ def pairs(batch=WHOLE, weights=(OUT, IN), outputs=(IN, WHOLE)):
     ],
 )
 def test_a_layout_that_keeps_too_much_is_refused_on_paper(answer, said):
-    found = exercise.as_pairs(answer, Untouched())
-    assert not found.passed and said in str(found), found
+    refused(exercise.as_pairs(answer, Untouched()), said)
 
 
 @pytest.mark.parametrize(
@@ -63,8 +62,10 @@ def test_pairs_that_send_more_are_told_how_much(ranks, answer, said):
 
 
 def test_matrices_that_nobody_gathers_in_words_are_refused(ranks):
-    found = exercise.as_fsdp(lambda: LAYOUTS["batch and matrices"], ranks)
-    assert not found.passed and "say that a matrix is whole in front of its product" in str(found), found
+    refused(
+        exercise.as_fsdp(lambda: LAYOUTS["batch and matrices"], ranks),
+        "say that a matrix is whole in front of its product",
+    )
 
 
 # a line of HLO -------------------------------------------------------------------------------------------------------------
@@ -98,8 +99,7 @@ def test_lines_that_are_read_pass():
     ],
 )
 def test_lines_that_are_misread_are_refused(answer, said):
-    found = exercise.bytes_of_a_line(answer)
-    assert not found.passed and said in str(found), found
+    refused(exercise.bytes_of_a_line(answer), said)
 
 
 def test_the_lines_are_worth_what_the_formulas_say():

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from solutions import solutions
+from solutions import refused, solutions
 
 from helpers.exercises import roofline as exercise
 
@@ -32,8 +32,7 @@ def test_the_right_intensity_is_accepted():
     ],
 )
 def test_wrong_intensities_are_refused(wrong, said):
-    answer = exercise.intensity(wrong)
-    assert not answer.passed and said in str(answer), answer
+    refused(exercise.intensity(wrong), said)
 
 
 # trips ---------------------------------------------------------------------------------------------------------------
@@ -90,8 +89,7 @@ def test_the_right_batch_is_accepted():
     ],
 )
 def test_wrong_batches_are_refused(wrong, said):
-    answer = exercise.ridge_batch(wrong)
-    assert not answer.passed and said in str(answer), answer
+    refused(exercise.ridge_batch(wrong), said)
 
 
 # heavy cache ---------------------------------------------------------------------------------------------------------
@@ -117,5 +115,4 @@ def test_the_right_context_is_accepted():
     ],
 )
 def test_wrong_contexts_are_refused(wrong, said):
-    answer = exercise.heavy_cache(wrong)
-    assert not answer.passed and said in str(answer), answer
+    refused(exercise.heavy_cache(wrong), said)

@@ -1,7 +1,7 @@
 """The checkers of units accept what is right and refuse every seeded wrong answer, with the case that shows it."""
 
 import pytest
-from solutions import solutions
+from solutions import refused, solutions
 
 from helpers.collectives import PROMISES
 from helpers.exercises import units as exercise
@@ -24,8 +24,7 @@ def test_the_solution_on_the_page_solves_the_exercise():
     ],
 )
 def test_wrong_bandwidths_are_refused(wrong, said):
-    answer = exercise.bus_bandwidth(wrong)
-    assert not answer.passed and said in str(answer), answer
+    refused(exercise.bus_bandwidth(wrong), said)
 
 
 # which can be compared -----------------------------------------------------------------------------------------------
@@ -48,8 +47,7 @@ def test_the_pairs_that_count_alike_are_accepted():
     ],
 )
 def test_other_letters_are_refused(letters, said):
-    answer = exercise.comparable(letters)
-    assert not answer.passed and said in str(answer), answer
+    refused(exercise.comparable(letters), said)
 
 
 # one way per GPU -----------------------------------------------------------------------------------------------------
@@ -73,8 +71,7 @@ def test_a_line_of_a_datasheet_is_turned():
     ],
 )
 def test_other_lines_are_refused(wrong, said):
-    answer = exercise.one_way_per_gpu(wrong)
-    assert not answer.passed and said in str(answer), answer
+    refused(exercise.one_way_per_gpu(wrong), said)
 
 
 # a row of a table ----------------------------------------------------------------------------------------------------
@@ -103,5 +100,4 @@ def test_a_share_of_the_line_rate_is_accepted():
     ],
 )
 def test_other_shares_are_refused(wrong, said):
-    answer = exercise.line_rate_share(wrong)
-    assert not answer.passed and said in str(answer), answer
+    refused(exercise.line_rate_share(wrong), said)
