@@ -111,12 +111,8 @@ def build_links(table: Mapping[str, Entry], facts: Mapping[str, Fact]) -> dict[s
 
 def _link(slug: str, entry: Entry, facts: Mapping[str, Fact]) -> Link:
     lines, switch = entry.get("protocols") or {}, entry.get("switch")
-    rates = [entry[part] for part in ("line", "achievable") if part in entry]
-    asked = [
-        entry.get("bandwidth"),
-        *(key for line in (*lines.values(), switch or {}) for key in line.values()),
-        *rates,
-    ]
+    asked = [entry.get("bandwidth"), *(key for line in (*lines.values(), switch or {}) for key in line.values())]
+    asked += [entry[part] for part in ("line", "achievable") if part in entry]
     missing = [key for key in asked if key not in facts]
     if missing or not lines or not entry.get("note"):
         raise FactError(
