@@ -70,7 +70,7 @@ WIDGETS = (
     Widget("warp", 6_100, ("memory", {"stride": 8}, "")),
     Widget("calculator", 11_400, ("Llama-2-7B", {"seq": 4096}, ""), "ArrowDown"),
     Widget("clock", 8_500, ("", {"nbytes": "64 KiB", "link": "nvlink-4"}, ""), wears=DRAWN),
-    Widget("choice", 12_200, ("HGX-B200", {"nbytes": "8 MiB", "nranks": 4}, ""), wears=DRAWN),
+    Widget("choice", 12_300, ("HGX-B200", {"nbytes": "8 MiB", "nranks": 4}, ""), wears=DRAWN),
     Widget("pipeline", 16_000, ("", {"nranks": 4, "nmicrobatches": 8}, ""), wears=DRAWN),
     Widget("routing", 7_200, ("", {"tokens": 8, "skew": 50}, ""), wears=DRAWN),
     Widget("published", 24_000, ("", {}, ""), wears=DRAWN),
