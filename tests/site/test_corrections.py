@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from dataclasses import asdict
 from functools import cache
 
 import pytest
@@ -34,6 +35,10 @@ def test_old_words_are_gone_and_new_ones_there(part):
         assert not entry.held or (ROOT / entry.held.partition("::")[0]).exists(), entry.held
 
 
-def test_an_entry_that_is_not_whole_is_refused():
+@pytest.mark.parametrize(
+    "part", [{"date": "yesterday"}, {"where": ()}, {"said": ""}, {"why": ""}, {"source": ""}], ids=str
+)
+def test_an_entry_that_is_not_whole_is_refused(part):
+    whole = asdict(ENTRIES[0])
     with pytest.raises(ValueError, match="a correction has"):
-        Correction("yesterday", ("book/ring.md",), "x", "y", "why", "source", "")
+        Correction(**whole | part)

@@ -3,6 +3,7 @@
 import pytest
 from docutils import nodes
 
+from helpers import facts
 from helpers.conventions import WORDS
 from helpers.units import KINDS
 from website import conventions, roles
@@ -154,6 +155,14 @@ def test_a_recorded_value_is_measured_and_names_its_types(warned):
     page(text(recorded("3.2", {"rows": []}), " MiB"))
     assert len(warned) == 1 and "fsdp2" in warned[0]
     assert page(text(recorded("8", {"rows": []}), " GPUs")) == ["8 GPUs"]
+
+
+@pytest.mark.parametrize(
+    ("key", "says"),
+    [("nvlink-4.call", "fitted to measurements"), ("nccl.call.ll", "by NCCL's model"), ("torch.nccl.timeout", "")],
+)
+def test_a_fact_says_how_it_is_known(key, says):
+    assert conventions.words("time", roles.TIMES[facts.lookup(key).kind]) == says
 
 
 def test_every_kind_of_fact_has_its_kind_of_time():
