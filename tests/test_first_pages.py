@@ -60,13 +60,13 @@ def test_a_lab_with_ranks_begins_with_world(lab):
 
 
 @pytest.mark.parametrize("here", [2, 3, 4, 8])
-def test_labs_that_ask_for_four_ranks_take_four_gpus_or_the_cpu(here, monkeypatch):
+def test_labs_that_ask_for_four_ranks_take_four_gpus_or_share_what_is_there(here, monkeypatch):
     found = gpus.Gpus(tuple(gpus.Gpu("NVIDIA H100 80GB HBM3", f"GPU-{i}") for i in range(here)))
     monkeypatch.setattr(devices, "find_gpus", lambda: found)
     label = re.search(r"```text\n(4 ranks, .*)\n```", SETUP)[1]
     world = devices.plan(4)
-    assert world.label == (label if here >= 4 else "4 ranks, gloo, CPU")
-    assert bool(world.note) == (here < 4), "where GPUs are here and not used, it says why"
+    assert world.label == (label if here >= 4 else label.replace("4 x", f"{here} x") + ", shares a GPU: not timed")
+    assert bool(devices.plan(4, timed=True).note) == (here < 4), "where GPUs are here and not used, it says why"
     assert devices.plan().nranks == here
 
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import lanes
 import pytest
@@ -69,7 +70,7 @@ def test_the_shards_of_real_tests_are_the_whole(root):
 
 def test_every_lane_is_the_rest_of_the_others():
     for name, more in (("test", " and not matrix"), ("all", "")):
-        marks = [lane.pytest[lane.pytest.index("-m") + 1] for lane in suite.lanes(name, "2/4")]
+        marks = [lane.pytest[lane.pytest.index("-m") + 1] for lane in suite.lanes(name, "2/4") if not lane.nranks]
         assert marks == [f"not faults and not alone{more}", f"faults{more}", f"alone{more}"]
         assert all("2/4" in lane.pytest for lane in suite.lanes(name, "2/4"))
 
@@ -85,9 +86,22 @@ def test_a_lane_is_given_the_files_that_name_its_marker(tmp_path):
     assert suite.marked("alone", tmp_path) == ["tests/test_a.py"]
     assert suite.marked("faults", tmp_path) == ["tests/test_b.py"]
     assert all(
-        set(suite.marked(lane)) <= set(suite.lanes("test", "1/1")[-2 + at].pytest)
+        set(suite.marked(lane)) <= set(suite.lanes("test", "1/1")[1 + at].pytest)
         for at, lane in enumerate(lanes.OWN_LANE)
     )
+
+
+def test_labs_run_on_every_number_of_ranks(monkeypatch):
+    asked = {lane.nranks: lane.pytest[-1] for lane in suite.lanes("all", "1/1") if lane.nranks}
+    assert asked == {1: "notebooks/", 2: "notebooks/", 8: "notebooks/"}
+    given = []
+    monkeypatch.setenv("NRANKS", "5")
+    monkeypatch.setattr(
+        suite.subprocess, "run", lambda *_, env, **__: given.append(env.get("NRANKS")) or SimpleNamespace(returncode=0)
+    )
+    for lane in (suite.Lane("as stored", ()), suite.Lane("on two", (), None, 2)):
+        suite.run_lane(lane)
+    assert given == [None, "2"], "what the caller's shell says goes into no lane"
 
 
 def test_a_marker_that_a_test_has_from_elsewhere_is_refused(played):
@@ -204,7 +218,7 @@ def test_a_lane_of_which_all_is_in_other_shards_has_not_failed(monkeypatch, else
 
 @pytest.mark.skipif(not hasattr(os, "SCHED_BATCH"), reason="this system has no such policy")
 def test_what_workers_share_takes_long_turns_and_tests_of_time_do_not():
-    begins = {lane.name: lane.begins for lane in suite.lanes("test", "1/1")}
+    begins = {lane.name: lane.begins for lane in suite.lanes("test", "1/1") if not lane.nranks}
     assert begins == {"together": suite.in_long_turns, "faults": None, "alone": None}
     asked = [sys.executable, "-c", "import os; print(os.sched_getscheduler(0))"]
     said = subprocess.run(asked, capture_output=True, preexec_fn=suite.in_long_turns, check=True).stdout

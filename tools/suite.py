@@ -28,6 +28,8 @@ BREAKING = 3  # workers of the lane `faults`: deadlines of a second bear no more
 NO_CACHE = "PYTHONDONTWRITEBYTECODE"
 STYLE = (("ruff", "check", "."), ("ruff", "format", "--check", "."), ("mypy",), ("codespell_lib",))
 NBVAL = ("--nbval", "--nbval-current-env", "--nbval-cell-timeout=120")
+# Labs by number of ranks, besides the one of their stored outputs.
+NUMBERS: dict[str, dict[int, tuple[str, ...]]] = {"test": {}, "all": {1: ("",), 2: ("",), 8: ("",)}}
 NO_TESTS = 5  # pytest's exit status when nothing was left to run
 SLOWEST = "--durations=10"
 WHERE = {"test": "make test-all", "gpu": "make gpu-check", "Firefox": "make test as root on Debian, or install it"}
@@ -44,11 +46,12 @@ def in_long_turns() -> None:
 
 
 class Lane(NamedTuple):
-    """Some of the tests, run by one pytest. begins: called in its process before that."""
+    """Some of the tests, run by one pytest. begins: called in its process before that. nranks: of labs, where none says how many."""
 
     name: str
     pytest: tuple[str, ...]
     begins: Callable[[], None] | None = None
+    nranks: int | None = None
 
 
 class Ended(NamedTuple):
@@ -72,7 +75,14 @@ def lanes(suite: str, shard: str) -> list[Lane]:
         ),
         Lane("faults", ("-p", "no:nbval", "-n", str(BREAKING), "-m", f"faults{only}", *common, *marked("faults"))),
         Lane("alone", ("-p", "no:nbval", "-m", f"alone{only}", *common, *marked("alone"))),
+        *(_labs(number, labs, *common) for number, labs in NUMBERS[suite].items()),
     ]
+
+
+def _labs(nranks: int, labs: tuple[str, ...], *options: str) -> Lane:
+    """Labs once more, on another number of ranks: what they print of it is not compared, all that they claim must hold."""
+    found = ("-n", str(WORKERS), *NBVAL, *options, *(f"notebooks/{lab}" for lab in labs))
+    return Lane(f"labs on {nranks}", found, in_long_turns, nranks)
 
 
 def marked(lane: str, root: Path = ROOT) -> list[str]:
@@ -93,7 +103,9 @@ def run_lane(lane: Lane) -> Ended:
         tally = Path(folder) / "tally.json"
         command = [sys.executable, "-m", "pytest", *lane.pytest, "--tally", str(tally)]
         print(f"\n{lane.name}: pytest {' '.join(command[3:-2])}", flush=True)
-        code = subprocess.run(command, cwd=ROOT, check=False, preexec_fn=lane.begins).returncode
+        env = {name: value for name, value in os.environ.items() if name != "NRANKS"}
+        env |= {"NRANKS": str(lane.nranks)} if lane.nranks else {}
+        code = subprocess.run(command, cwd=ROOT, env=env, check=False, preexec_fn=lane.begins).returncode
         told = json.loads(tally.read_text()) if tally.exists() else {}
     nothing_here = code == NO_TESTS and told.get("other shards")
     return Ended(lane.name, not told or (code != 0 and not nothing_here), time.monotonic() - start, told)

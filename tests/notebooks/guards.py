@@ -21,7 +21,7 @@ WIDTH = 88  # columns that a page shows at 1280 px
 COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 PRINTING = {"print", "display", "show", "claim", "gap", "player", "glue", "world"}
 SHELLS = {"get_ipython", "system", "popen"}
-TAGS = {"nbval-ignore-output", "raises-exception", "remove-cell", "hide-input"}
+TAGS = {"nbval-ignore-output", "by-ranks", "raises-exception", "remove-cell", "hide-input"}
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 
 PRIVATE = {

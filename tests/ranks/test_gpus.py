@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 
 import pynvml
@@ -63,10 +64,53 @@ def test_all_gpus_when_there_are_two_or_more(monkeypatch):
     assert devices.plan(1).backend == "nccl"
 
 
-def test_too_few_gpus_fall_to_the_cpu_and_it_is_said(monkeypatch):
+def test_ranks_share_one_gpu_unless_they_are_timed(monkeypatch):
     Driver(monkeypatch, names=("NVIDIA H200",))
-    assert str(devices.plan()).startswith("4 ranks, gloo, CPU\n1 x NVIDIA H200 here, fewer than ranks")
-    assert devices.plan(2).backend == "gloo" and devices.plan(1).backend == "nccl"
+    assert str(devices.plan()) == "4 ranks, nccl, 1 x NVIDIA H200, shares a GPU: not timed"
+    timed = devices.plan(timed=True)
+    assert str(timed).startswith("4 ranks, gloo, CPU\n1 x NVIDIA H200 here, fewer than ranks: these are timed")
+    assert devices.plan(1, timed=True).backend == "nccl"
+
+
+@pytest.mark.parametrize(
+    "names, asked, any_of, label",
+    [
+        ("A", "2", None, "2 ranks, nccl, 1 x A, shares a GPU: not timed"),
+        ("AA", "1", None, "1 rank, nccl, 1 x A"),
+        ("AAAA", "3", None, "3 ranks, nccl, 3 x A"),
+        ("A" * 16, None, None, "8 ranks, nccl, 8 x A"),
+        ("AAA", None, (2, 4, 8), "2 ranks, nccl, 2 x A\n3 GPUs, but what runs here is made for 2, 4 or 8 ranks."),
+        ("AA", None, (4,), "4 ranks, nccl, 2 x A, shares a GPU: not timed\n2 GPUs, but .* for 4 ranks."),
+        ("", "8", None, "8 ranks, gloo, CPU"),
+        ("", "1", range(2, 9), "2 ranks, gloo, CPU\nNRANKS=1, but what runs here is made for 2 to 8 ranks."),
+        ("", None, (2,), "2 ranks, gloo, CPU\n4 ranks by default, but what runs here is made for 2 ranks."),
+    ],
+)
+def test_the_number_of_ranks(monkeypatch, names, asked, any_of, label):
+    Driver(monkeypatch, names=tuple(names))
+    if asked:
+        monkeypatch.setenv("NRANKS", asked)
+    assert re.fullmatch(label, str(devices.plan(any_of=any_of)))
+
+
+@pytest.mark.parametrize("asked", ["none", "0", "65", "2.0", "-1"])
+def test_a_number_of_ranks_in_the_environment_that_makes_no_sense(monkeypatch, asked):
+    monkeypatch.setenv("NRANKS", asked)
+    with pytest.raises(ValueError, match=rf"NRANKS in the environment .* 1\.\.64, got '{asked}'"):
+        Ranks()
+
+
+@pytest.mark.parametrize(
+    "given, said",
+    [
+        ({"n": 2, "any_of": (2,)}, "give one"),
+        ({"any_of": ()}, "names no number"),
+        ({"any_of": (0, 2)}, "any_of lies in 1..64"),
+    ],
+)
+def test_numbers_that_a_caller_can_do_with(given, said):
+    with pytest.raises(ValueError, match=said):
+        Ranks(**given)
 
 
 def test_nccl_asked_for_by_name_shares_gpus_and_the_label_says_so(monkeypatch):
@@ -90,6 +134,8 @@ def test_gpus_that_cannot_be_shared(monkeypatch, odd, said):
     with pytest.raises(ValueError, match=said):
         Ranks(4, backend="nccl")
     assert not devices.plan(2, "nccl").shared
+    found = devices.plan(4)
+    assert found.backend == "gloo" and re.search(f"they cannot share: .*{said}", found.note)
 
 
 def test_nccl_without_a_gpu(monkeypatch):

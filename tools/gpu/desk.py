@@ -14,8 +14,9 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-from helpers.ranks.machine.devices import check_nranks, plan
+from helpers.ranks.machine.devices import plan
 from helpers.ranks.machine.gpus import find_gpus
+from helpers.ranks.machine.nranks import check_nranks
 
 from .checks import CHECKS, Check
 from .place import ROOT, Place, nccl_files

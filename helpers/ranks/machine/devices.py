@@ -5,22 +5,20 @@ from __future__ import annotations
 import sys
 import warnings
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psutil
 
 from . import gpus as gpu_facts
-from . import server, sharing
+from . import nranks, server, sharing
 from .gpus import Gpu, Gpus, find_gpus
 
 if sys.platform == "win32":
     raise ImportError("ranks need Linux or macOS; on Windows, open the course in WSL")
 
-MAX_RANKS = 64
 NBYTES_PER_RANK = 250_000_000  # free memory that one more rank wants: its own pages and its first tensors
-DEFAULT_CPU_RANKS = 4
-
 
 SHARED = "shares a GPU: not timed"
 
@@ -51,31 +49,55 @@ class World:
         return visible | (sharing.settings(rank, sharing.nccl_version()) if self.shared else {})
 
 
-def world(n: int | None = None) -> World:
-    """What `Ranks(n)` would start here: all GPUs when there are two or more, else 4 ranks on the CPU. Starts no ranks.
+def world(n: int | None = None, *, timed: bool = False, any_of: Iterable[int] | None = None) -> World:
+    """What `Ranks` would start here with the same arguments. Starts no ranks.
 
-    Raises ValueError when n is not a whole number from 1 to 64, or more than the memory can hold.
+    n: so many, else what NRANKS in the environment says, else all GPUs up to 8, else 4: they share one GPU, or are on the CPU.
+    timed: ranks never share a GPU; where they would, they are on the CPU. any_of: the numbers that the caller can do with, where
+    it does not say n: the largest that does not exceed what is here, else the smallest.
+    Raises ValueError when a number is no whole number from 1 to 64, or more than the memory can hold.
     """
-    found = plan(n)
+    found = plan(n, timed=timed, any_of=any_of)
     server.warm_up()
     return found
 
 
-def plan(n: int | None = None, backend: str | None = None) -> World:
+def plan(
+    n: int | None = None, backend: str | None = None, *, timed: bool = False, any_of: Iterable[int] | None = None
+) -> World:
     """`world` without the side of starting the server, and with a choice of backend ("nccl" or "gloo")."""
-    if n is not None:
-        check_nranks(n)
     if backend not in (None, "nccl", "gloo"):
         raise ValueError(f'backend must be "nccl", "gloo" or None (choose by what is here), got {backend!r}')
+    allowed = nranks.checked(n, any_of)
     gpus = Gpus() if backend == "gloo" else find_gpus()
     if gpus.trouble:
         warnings.warn(gpus.trouble, RuntimeWarning, stacklevel=3)
     count = len(gpus.usable)
     if backend == "nccl" and not count:
         raise ValueError(f"NCCL needs a GPU, and none is usable here. {gpus.trouble}".rstrip())
-    if backend == "nccl" or count >= (n or 2):
-        return _on_gpus(n or count, gpus)
-    return _on_cpu(n or DEFAULT_CPU_RANKS, gpus)
+    number, why = (n, "") if n else nranks.chosen(count, allowed)
+    if backend != "nccl" and number > count:
+        return _noted(_off_gpus(number, gpus, timed), why)
+    return _noted(_on_gpus(number, gpus), why)
+
+
+def _noted(found: World, why: str) -> World:
+    return replace(found, note=f"{why}. {found.note}".rstrip()) if why else found
+
+
+def _off_gpus(n: int, gpus: Gpus, timed: bool) -> World:
+    """More ranks than GPUs: they share them, unless their times shall mean something, or the GPUs cannot serve so many."""
+    if not gpus.usable:
+        return _on_cpu(n, gpus.trouble)
+    here = f"{len(gpus.usable)} x {gpus.usable[0].name} here, fewer than ranks"
+    if timed:
+        why = f"{here}: these are timed, and NCCL takes one GPU per rank, so they run on the CPU"
+    else:
+        try:
+            return _on_gpus(n, gpus)
+        except ValueError as error:
+            why = f"{here}, and they cannot share: {error}; so these run on the CPU"
+    return _on_cpu(n, f"{why}. {gpus.trouble}".rstrip())
 
 
 def _on_gpus(n: int, gpus: Gpus) -> World:
@@ -95,12 +117,8 @@ def _on_gpus(n: int, gpus: Gpus) -> World:
     )
 
 
-def _on_cpu(n: int, gpus: Gpus) -> World:
+def _on_cpu(n: int, note: str) -> World:
     check_memory(n)
-    note = gpus.trouble
-    if gpus.usable:
-        here = f"{len(gpus.usable)} x {gpus.usable[0].name} here, fewer than ranks: NCCL takes one GPU per rank"
-        note = f"{here}, so these run on the CPU. {note}".rstrip()
     return World(n, "gloo", ("cpu",) * n, f"{_ranks(n)}, gloo, CPU", note)
 
 
@@ -122,14 +140,6 @@ def check_sharing(n: int, gpus: tuple[Gpu, ...]) -> None:
                 f"{sharers} ranks on one {gpu.name} want {sharers * gpu_facts.NBYTES_PER_RANK / 1e9:.1f} GB of its memory"
                 f" ({gpu_facts.NBYTES_PER_RANK / 1e9:.1f} GB each), {gpu.free / 1e9:.1f} GB are free"
             )
-
-
-def check_nranks(n: object) -> None:
-    """Raises TypeError or ValueError naming the value and what was expected."""
-    if isinstance(n, bool) or not isinstance(n, int):
-        raise TypeError(f"the number of ranks is a whole number, got {n!r}")
-    if not 1 <= n <= MAX_RANKS:
-        raise ValueError(f"the number of ranks lies in 1..{MAX_RANKS}, got {n}")
 
 
 def check_memory(n: int) -> None:

@@ -6,7 +6,7 @@ import sys
 import threading
 import traceback
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from helpers.ranks.hangs.verdict import RankError
@@ -32,7 +32,7 @@ STOP_LIMIT = 5.0  # seconds that close() gives a call of another thread to notic
 class Ranks:
     """n processes, each a rank of one torch.distributed group. Use as a context manager, or call close().
 
-    n: all GPUs when there are two or more, else 4 on the CPU. backend: "nccl" or "gloo", else by what is here.
+    n, timed, any_of: as `world` takes them, which says what will start. backend: "nccl" or "gloo", else by what is here.
     env: environment of the ranks, set before the group forms. timeout: seconds that a rank may be inside one collective.
     link: a network to emulate between CPU ranks: a `Link`, or anything with link(src, dst), as `price` takes it.
     Raises TypeError or ValueError on bad input, before anything starts. Chapters: ranks, ring, latency-bandwidth.
@@ -43,6 +43,8 @@ class Ranks:
         n: int | None = None,
         *,
         backend: str | None = None,
+        timed: bool = False,
+        any_of: Iterable[int] | None = None,
         env: dict[str, str] | None = None,
         timeout: float = 10.0,
         link: object | None = None,
@@ -51,7 +53,7 @@ class Ranks:
             raise RuntimeError(f"{launcher} has started this process as a rank: use `with job() as j:`, not Ranks()")
         if inside.in_rank():
             raise RuntimeError("a rank cannot start ranks of its own: call Ranks in the notebook")
-        self.world = devices.plan(n, backend)
+        self.world = devices.plan(n, backend, timed=timed, any_of=any_of)
         self.timeout = given.seconds("timeout", timeout, given.LONGEST)
         self._env = given.strings({} if env is None else env)
         self._link = None

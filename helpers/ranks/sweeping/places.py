@@ -7,8 +7,9 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 
-from helpers.ranks.machine.devices import World, check_nranks, plan
+from helpers.ranks.machine.devices import World, plan
 from helpers.ranks.machine.gpus import find_gpus
+from helpers.ranks.machine.nranks import check_nranks
 from helpers.ranks.sweeping.found import ONE_GPU
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
