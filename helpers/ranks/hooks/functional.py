@@ -56,7 +56,7 @@ class Functional:
 
         for name in COLLECTIVES:
             if original := getattr(functional, name, None):
-                FUNCTIONAL.put(functional, name, self._noted(name, original, functional._resolve_group))
+                FUNCTIONAL.put(functional, name, self._noted(name, original, functional._resolve_group_name))
         FUNCTIONAL.put(functional, "wait_tensor", self._noted_wait(functional.wait_tensor))
 
     def forget(self) -> None:
