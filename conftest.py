@@ -1,7 +1,13 @@
-"""For nbval, wherever it is started: what a cell's tag `by-ranks` means.
+"""For nbval, wherever it is started: labs plot the recorded runs, and what a cell's tag `by-ranks` means.
 
 Its output tells on how many ranks the lab runs, or on what device: compared where these are as in the stored outputs, run everywhere.
 """
+
+import os
+
+import pytest
+
+RECORDED = "BYTES_IN_MOTION"  # notebooks under nbval plot the recorded runs; the library's own tests know nothing of them
 
 
 def pytest_configure(config):
@@ -17,3 +23,12 @@ def _as_stored() -> bool:
 
     world = plan()
     return (world.nranks, world.backend, world.note) == (4, "gloo", "")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item, nextitem):
+    if item.nodeid.partition("::")[0].endswith(".ipynb"):
+        os.environ.setdefault(RECORDED, "recorded")
+    else:
+        os.environ.pop(RECORDED, None)
+    return (yield)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tomllib
 from collections import Counter
 from collections.abc import Iterable
@@ -26,7 +25,6 @@ MOVED_BY_A_KEY = (
     *("choice", "pipeline", "routing", "published", "mesh"),
 )
 KERNEL = ("ipykernel.kernelapp", "ipykernel.ipkernel", "plotly.graph_objects", "anywidget")
-RECORDED = "BYTES_IN_MOTION"  # notebooks under nbval plot the recorded runs
 
 
 def pytest_addoption(parser):
@@ -141,12 +139,10 @@ def loaded(lab: Path) -> tuple[str, ...]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item, nextitem):
-    """A notebook's kernel starts with its first cell; the library's own tests know nothing of recorded runs."""
+    """A notebook's kernel starts with its first cell."""
     if file_of(item.nodeid).endswith(".ipynb"):
-        os.environ.setdefault(RECORDED, "recorded")
         with warm_kernels.forked(loaded(item.path)):
             return (yield)
-    os.environ.pop(RECORDED, None)
     return (yield)
 
 
