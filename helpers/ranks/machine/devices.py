@@ -49,15 +49,17 @@ class World:
         return visible | (sharing.settings(rank, sharing.nccl_version()) if self.shared else {})
 
 
-def world(n: int | None = None, *, timed: bool = False, any_of: Iterable[int] | None = None) -> World:
+def world(
+    n: int | None = None, *, backend: str | None = None, timed: bool = False, any_of: Iterable[int] | None = None
+) -> World:
     """What `Ranks` would start here with the same arguments. Starts no ranks.
 
     n: so many, else what NRANKS in the environment says, else all GPUs up to 8, else 4: they share one GPU, or are on the CPU.
-    timed: ranks never share a GPU; where they would, they are on the CPU. any_of: the numbers that the caller can do with, where
+    backend: "nccl" or "gloo", else by what is here. timed: ranks never share a GPU; where they would, they are on the CPU. any_of: the numbers that the caller can do with, where
     it does not say n: the largest that does not exceed what is here, else the smallest.
     Raises ValueError when a number is no whole number from 1 to 64, or more than the memory can hold.
     """
-    found = plan(n, timed=timed, any_of=any_of)
+    found = plan(n, backend, timed=timed, any_of=any_of)
     server.warm_up()
     return found
 
@@ -65,7 +67,7 @@ def world(n: int | None = None, *, timed: bool = False, any_of: Iterable[int] | 
 def plan(
     n: int | None = None, backend: str | None = None, *, timed: bool = False, any_of: Iterable[int] | None = None
 ) -> World:
-    """`world` without the side of starting the server, and with a choice of backend ("nccl" or "gloo")."""
+    """`world` without the side of starting the server."""
     if backend not in (None, "nccl", "gloo"):
         raise ValueError(f'backend must be "nccl", "gloo" or None (choose by what is here), got {backend!r}')
     allowed = nranks.checked(n, any_of)
