@@ -1,5 +1,6 @@
 """README, intro, setup and guesses: what their sentences say of commands, packages, labs and machines is what is there."""
 
+import ast
 import json
 import re
 from inspect import signature
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from helpers.ranks import Ranks
+from helpers.ranks import Ranks, world
 from helpers.ranks.machine import devices, gpus
 from tools import gpu_check, pythons, torch_build
 
@@ -52,11 +53,20 @@ def test_the_packages_of_gpu_check_are_said():
     )
 
 
+def calls(cells: list[str], name: str) -> list[list[str]]:
+    """The arguments of every call of `name` that say how many ranks there are."""
+    nodes = [node for cell in cells for node in ast.walk(ast.parse(cell)) if isinstance(node, ast.Call)]
+    named = [node for node in nodes if isinstance(node.func, ast.Name) and node.func.id == name]
+    placing = signature(world).parameters.keys() - {"backend"}
+    return [[ast.unparse(arg) for arg in (*n.args, *(k for k in n.keywords if k.arg in placing))] for n in named]
+
+
 @pytest.mark.parametrize("lab", LABS, ids=lambda p: p.stem)
-def test_a_lab_with_ranks_begins_with_world(lab):
+def test_a_lab_with_ranks_begins_with_world_as_its_ranks_are_made(lab):
     cells = code(lab)
-    begins = [cell for cell in cells[:3] if re.search(r"\bworld\(4?\)", cell)]
-    assert bool(begins) == any("Ranks(" in cell or "world(" in cell for cell in cells)
+    begins, made = calls(cells[:3], "world"), calls(cells, "Ranks")
+    assert bool(begins) == bool(made or calls(cells, "world"))
+    assert not made or begins[0] in made
 
 
 @pytest.mark.parametrize("here", [2, 3, 4, 8])

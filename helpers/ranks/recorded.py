@@ -19,7 +19,7 @@ from typing import Any
 import psutil
 import torch
 
-from helpers.ranks.machine.devices import find_gpus, plan
+from helpers.ranks.machine.devices import find_gpus
 from helpers.units import GIB
 
 FOLDER = Path(__file__).resolve().parents[2] / "recorded"
@@ -41,14 +41,28 @@ class Run:
     source: str = "live"
     fresh: Any = field(default=None, repr=False)
 
+    @property
+    def nranks(self) -> int:
+        """How many ranks it ran on, as its label says. ValueError where the label says none."""
+        if not (found := _ran_on(self.label)):
+            raise ValueError(f'the label of a run on ranks begins like "4 ranks, gloo", {self.name} has {self.label!r}')
+        return int(found[0])
+
+    @property
+    def kind(self) -> str:
+        """What a figure's `Curve` calls it: "measurement" or "recorded"."""
+        return "measurement" if self.source == "live" else "recorded"
+
     def __str__(self) -> str:
         """One line for a caption: what it ran on, when, and whether it is this session's."""
         kind = "measured just now" if self.source == "live" else f"recorded {self.date}"
         return f"{self.label}; {self.machine['cpu']}, {self.machine['cores']} cores; torch {self.versions['torch']}; {kind}"
 
 
-def record(name: str, data: Any, command: str, label: str | None = None) -> Run:
+def record(name: str, data: Any, command: str, label: str) -> Run:
     """Write a run under recorded/<name>.json and return it. data: anything JSON can hold. command: how to repeat the run.
+
+    label: what it ran on, as those say it who ran (`ranks.label`).
 
     Raises ValueError for a name that is not like "ring-all-reduce", TypeError for data that JSON cannot hold.
     """
@@ -68,15 +82,18 @@ def load(name: str) -> Run:
     return Run(**json.loads(path.read_text()), source="replay")
 
 
-def measured_or_recorded(name: str, fn: Callable[[], Any], label: str | None = None, command: str | None = None) -> Run:
+def measured_or_recorded(name: str, fn: Callable[[], Any], label: str, command: str | None = None) -> Run:
     """Run fn() and return its result as a Run; under BYTES_IN_MOTION=recorded the recorded run, with fn's result as .fresh.
 
-    Under BYTES_IN_MOTION=record the result is written as the recorded run. ValueError for any other value of the variable.
+    label: of the ranks that fn runs on. Under BYTES_IN_MOTION=record the result is written as the recorded run. ValueError for any
+    other value of the variable, and, before fn is called, where the run to overwrite is of another number of ranks or another backend.
     """
     mode = os.environ.get(SWITCH, "")
     if mode not in ("", "recorded", "record"):
         raise ValueError(f'{SWITCH} is unset, "recorded" or "record", got {mode!r}')
     command = command or f"{SWITCH}=record make notebooks"
+    if mode == "record":
+        _refuse_another(name, label)
     run = load(name) if mode == "recorded" else None
     fresh = _plain(fn())
     if mode == "record":
@@ -115,8 +132,22 @@ def today() -> str:
     return datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
-def _described(name: str, data: Any, command: str, label: str | None) -> Run:
-    return Run(name, _plain(data), label or plan().label, machine(), versions(), today(), command)
+def _described(name: str, data: Any, command: str, label: str) -> Run:
+    return Run(name, _plain(data), label, machine(), versions(), today(), command)
+
+
+def _ran_on(label: str) -> tuple[str, ...]:
+    """("4", "gloo") of "4 ranks, gloo, CPU"; () of a label that does not begin so."""
+    found = re.match(r"(\d+) ranks?\b[^,]*, (\w+)", label)
+    return found.groups() if found else ()
+
+
+def _refuse_another(name: str, label: str) -> None:
+    """Pages say in words what a run is of: on other ranks it is another run."""
+    if _path(name).exists() and _ran_on(there := load(name).label) != _ran_on(label):
+        raise ValueError(
+            f"recorded/{name}.json is a run of {there}, these are {label}: their run wants a name of its own"
+        )
 
 
 def _plain(data: Any) -> Any:
