@@ -55,8 +55,9 @@ def world(
     """What `Ranks` would start here with the same arguments. Starts no ranks.
 
     n: so many, else what NRANKS in the environment says, else all GPUs up to 8, else 4: they share one GPU, or are on the CPU.
-    backend: "nccl" or "gloo", else by what is here. timed: ranks never share a GPU; where they would, they are on the CPU. any_of: the numbers that the caller can do with, where
-    it does not say n: the largest that does not exceed what is here, else the smallest.
+    backend: "nccl" or "gloo", else by what is here. timed: ranks never share a GPU; where they would, they are on the CPU.
+    any_of: the numbers that the caller can do with, where it does not say n: the largest that does not exceed what is here, else
+    the smallest.
     Raises ValueError when a number is no whole number from 1 to 64, or more than the memory can hold.
     """
     found = plan(n, backend, timed=timed, any_of=any_of)
