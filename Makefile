@@ -22,6 +22,7 @@ help: ## list these words
 	@echo "make WORD, where WORD is one of"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
 	@echo "and, when needed, SERVE=0 (book: build only), PORT=8080, SHARD=2/4 (a part of the tests), PYTHON=/path/to/python3.11,"
+	@echo "LABS='ring units' or all (gpu-check: run these labs instead, and record that they came to their end),"
 	@echo "TORCH=cpu, cu126, cu129, cu130 or keep (use the torch that is already installed, 2.11 to 2.13)"
 
 book: python ## build the website and serve it on 127.0.0.1 (SERVE=0 builds only)
@@ -60,9 +61,10 @@ notebooks: python ## run every notebook again and rewrite it with its outputs
 	@$(INSTALL)
 	$(RUN) -m tools.notebooks notebooks
 
-# On a machine with GPUs the .venv may be missing: then the python3 there, with torch, numpy, cloudpickle, psutil, nvidia-ml-py.
+# On a machine with GPUs the .venv may be missing: then the python3 there, with torch, numpy, cloudpickle, psutil, nvidia-ml-py;
+# for LABS also ipython, plotly and anywidget.
 gpu-check: ## on a machine with NVIDIA GPUs: check what CI cannot (under ten minutes), write recorded/gpu-*.json (OUT=folder: there)
-	$(if $(wildcard $(RUN)),$(RUN),$(ASK)) -m tools.gpu_check $(if $(OUT),--out $(OUT))
+	$(if $(wildcard $(RUN)),$(RUN),$(ASK)) -m $(if $(LABS),tools.labs $(LABS) $(OUT:%=--out %/labs),tools.gpu_check $(OUT:%=--out %))
 
 clean: ## remove what was built (.venv stays; delete it to install afresh)
 	rm -rf _build .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -20,18 +20,20 @@ NEEDED = {
 }
 
 
-def missing() -> list[str]:
+def missing(needed: dict[str, str] = NEEDED) -> list[str]:
     """What has to be installed, by the name under which it is installed."""
-    return [package for module, package in NEEDED.items() if find_spec(module) is None]
+    return [package for module, package in needed.items() if find_spec(module) is None]
+
+
+def wanted(what: str, lacking: list[str]) -> str:
+    """What is missing, in one line with its remedy."""
+    return f"{what} needs {', '.join(lacking)}: {sys.executable} -m pip install {' '.join(lacking)}"
 
 
 def main(argv: list[str] | None = None) -> int:
     """0: all passed or skipped; 1: a check failed or was not run; 2: nothing could be checked."""
     if lacking := missing():
-        print(
-            f"gpu-check needs {', '.join(lacking)}: {sys.executable} -m pip install {' '.join(lacking)}",
-            file=sys.stderr,
-        )
+        print(wanted("gpu-check", lacking), file=sys.stderr)
         return 2
     from tools.gpu import desk  # it imports all of them
 

@@ -1,6 +1,7 @@
 """`make notebooks`: runs every notebook from a fresh kernel and rewrites it with its outputs, the same bytes every time.
 
-The only way an output gets into a notebook. `python -m tools.notebooks FOLDER_OR_FILE...`
+The only way an output gets into a notebook. `python -m tools.notebooks FOLDER_OR_FILE...` Of a lab it also writes the record that
+it came to its end here, as tools.labs does.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import nbformat
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+
+from tools import labs
 
 CELL_SECONDS = 60
 # Comparison figures plot the recorded run, so that the saved notebook does not depend on this machine's speed.
@@ -33,6 +36,8 @@ class NotebookFailed(Exception):
 def run(path: Path) -> None:
     """Runs one notebook in its own folder and rewrites it. Raises NotebookFailed and leaves the file as it was."""
     notebook = nbformat.read(path, as_version=4)
+    is_lab, began = path.parent == labs.NOTEBOOKS, time.monotonic()
+    notebook.cells += [nbformat.v4.new_code_cell(labs.ASK)] * is_lab
     with tempfile.TemporaryDirectory(prefix="bim-") as folder:
         manager = AsyncKernelManager(kernel_name="python3")
         if os.name == "posix":  # pipes in a private folder, so no two kernels race for a port
@@ -47,14 +52,24 @@ def run(path: Path) -> None:
             coalesce_streams=True,
         )
         try:
-            client.execute(env={**ENVIRONMENT, **os.environ}, cleanup_kc=True)  # nbclient leaves a manager it is given
+            # nbclient leaves a manager it is given
+            client.execute(env={**ENVIRONMENT, **labs.environment()}, cleanup_kc=True)
         except (CellExecutionError, CellTimeoutError, DeadKernelError) as failed:
             raise NotebookFailed(f"{path.name}: {failed}") from None
+    asked = notebook.cells.pop() if is_lab else None
     noise = stderr(notebook)
     if noise:
         raise NotebookFailed(f"{path.name}: a cell wrote to stderr, which must stay empty:\n{noise}")
     strip(notebook)
     path.write_text(nbformat.writes(notebook) + "\n")
+    if asked:
+        record(path.stem, notebook, time.monotonic() - began, asked.outputs[0].text.strip())
+
+
+def record(lab: str, notebook: nbformat.NotebookNode, seconds: float, label: str) -> None:
+    """That it came to its end on this machine's GPUs, or without one."""
+    cells = sum(cell.cell_type == "code" for cell in notebook.cells)
+    print(labs.recorded(lab, cells, seconds, labs.RECORDED, label, "make notebooks"))
 
 
 def strip(notebook: nbformat.NotebookNode) -> None:

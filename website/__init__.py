@@ -19,6 +19,7 @@ PARTS = (
     "hierarchy_table",
     "machines_table",
     "recorded_runs",
+    "lab_runs",
     "strategies_table",
     "charts",
     "set_numbers",

@@ -1,4 +1,4 @@
-"""The card under every title: what you will be able to do, how long it takes, what it runs on, what comes first.
+"""The card under every title: what you will be able to do, how long it takes, what it runs on, what comes first, where a lab ran.
 
 How long it is to read is counted, at PACE words a minute, prose and code alike; what a cell prints is not read word by word.
 
@@ -23,6 +23,8 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
+from website.lab_runs import ran
+
 log = logging.getLogger(__name__)
 
 PACE = 200
@@ -43,11 +45,12 @@ def add_card(app: Sphinx, doctree: nodes.document) -> None:
         return
     try:
         card = read_card(json.loads(front) if isinstance(front, str) else front)
+        runs = ran(app.env)
     except ValueError as error:
         log.warning("%s", error, location=docname, type="bim", subtype="card")
         return
     read = ("Read", prose(f"{minutes(doctree)} min"))
-    rows = [read, *facts(card, docname, app.env.found_docs), *own_file(app.env)]
+    rows = [read, *facts(card, docname, app.env.found_docs), *runs, *own_file(app.env)]
     title.parent.insert(title.parent.index(title) + 1, draw_card(card["able"], rows))
 
 

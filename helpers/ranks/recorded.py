@@ -59,16 +59,16 @@ class Run:
         return f"{self.label}; {self.machine['cpu']}, {self.machine['cores']} cores; torch {self.versions['torch']}; {kind}"
 
 
-def record(name: str, data: Any, command: str, label: str) -> Run:
+def record(name: str, data: Any, command: str, label: str, folder: Path | None = None) -> Run:
     """Write a run under recorded/<name>.json and return it. data: anything JSON can hold. command: how to repeat the run.
 
-    label: what it ran on, as those say it who ran (`ranks.label`).
+    label: what it ran on, as those say it who ran (`ranks.label`). folder: instead of recorded/.
 
     Raises ValueError for a name that is not like "ring-all-reduce", TypeError for data that JSON cannot hold.
     """
-    path, run = _path(name), _described(name, data, command, label)
+    path, run = _path(name, folder), _described(name, data, command, label)
     held = {key: value for key, value in asdict(run).items() if key not in ("source", "fresh")}
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(held, indent=1) + "\n")
     return run
 
@@ -163,12 +163,12 @@ def _named(data: Any) -> Any:
     return [_named(value) for value in data] if isinstance(data, (list, tuple)) else data
 
 
-def _path(name: str) -> Path:
+def _path(name: str, folder: Path | None = None) -> Path:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ValueError(
             f'a recorded run is named like "ring-all-reduce" (small letters, digits, hyphens), got {name!r}'
         )
-    return FOLDER / f"{name}.json"
+    return (folder or FOLDER) / f"{name}.json"
 
 
 def _cpu_model() -> str:

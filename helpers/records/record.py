@@ -40,12 +40,25 @@ class Record:
         """As pages ask for it: of a trace without its rank."""
         return self.name.rpartition("-")[0] if self.kind == "trace" else self.name
 
+    @property
+    def on_cpu(self) -> bool:
+        """Of a lab's run: whether nothing of it ran on a GPU, though there may have been some."""
+        return all(label.endswith("CPU") for label in self.what.split("; "))
+
 
 def records(folder: Path = FOLDER) -> list[Record]:
     """Every file that holds a run, recursively, by kind and then by path. RecordError on one that is not whole."""
     paths = [path for path in sorted(folder.rglob("*")) if path.name.endswith(ENDS)]
     found = [record_of(path, folder) for path in paths]
     return sorted(found, key=lambda one: (list(KINDS).index(one.kind), one.path))
+
+
+def lab_runs(folder: Path = FOLDER) -> dict[tuple[str, int], Record]:
+    """The latest run of every lab on every number of GPUs; of two of one day ours. RecordError on one that is not whole."""
+    paths = [*sorted(folder.glob("from/*/labs/*.json")), *sorted(folder.glob("labs/*.json"))]
+    found = sorted((record_of(path, folder) for path in paths), key=lambda one: one.date or "")
+    named = ((one.name.rpartition("-"), one) for one in found)
+    return {(lab, int(gpus)): one for (lab, _, gpus), one in named}
 
 
 def record_of(path: Path, folder: Path = FOLDER) -> Record:
@@ -98,6 +111,7 @@ def _planted(data: list[Mapping[str, Any]], place: Path) -> dict[str, Any]:
 
 _READ: Mapping[str, Callable[[Any, Path], dict[str, Any]]] = {
     "run": _run,
+    "lab": _run,
     "memory": _run,
     "reader": _run,
     "predicted": _predicted,

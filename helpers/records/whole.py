@@ -14,10 +14,12 @@ from typing import Any
 
 from helpers.records.fields import Bad, text_without_paths
 from helpers.records.kinds import faults, memory, predicted, published, run
+from helpers.records.labs import lab
 from helpers.records.traces import trace
 
 KINDS: dict[str, Callable[[Any, str], None]] = {  # in the order of the page
     "run": run,
+    "lab": lab,
     "memory": memory,
     "reader": run,
     "predicted": predicted,
@@ -25,7 +27,15 @@ KINDS: dict[str, Callable[[Any, str], None]] = {  # in the order of the page
     "trace": trace,
     "faults": faults,
 }
-FOLDERS = {"public": "published", "memory": "memory", "mutants": "faults", "from": "reader", "traces": "trace"}
+FOLDERS = {
+    "public": "published",
+    "labs": "lab",
+    "memory": "memory",
+    "mutants": "faults",
+    "from": "reader",
+    "traces": "trace",
+}
+OF_READERS = {"memory": memory, "labs": lab}  # folders within from/NAME/
 ENDS = ".json", ".jsonl", ".json.gz"
 
 
@@ -46,7 +56,7 @@ def whole(path: Path, folder: Path) -> Any:
     """What the file holds, if it is whole; RecordError else. folder: recorded/, or one like it."""
     place = path.relative_to(folder)
     kind = kind_of(place)
-    check = memory if kind == "reader" and place.parent.name == "memory" else KINDS[kind]
+    check = OF_READERS.get(place.parent.name, run) if kind == "reader" else KINDS[kind]
     try:
         text = _text(path)
         text_without_paths(text)

@@ -3,7 +3,8 @@
 import nbformat
 import pytest
 
-from tools import notebooks
+from helpers.records import lab_runs
+from tools import labs, notebooks
 
 
 @pytest.fixture
@@ -17,11 +18,15 @@ def write(tmp_path):
     return write
 
 
-def test_outputs_counts_metadata_a_widgets_table_and_bytes(write):
+def test_outputs_counts_metadata_a_widgets_table_bytes_and_the_record(write, monkeypatch):
     told = "print(os.environ['BYTES_IN_MOTION'], os.getcwd() == os.path.abspath('.'))"
     player = "from helpers.view import player\nplayer('all_reduce ring', nranks=2)"
     path = write("import os", told, "6 * 7", player, card={"minutes": 5}, widgets={"state": {}})
+    monkeypatch.setattr(labs, "NOTEBOOKS", path.parent)
+    monkeypatch.setattr(labs, "RECORDED", path.parent / "labs")
     notebooks.run(path)
+    ((key, run),) = lab_runs(path.parent).items()
+    assert key == ("lab", 0) and run.what == "1 process, CPU" and run.command == "make notebooks"
     first = path.read_bytes()
     saved = nbformat.read(path, as_version=4)
     assert [cell.execution_count for cell in saved.cells] == [1, 2, 3, 4]
@@ -34,6 +39,7 @@ def test_outputs_counts_metadata_a_widgets_table_and_bytes(write):
     }, "ours stays, an editor's goes"
     (output,) = saved.cells[3].outputs
     assert set(output.data) == {"text/html", "text/plain"} and "<table" in output.data["text/html"], "no random id"
+    monkeypatch.undo()
     notebooks.run(path)
     assert path.read_bytes() == first
 

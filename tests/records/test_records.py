@@ -17,7 +17,7 @@ import pytest
 
 from helpers.nccl.published import TIMINGS, published
 from helpers.ranks.recorded import machine, versions
-from helpers.records import FOLDER, RecordError, record_of, records, whole
+from helpers.records import FOLDER, RecordError, lab_runs, record_of, records, whole
 from helpers.records.whole import ENDS, KINDS
 
 FILES = sorted(path for path in FOLDER.rglob("*") if path.name.endswith(ENDS))
@@ -152,6 +152,47 @@ def test_two_kinds_of_gpus_are_counted_apart(tmp_path):
     assert record_of(written(tmp_path, RUN, told), tmp_path).machine == "2 x NVIDIA H100, 1 x NVIDIA A100"
 
 
+def of_a_lab(gpus: int) -> dict[str, Any]:
+    """As `python -m tools.labs ring` writes it."""
+    on = machine() | {"gpus": ["NVIDIA H100 80GB HBM3"] * gpus}
+    about = {"label": f"{gpus} ranks, nccl, {gpus} x H100" if gpus else "4 ranks, gloo, CPU", "date": "2026-11-23"}
+    told = {
+        "name": f"ring-{gpus}",
+        "machine": on,
+        "versions": {"python": "3.11.7", "torch": "2.13.0", "nccl": "2.28.9"},
+    }
+    return told | about | {"data": {"cells": 31, "seconds": 40.5}, "command": "python -m tools.labs ring"}
+
+
+@pytest.mark.parametrize(
+    ("gpus", "put", "value", "words"),
+    [
+        (8, at("name"), "ring-4", "name: expected the file's own name, 'ring-8', got 'ring-4'"),
+        (8, at("machine", "gpus"), ["H100"] * 4, "name: expected a lab and its number of GPUs, 4, got 'ring-8'"),
+        (3, at("date"), "2026-11-24", "machine.gpus: expected 0, 1, 2, 4, 8 GPUs, got 3"),
+        (1, at("versions"), {"python": "3.11", "torch": "2.13.0"}, "versions: the field 'nccl' is missing"),
+        (0, at("data", "user"), "ada", "data: no field is called 'user'"),
+        (0, at("data", "seconds"), 0, "data.seconds: expected a number above 0, got 0"),
+    ],
+)
+def test_a_damaged_run_of_a_lab_is_refused(tmp_path, gpus, put, value, words):
+    for folder in ("labs", "from/8xh100/labs"):
+        told, name = of_a_lab(gpus), f"{folder}/ring-{gpus}.json"
+        assert gpus == 3 or whole(written(tmp_path, name, told), tmp_path) == told
+        put(told, value)
+        assert refusal(tmp_path, name, told).startswith(f"{name}: {words}")
+
+
+def test_of_a_labs_runs_the_latest_counts_and_of_one_day_ours(tmp_path):
+    ours, theirs = of_a_lab(8), of_a_lab(8)
+    written(tmp_path, "labs/ring-8.json", ours)
+    for day, kind in (("2026-11-22", "lab"), ("2026-11-23", "lab"), ("2026-11-24", "reader")):
+        theirs["date"] = day
+        written(tmp_path, "from/8xh100/labs/ring-8.json", theirs)
+        ((key, found),) = lab_runs(tmp_path).items()
+        assert (key, found.kind, found.on_cpu) == (("ring", 8), kind, False)
+
+
 PUBLISHED = "public/torch-8xh200-all_reduce.json"
 TRACE = "trace-ring-cpu.json"
 MEMORY = "memory/zero-1.json"
@@ -250,7 +291,7 @@ TEXTS = [
     ("run.json", '{"name": "a", "name": "b"}', "run.json: name: comes twice"),
     ("run.json", '{"name": NaN}', "run.json: NaN: is no number of JSON"),
     ("run.json", "[" * 100_000, "run.json: "),
-    ("elsewhere/run.json", "{}", "a folder of recorded/ is one of public, memory, mutants, from, traces"),
+    ("elsewhere/run.json", "{}", "a folder of recorded/ is one of public, labs, memory, mutants, from, traces"),
     ("mutants/drawn.jsonl", '{"id": "2-001"}\n{"id": "2-001"}', "mutants/drawn.jsonl: line 2.id: 2-001 is drawn twice"),
     ("mutants/after.jsonl", '{"id": "2-001"}', "line 1.verdict: expected a text, got None"),
     ("mutants/after.jsonl", "[]", "line 1: expected an object with an id like '2-001', got []"),

@@ -27,6 +27,7 @@ from .turn import Turn
 
 START_LIMIT = 120.0  # seconds for all ranks to meet; NCCL on 8 GPUs may take several
 STOP_LIMIT = 5.0  # seconds that close() gives a call of another thread to notice that its ranks are gone
+STARTED: dict[str, None] = {}  # the label of all ranks that this process has started, each once
 
 
 class Ranks:
@@ -54,6 +55,7 @@ class Ranks:
         if inside.in_rank():
             raise RuntimeError("a rank cannot start ranks of its own: call Ranks in the notebook")
         self.world = devices.plan(n, backend, timed=timed, any_of=any_of)
+        plain = self.world.label  # without a network that is emulated
         self.timeout = given.seconds("timeout", timeout, given.LONGEST)
         self._env = given.strings({} if env is None else env)
         self._link = None
@@ -71,6 +73,7 @@ class Ranks:
         except BaseException:  # perhaps an interrupt that came last of all: its traceback would keep the ranks alive
             self.close()
             raise
+        STARTED[plain] = None
 
     @property
     def nranks(self) -> int:

@@ -1,0 +1,76 @@
+"""Labs without Jupyter: each in a fresh process, its record when it has come to its end, one line about what fails."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import nbformat
+import pytest
+from fake_cuda import environment
+
+from helpers.records import lab_runs
+from tools import labs
+
+ASKS = """\
+from helpers.ranks import Ranks
+from helpers.view import keep
+import torch.distributed as dist
+
+def mine(n):
+    return dist.get_rank() * n"""
+RUNS = "with Ranks() as ranks:\n    found = ranks.run(mine, 10)\nkeep(found=str(found))\nfound"
+PLANTED = {"good": [ASKS, RUNS], "raises": ["print('as far as here')", "1 / 0"], "dies": ["import os", "os._exit(7)"]}
+
+
+@pytest.fixture
+def planted(monkeypatch, tmp_path):
+    """The labs are these three; their folder."""
+    monkeypatch.setattr(labs, "NOTEBOOKS", tmp_path)
+    for name, sources in PLANTED.items():
+        cells = [nbformat.v4.new_code_cell(source, id=f"cell-{n}") for n, source in enumerate(sources)]
+        (tmp_path / f"{name}.ipynb").write_text(nbformat.writes(nbformat.v4.new_notebook(cells=cells)))
+    return tmp_path
+
+
+def test_it_records_what_came_to_its_end_on_two_gpus(planted, monkeypatch, capfd):
+    for name, value in environment(2, planted).items():
+        monkeypatch.setenv(name, value)
+    before = {path: path.read_bytes() for path in planted.glob("*.ipynb")}
+    assert labs.main(["all", "--out", str(planted / "labs")]) == 1
+    said = capfd.readouterr().out.splitlines()
+    assert said[-1] == "1 of 3 ran to their end, not: dies, raises", said
+    assert {"dies: its process ended (7)", "as far as here", "raises: cell 2 failed"} <= set(said)
+    assert any("ZeroDivisionError" in line for line in said)
+    ((key, run),) = lab_runs(planted).items()
+    assert key == ("good", 2) and run.what == "2 ranks, nccl, 2 x NVIDIA Fake" and not run.on_cpu
+    assert run.command == "python -m tools.labs good" and "nccl 2.28.9" in run.versions
+    assert json.loads((planted / "labs" / "good-2.json").read_text())["data"]["cells"] == 2
+    assert {path: path.read_bytes() for path in planted.glob("*.ipynb")} == before
+
+
+def test_no_record_where_the_number_was_set_or_has_no_column(monkeypatch, tmp_path):
+    from helpers.ranks import labs as recording
+
+    def said() -> str:
+        return recording.record_lab("good", "4 ranks, gloo, CPU", {"cells": 1, "seconds": 1.0}, "x", tmp_path)
+
+    monkeypatch.setenv("NRANKS", "8")
+    assert said() == "no record: NRANKS is 8, and a record is of what the machine has"
+    monkeypatch.delenv("NRANKS")
+    three = recording.find_gpus().__class__(usable=("a GPU",) * 3)
+    monkeypatch.setattr(recording, "find_gpus", lambda: three)
+    assert said() == "no record: 3 GPUs have no column (only 0, 1, 2, 4, 8; see CUDA_VISIBLE_DEVICES)"
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unknown_lab_and_missing_packages_are_one_line(root, planted, capsys):
+    assert labs.main(["rings"]) == 2
+    assert capsys.readouterr().err == "labs: no lab 'rings': expected all, or some of dies, good, raises\n"
+    done = subprocess.run([sys.executable, "-S", "-m", "tools.labs", "ring"], cwd=root, capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.startswith(
+        "labs needs torch, numpy, cloudpickle, psutil, nvidia-ml-py, "
+    )
+    listed = (root / "Makefile").read_text()
+    assert all(package in listed for package in labs.NEEDED.values())

@@ -1,0 +1,108 @@
+"""Which lab ran from end to end on how many GPUs, by its records: the table of page recorded-runs, and a row of each lab's card.
+
+```{lab-runs}
+```
+"""
+
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+from helpers.records import Record, RecordError, lab_runs
+from helpers.records.labs import GPUS
+from website.hierarchy_table import table, text
+from website.recorded_runs import when
+
+log = logging.getLogger(__name__)
+NEVER = "never"
+TABLE = "book/recorded-runs"
+Runs = dict[tuple[str, int], Record]
+
+
+class LabRunsDirective(SphinxDirective):
+    """{lab-runs}: a row per lab, a column per number of GPUs, and above it what the letters stand for."""
+
+    def run(self) -> list[nodes.Node]:
+        try:
+            runs = runs_of(Path(self.env.srcdir, "recorded"))
+        except RecordError as error:
+            log.warning("%s", error, location=self.get_location(), type="bim", subtype="recorded")
+            return []
+        self.env.note_reread()  # another record changes it
+        letters = {made: letter(i) for i, made in enumerate(dict.fromkeys(map(where, runs.values())))}
+        labs = sorted(PurePosixPath(name).name for name in self.env.found_docs if name.startswith("notebooks/"))
+        heads = [[text(words)] for words in ("Lab", *map(gpus, GPUS))]
+        rows = [[[title(lab)], *([cell(runs.get((lab, n)), letters)] for n in GPUS)] for lab in labs]
+        legend = [nodes.list_item("", text(f"{short}: {made}")) for made, short in letters.items()]
+        return [nodes.bullet_list("", *legend), table("bim-lab-runs", heads, rows)]
+
+
+def cell(run: Record | None, letters: dict[str, str]) -> nodes.paragraph:
+    """The day and a letter for all else."""
+    if run is None:
+        return nodes.paragraph("", "", nodes.inline("", NEVER, classes=["bim-never"]))
+    told = when(run)
+    told += nodes.Text(f" {letters[where(run)]}{aside(run)}")
+    return told
+
+
+def aside(run: Record) -> str:
+    """Said where GPUs were there and the lab took none."""
+    return ", on the CPU" if run.on_cpu and not run.name.endswith("-0") else ""
+
+
+def where(run: Record) -> str:
+    """Card or processor, torch, NCCL: what the days of a letter have in common."""
+    return f"{run.machine}; {run.versions}"
+
+
+def letter(i: int) -> str:
+    """A to Z, AA to AZ, BA and so on."""
+    return (letter(i // 26 - 1) if i >= 26 else "") + chr(ord("A") + i % 26)
+
+
+def gpus(n: int) -> str:
+    return "No GPU" if n == 0 else f"{n} GPU{'s' * (n > 1)}"
+
+
+def title(lab: str) -> nodes.paragraph:
+    """A link to a lab, by its stem."""
+    attributes = {"refdomain": "std", "reftype": "doc", "reftarget": f"/notebooks/{lab}", "refexplicit": True}
+    return nodes.paragraph("", "", addnodes.pending_xref("", nodes.inline("", lab), **attributes))
+
+
+def ran(env: BuildEnvironment) -> list[tuple[str, nodes.paragraph]]:
+    """The row of a lab's card, and of its chapter's: on which numbers of GPUs it has run, by the same records as the table."""
+    page = PurePosixPath(env.docname)
+    if f"notebooks/{page.name}" not in env.found_docs:
+        return []
+    words = nodes.inline("", in_words(page.name, runs_of(Path(env.srcdir, "recorded"))))
+    if TABLE in env.found_docs:
+        words = addnodes.pending_xref("", words, refdomain="std", reftype="ref", reftarget="lab-runs", refexplicit=True)
+    return [("Lab ran" if page.parent.name == "book" else "Ran", nodes.paragraph("", "", words))]
+
+
+def in_words(lab: str, runs: Runs) -> str:
+    """ "no GPU 2026-11-27; 1 GPU 2026-12-01; 2, 4, 8 GPUs never"."""
+    there = [n for n in GPUS if (lab, n) in runs]
+    days = [f"{gpus(n)} {runs[lab, n].date}{aside(runs[lab, n])}" for n in there]
+    rest = ", ".join(str(n) for n in GPUS if n not in there)
+    return "; ".join([*days, *([f"{rest} GPUs {NEVER}"] if rest else [])])
+
+
+@lru_cache(maxsize=2)
+def runs_of(folder: Path) -> Runs:
+    """Read once in a build."""
+    return lab_runs(folder)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """The directive."""
+    app.add_directive("lab-runs", LabRunsDirective)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
