@@ -45,12 +45,13 @@ def main():
     for name, default in sizes.items():
         parser.add_argument(f"--{name}", type=int, default=default)
     args = parser.parse_args()
-    with Count() as count, torch.device("meta"):
-        layers = [nn.TransformerEncoderLayer(args.hidden, args.heads, args.ffn, 0.0) for _ in range(args.layers)]
-        model = nn.Sequential(*layers)
+    with Count() as count:
+        with torch.device("meta"):
+            layers = [nn.TransformerEncoderLayer(args.hidden, args.heads, args.ffn, 0.0) for _ in range(args.layers)]
+            model = nn.Sequential(*layers)
+            x = torch.empty(args.tokens, 1, args.hidden)
         del layers
         adam = torch.optim.AdamW(model.parameters(), foreach=False)
-        x = torch.empty(args.tokens, 1, args.hidden)
         for step in range(1, args.steps + 1):
             count.peak = count.alive
             model(x).sum().backward()

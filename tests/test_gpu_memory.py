@@ -8,8 +8,10 @@ import pytest
 import torch
 
 from helpers.measure import cuda_like, track
+from helpers.memory import Event, Trace
 from helpers.memory.allocator import replay
 from helpers.memory.snapshot import read, snapshot_of
+from helpers.units import MIB
 from tools.gpu import memory, prediction, rates
 from tools.gpu.alone import ask
 from tools.gpu.checks import CHECKS
@@ -43,7 +45,7 @@ def counted(monkeypatch):
             return counters.look
 
         monkeypatch.setattr(memory, "Beside", looking)
-        return memory.beside("cpu", counters, lambda: None, lambda: counters.most)
+        return memory.beside("cpu", counters, lambda: None, lambda: Held(counters.most, counters.most))
 
     return run
 
@@ -99,6 +101,22 @@ def test_the_allocators_model_beside_a_snapshot():
             block["state"] = "inactive" if block["state"] != "inactive" else "active_allocated"
     with pytest.raises(AssertionError, match=r"of the allocator against a snapshot: 0 of \d+ blocks equal"):
         memory.modelled(read(snapshot), expandable=False)
+
+
+def test_whole_blocks_count_as_allocated_and_are_no_difference():
+    """3 MiB in a free block of 4 MiB: nobody cuts so small a rest off. Bytes asked for are the tracker's, those in blocks the model's."""
+    told = [("alloc", 0, 4), ("alloc", 1, 16), ("free", 0, 4), ("alloc", 2, 3)]
+    made = replay(Trace(tuple(Event(kind, block, n * MIB, "temporary") for kind, block, n in told), "predicted (meta)"))
+    snapshot, marks = read(snapshot_of(made)), (Event("mark", -1, 0, "temporary", op="model"),)
+    tracked = Trace((Event("alloc", 0, 3 * MIB, "parameter"), *marks), "tracked (CUDA tensors)")
+    looks = [Held(16 * MIB, 16 * MIB, 3), Held(19 * MIB, 20 * MIB, 4)]
+    assert memory.counted_stages(tracked, looks, snapshot) == [{"requested": 3 * MIB, "allocated": 4 * MIB}]
+    for looks[1], said in (
+        (Held(27 * MIB, 20 * MIB, 4), "model, tracked: 3145728 bytes, not 11534336"),
+        (Held(19 * MIB, 20 * MIB + 512, 4), "model, the allocator's model: 4194304 bytes, not 4194816"),
+    ):
+        with pytest.raises(AssertionError, match=said):
+            memory.counted_stages(tracked, looks, snapshot)
 
 
 def test_a_prediction_beside_a_real_model():

@@ -17,8 +17,11 @@ class Bytes:
     """Of one GPU."""
 
     requested: int = 0
+    highest_requested: int = 0
     allocated: int = 0
     highest: int = 0
+    allocs: int = 0
+    frees: int = 0
     reserved: int = 0
     highest_reserved: int = 0
     alive: dict[int, tuple[int, int]] = field(default_factory=dict)  # storage -> (number of the block, its bytes)
@@ -44,7 +47,7 @@ def alloc(device: int, key: int, nbytes: int) -> None:
     _blocks += 1
     gpu.requested += nbytes
     gpu.allocated += _rounded(nbytes, BLOCK)
-    gpu.highest = max(gpu.highest, gpu.allocated)
+    gpu.highest, gpu.highest_requested = max(gpu.highest, gpu.allocated), max(gpu.highest_requested, gpu.requested)
     gpu.reserved = max(gpu.reserved, _rounded(gpu.allocated, SEGMENT))
     gpu.highest_reserved = max(gpu.highest_reserved, gpu.reserved)
     _remember(gpu, "alloc", key)
@@ -60,7 +63,11 @@ def free(device: int, key: int) -> None:
 
 def _remember(gpu: Bytes, kind: str, key: int) -> None:
     number, nbytes = gpu.alive[key]
-    if gpu.history is not None and nbytes:
+    if not nbytes:  # torch's allocator is not asked for it
+        return
+    gpu.allocs += kind == "alloc"
+    gpu.frees += kind == "free"
+    if gpu.history is not None:
         gpu.history.append((kind, number, nbytes, time.perf_counter()))
 
 
@@ -73,10 +80,13 @@ def memory_stats(device: object = None) -> dict[str, int]:
     gpu = _of(device)
     return {
         "requested_bytes.all.current": gpu.requested,
+        "requested_bytes.all.peak": gpu.highest_requested,
         "allocated_bytes.all.current": gpu.allocated,
         "allocated_bytes.all.peak": gpu.highest,
         "reserved_bytes.all.current": gpu.reserved,
         "reserved_bytes.all.peak": gpu.highest_reserved,
+        "allocation.all.allocated": gpu.allocs,
+        "allocation.all.freed": gpu.frees,
         "num_alloc_retries": 0,
         "num_ooms": 0,
     }
@@ -84,7 +94,7 @@ def memory_stats(device: object = None) -> dict[str, int]:
 
 def reset_peak(device: object = None) -> None:
     gpu = _of(device)
-    gpu.highest, gpu.highest_reserved = gpu.allocated, gpu.reserved
+    gpu.highest, gpu.highest_requested, gpu.highest_reserved = gpu.allocated, gpu.requested, gpu.reserved
 
 
 def empty_cache() -> None:

@@ -94,9 +94,12 @@ def functional() -> Moved:
     mesh = init_device_mesh("cpu", (4,))
     sharded = distribute_tensor(torch.ones(4, EACH), mesh, [Shard(0)])
     whole = torch.ones(EACH, requires_grad=True)
+    gather = getattr(
+        functional, "all_gather_single_autograd", functional.all_gather_tensor_autograd
+    )  # torch 2.13; before
     with counted() as moved:
         (functional.all_reduce(x, "sum", world) + 1).sum()
-        functional.all_gather_single_autograd(whole, 0, world).sum().backward()
+        gather(whole, 0, world).mul(2).sum().backward()
         sharded.redistribute(mesh, [Replicate()])
         functional.all_to_all_single(x, None, None, world).sum()
     return moved

@@ -12,16 +12,27 @@ from helpers.memory import Event
 
 
 class Held(NamedTuple):
-    """Bytes that the caching allocator has handed out. requested: as asked for; allocated: in its blocks, rounded up."""
+    """Bytes that the caching allocator has handed out. requested: as asked for; allocated: in its blocks, rounded up, and whole.
+
+    calls: mallocs and frees so far.
+    """
 
     requested: int
     allocated: int
+    calls: int = 0
 
 
 def on_cuda() -> Held:
     """What torch.cuda.memory_stats says now. requested_bytes is the sum of what was asked for, before any rounding."""
     stats = torch.cuda.memory_stats()
-    return Held(stats["requested_bytes.all.current"], stats["allocated_bytes.all.current"])
+    calls = stats["allocation.all.allocated"] + stats["allocation.all.freed"]
+    return Held(stats["requested_bytes.all.current"], stats["allocated_bytes.all.current"], calls)
+
+
+def highest_on_cuda() -> Held:
+    """The most of each since torch.cuda.reset_peak_memory_stats()."""
+    stats = torch.cuda.memory_stats()
+    return Held(stats["requested_bytes.all.peak"], stats["allocated_bytes.all.peak"])
 
 
 class Change(NamedTuple):

@@ -62,6 +62,16 @@ class Tracker:
         for name, tensor in _named(what):
             self._ledger.claim(tensor, cls, name, self._ledger.place.owner(tensor), by_hand=True)
 
+    @contextmanager
+    def unseen(self) -> Iterator[None]:
+        """`with watch.unseen():` what is made inside is unknown until `register` names it, as what was made before `track` is."""
+        ledger = self._ledger
+        devices, ledger.devices = ledger.devices, frozenset()
+        try:
+            yield
+        finally:
+            ledger.devices = devices
+
     def blocks(self, tensor: torch.Tensor) -> list[int]:
         """Ids, as in the trace's events, of the blocks that hold the tensor's values now; none for what is not known or empty."""
         found = [self._ledger.find(storage) for storage in storages(tensor)]

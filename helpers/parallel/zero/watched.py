@@ -108,9 +108,9 @@ def unsharded(model: nn.Module) -> Iterator[torch.Tensor]:
     from torch.distributed.fsdp import FSDPModule
 
     for module in model.modules():
-        for group in module._get_fsdp_state()._fsdp_param_groups if isinstance(module, FSDPModule) else ():
-            for param in group.fsdp_params:
-                yield from param.all_gather_outputs
+        state = module._get_fsdp_state() if isinstance(module, FSDPModule) else None
+        for group in getattr(state, "_fsdp_param_groups", [getattr(state, "_fsdp_param_group", None)]):  # 2.12; 2.11
+            yield from (buffer for param in group.fsdp_params for buffer in param.all_gather_outputs) if group else ()
 
 
 def _steps(
