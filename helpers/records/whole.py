@@ -35,7 +35,6 @@ FOLDERS = {
     "from": "reader",
     "traces": "trace",
 }
-OF_READERS = {"memory": memory, "labs": lab}  # folders within from/NAME/
 ENDS = ".json", ".jsonl", ".json.gz"
 
 
@@ -49,14 +48,15 @@ def kind_of(place: Path) -> str:
         return "predicted" if place.stem == "memory-predictions" else "run"
     if place.parts[0] not in FOLDERS:
         raise RecordError(f"{place.as_posix()}: a folder of recorded/ is one of {', '.join(FOLDERS)}")
-    return FOLDERS[place.parts[0]]
+    kind = FOLDERS[place.parts[0]]
+    return "lab" if kind == "reader" and place.parent.name == "labs" else kind
 
 
 def whole(path: Path, folder: Path) -> Any:
     """What the file holds, if it is whole; RecordError else. folder: recorded/, or one like it."""
     place = path.relative_to(folder)
     kind = kind_of(place)
-    check = OF_READERS.get(place.parent.name, run) if kind == "reader" else KINDS[kind]
+    check = memory if kind == "reader" and place.parent.name == "memory" else KINDS[kind]
     try:
         text = _text(path)
         text_without_paths(text)

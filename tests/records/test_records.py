@@ -186,11 +186,12 @@ def test_a_damaged_run_of_a_lab_is_refused(tmp_path, gpus, put, value, words):
 def test_of_a_labs_runs_the_latest_counts_and_of_one_day_ours(tmp_path):
     ours, theirs = of_a_lab(8), of_a_lab(8)
     written(tmp_path, "labs/ring-8.json", ours)
-    for day, kind in (("2026-11-22", "lab"), ("2026-11-23", "lab"), ("2026-11-24", "reader")):
+    for day, folder in (("2026-11-22", "labs"), ("2026-11-23", "labs"), ("2026-11-24", "from/8xh100/labs")):
         theirs["date"] = day
         written(tmp_path, "from/8xh100/labs/ring-8.json", theirs)
         ((key, found),) = lab_runs(tmp_path).items()
-        assert (key, found.kind, found.on_cpu) == (("ring", 8), kind, False)
+        assert (key, found.path) == (("ring", 8), f"{folder}/ring-8.json")
+        assert found.kind == "lab" and not found.on_cpu
 
 
 PUBLISHED = "public/torch-8xh200-all_reduce.json"
