@@ -90,6 +90,7 @@ WRITES = {
     "reduce_scatter and all_reduce": ("sweep-phases",),
     "settings, ranks on one GPU": ("sweep-one-gpu",),
 }
+ALONE = ("roofline", "ladder", "host and GPU", "GPU to GPU", "memory, the article's stages", "optimizers' peaks")
 
 
 @pytest.fixture(scope="module", params=some(CHOSEN, ["some of each kind"], "gpu-check whole on two played GPUs"))
@@ -139,8 +140,10 @@ def test_it_records_with_machine_versions_and_command(on_two):
     records = dict(on_two.records)
     assert set(records) == {"gpu-check", *(f"gpu-{one}" for name in on_two.answers for one in WRITES.get(name, ()))}
     assert unpack(records.pop("gpu-article")["data"]["ranks"][0]).source == "tracked (CUDA tensors)"
-    for record in records.values():
-        assert record["label"] == f"2 ranks, nccl, 2 x {PLAYED}" and record["versions"]["nccl"] == "2.28.9"
+    for name, record in records.items():
+        ranks = name not in {f"gpu-{one}" for check in ALONE for one in WRITES[check]}
+        assert record["label"] == (f"2 ranks, nccl, 2 x {PLAYED}" if ranks else f"one process, {PLAYED}")
+        assert record["versions"]["nccl"] == "2.28.9"
         assert record["command"] == "python -m tools.gpu_check --backend nccl --ranks 2"
     for lines in records["gpu-bandwidth"]["data"].values():
         assert [line["nbytes"] for line in lines] == sorted({line["nbytes"] for line in lines}) and len(lines) > 3

@@ -18,6 +18,7 @@ from importlib import import_module
 from multiprocessing.connection import Connection
 
 from helpers.ranks.machine import server
+from helpers.ranks.machine.gpus import find_gpus
 
 from . import kept
 from .place import ROOT, Place
@@ -31,10 +32,15 @@ def alone(fn: Callable[[str], dict], **env: str) -> Callable[[Place], dict]:
 
     def check(place: Place) -> dict:
         kept.close()
-        return ask(fn, "cuda" if place.backend == "nccl" else "cpu", **env)
+        return ask(fn, "cuda" if place.backend == "nccl" else "cpu", **env) | {"on": _label(place)}
 
     check.__doc__, check.__name__ = fn.__doc__, fn.__name__
     return check
+
+
+def _label(place: Place) -> str:
+    """What its records are of: no ranks, and nobody to share the GPU with."""
+    return f"one process, {next(iter(find_gpus().names), 'GPU') if place.backend == 'nccl' else 'CPU'}"
 
 
 def ask(fn: Callable[[str], dict], device: str, **env: str) -> dict:

@@ -13,7 +13,8 @@ from helpers.units import seconds_text
 
 from .checks import CHECKS
 
-BULK = ("record", "traces")  # figures that go into files of their own: by name, data, and packed traces of memory
+# Figures that go into files of their own: by name, data, and packed traces of memory; "on": what these are of, where it is no ranks
+BULK = ("record", "traces", "on")
 WIDTH = max(len(check.name) for check in CHECKS) + 2
 
 
@@ -31,8 +32,9 @@ class Report:
 
     def _write(self, answers: dict[str, dict], latest: str) -> None:
         figures = answers[latest].get("figures", {})
+        label = figures.pop("on", self.label)
         for name, data in figures.pop("record", {}).items():
-            self._record(f"gpu-{name}", data)
+            self._record(f"gpu-{name}", data, label)
         for name, packed in figures.pop("traces", {}).items():
             write_traces(f"gpu-{name}", [unpack(packed)], self.command, self.out / "memory")
         if latest == "traces of real runs":
@@ -42,8 +44,8 @@ class Report:
             self._record("gpu-bandwidth", figures)
         self._record("gpu-check", answers)
 
-    def _record(self, name: str, data: object) -> None:
-        recorded.record(name, data, self.command, self.label)
+    def _record(self, name: str, data: object, label: str | None = None) -> None:
+        recorded.record(name, data, self.command, label or self.label)
 
 
 def row(name: str, answer: dict) -> str:

@@ -42,7 +42,9 @@ def climb_gpu(sizes: Sequence[int], device: torch.device, seconds: float) -> tup
     bare = best(lambda: tiny.add_(1), device, 0.02)
     least = [best(_pass(whole, nbytes), device, seconds / len(sizes)) for nbytes in sizes]
     bare = min(bare, best(lambda: tiny.add_(1), device, 0.02))
-    return trusted(least, bare), f"CUDA graph; a bare kernel takes {seconds_text(bare)}"
+    found = trusted(least, bare)
+    share = f", {bare / min(found):.0%} of the shortest pass" if min(found) < float("inf") else ""
+    return found, f"CUDA graph; a bare kernel takes {seconds_text(bare)}{share}"
 
 
 def trusted(seconds: Sequence[float], bare: float) -> list[float]:

@@ -10,7 +10,7 @@ from helpers.memory.roofline import Roof
 from helpers.units import Bandwidth, seconds_text
 
 from .ladder import ladder
-from .stopwatch import at, best, threads
+from .stopwatch import at, best, threads, wake
 
 DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 SIZES = {"cpu": (128, 256, 512, 1024), "cuda": (1024, 2048, 4096, 8192)}  # sides of GEMMs
@@ -69,6 +69,8 @@ def machine_roof(
     device = at(device)
     floating(dtype)
     sizes, each = _sides(device), seconds / 2
+    if device.type == "cuda":
+        wake(device, min(0.5, seconds / 4))
     rates = [gemm_rate(n, dtype, device, each / len(sizes), nthreads) for n in sizes]
     fastest = max(rates, key=lambda rate: rate.flops)
     bandwidth = Bandwidth(
@@ -79,7 +81,7 @@ def machine_roof(
         if device.type == "cpu"
         else torch.cuda.get_device_name(device)
     )
-    return Roof(f"this {device.type.upper()}, {cores}, {fastest.dtype}", fastest.flops, bandwidth)
+    return Roof(f"this {'CPU' if device.type == 'cpu' else 'GPU'}, {cores}, {fastest.dtype}", fastest.flops, bandwidth)
 
 
 def _room(device: torch.device) -> int:
