@@ -50,7 +50,7 @@ test: python ## every test that a change needs: style, notebooks, library, ranks
 test-all: python ## every test there is, also the whole matrices, JAX and the other Pythons; about an hour
 	@$(INSTALL) --for all
 	@$(RUN) -m tools.browser --firefox
-	@$(RUN) -m tools.others
+	@$(RUN) -m tools.others --torch-index "$(TORCH_INDEX)"
 	@$(RUN) -m tools.suite all --shard "$(SHARD)"
 
 lab: python ## open JupyterLab on the notebooks, on 127.0.0.1, with its token

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tools import browser, install, pins, progress, pythons, swap, torch_build
-from tools.torch_build import NoBuild, plan
+from tools import browser, install, others, pins, progress, pythons, swap, torch_build
+from tools.torch_build import OLDEST, VERSION, NoBuild, plan
 
 
 def linux(driver=None, installed=None, choice="auto"):
@@ -55,6 +55,24 @@ def test_a_named_build_is_taken_whatever_the_driver(choice):
 def test_keep_takes_the_torch_that_is_there(version):
     build = linux("570.1", version, "keep")
     assert (build.requirement, build.tags) == ("", ()) and version in build.why
+
+
+def test_what_keep_takes_is_what_the_pages_promise(root):
+    """The oldest is run by tests/pythons/test_oldest_torch.py."""
+    promise = "{}.{} to {}.{}".format(*OLDEST, *map(int, VERSION.split(".")[:2]))
+    for name in ("README.md", "book/setup.md", "Makefile"):
+        assert promise in (root / name).read_text(), name
+
+
+def test_where_its_wheel_is_not_to_be_had_the_oldest_torch_is_left_out_in_words(monkeypatch, tmp_path, capsys):
+    def make(*_):
+        raise progress.CommandFailed(["pip"], 1, ["WARNING: a", "ERROR: no such wheel", "b"])
+
+    monkeypatch.setattr(others, "HOME", tmp_path)
+    monkeypatch.setattr(others, "make", make)
+    others.oldest_torch("https://nowhere")
+    said = "ERROR: no such wheel\ntorch 2.11 could not be installed; its tests are skipped and counted\n"
+    assert capsys.readouterr().out == said
 
 
 @pytest.mark.parametrize("version", ["1.13.1", "2.9.1", "2.10.0+cu128", "2.14.0", "3.0.0"])
