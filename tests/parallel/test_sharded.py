@@ -217,6 +217,7 @@ def test_units_that_are_none_are_refused():
         How(reshard=1)
     with pytest.raises(ValueError, match="3 ranks to reshard to do not divide ranks 4"):
         sharded.fsdp2.predicted(Training(), 4, 0, How(reshard=3))
+    assert How(reshard=2).gathers(False, 8) == (8, 2), "the lab on eight ranks counts it"
 
 
 def test_padding_is_per_layer():

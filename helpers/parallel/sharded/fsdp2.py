@@ -72,7 +72,9 @@ class How:
         reshards = not root if self.reshard is None else self.reshard
         if reshards is False:
             return (nshards,)
-        return nshards, nshards if reshards is True else divides(reshards, "ranks to reshard to", nshards, "ranks")
+        again = nshards if reshards is True else reshards
+        divides(again, "ranks to reshard to", nshards, "ranks")
+        return nshards, again
 
 
 def sharded(module: Module, how: How) -> None:
