@@ -9,11 +9,11 @@ import torch
 import torch.distributed as dist
 
 from helpers.overlap import fill, overlap
+from helpers.ranks.timing.timing import cycles_a_second
 from helpers.units import KIB, MIB
 
 from . import scale
 from .place import Place
-from .results import cycles_a_second
 
 LAYERS = 16  # of a backward
 # What a layer takes, and bytes of its gradients: with room on the GPU, or without

@@ -11,16 +11,14 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from helpers.parallel import norms
-from helpers.parallel.pipeline.emulated import Emulated, Slept, idle_share
-from helpers.parallel.pipeline.runner import Runner
+from helpers.parallel.pipeline.emulated import idle_share, slept
 from helpers.parallel.report import Line, lines
 from helpers.parallel.strategy import Strategy
 from helpers.parallel.table import STRATEGIES
-from helpers.pipeline import SCHEDULES, PipelineSchedule, Times, bubble_share
+from helpers.pipeline import SCHEDULES, Times, bubble_share
 from helpers.ranks import RankError, Ranks
 
 from .place import Place
-from .results import cycles_a_second
 
 LIMIT = 30.0  # seconds of one strategy's steps
 ENOUGH = 110.0  # seconds after which no further strategy begins: the check itself has 150, and then nothing is told
@@ -140,7 +138,7 @@ def idle(place: Place) -> dict:
     with place.ranks() as ranks:
         for name, schedule in SCHEDULES.items():
             s = schedule(place.nranks, MICROBATCHES)
-            steps = ranks.run(slept, s, Times(FORWARD, FORWARD, FORWARD), limit=LIMIT)[0]
+            steps = ranks.run(slept, s, Times(FORWARD, FORWARD, FORWARD), 2, limit=LIMIT)[0]
             found[name] = {"idle": min(map(idle_share, steps)), "closed form": float(bubble_share(s))}
     wrong = list(_far(found))
     assert not wrong, "; ".join(wrong)
@@ -152,44 +150,3 @@ def _far(found: dict[str, dict[str, float]]) -> Iterator[str]:
     for name, one in found.items():
         if abs(one["idle"] - one["closed form"]) > NEAR * one["closed form"]:
             yield f"{name}: idle {one['idle']:.1%}, by the closed form {one['closed form']:.1%}"
-
-
-class OnGPU(Emulated):
-    """A stage that keeps its GPU busy: on a stream messages are waited for by the next kernel, and no host sees it."""
-
-    rate = 0.0  # cycles a second of this rank's GPU
-
-    def _take(self, seconds: float) -> None:
-        if not self.rate:
-            return super()._take(seconds)
-        torch.cuda._sleep(int(float(seconds) / self.nvirtual * self.rate))
-        self.busy += float(seconds) / self.nvirtual
-        return None
-
-
-def slept(schedule: PipelineSchedule, times: Times, reps: int = 2) -> list[list[Slept]]:
-    """Inside ranks: `reps` steps, of each what every rank found."""
-    OnGPU.rate = cycles_a_second() if torch.get_default_device().type == "cuda" else 0.0
-    _step(schedule, Times(0, 0, 0))  # the first messages connect the ranks
-    mine = [_step(schedule, times) for _ in range(reps)]
-    every: list[list[Slept]] = [mine] * dist.get_world_size()
-    dist.all_gather_object(every, mine)
-    return [list(step) for step in zip(*every, strict=True)]
-
-
-def _step(schedule: PipelineSchedule, times: Times) -> Slept:
-    stages = {
-        s: OnGPU(times, schedule.nvirtual, s == schedule.nstages - 1, s == 0) for s in schedule.stages(dist.get_rank())
-    }
-    runner = Runner(schedule, stages)
-    began = _met()
-    runner.step()
-    return Slept(sum(stage.busy for stage in stages.values()), _met() - began)
-
-
-def _met() -> float:
-    """When all ranks have come, and their GPUs are through. Seconds of this rank's clock."""
-    if OnGPU.rate:
-        torch.cuda.synchronize()
-    dist.barrier()
-    return time.perf_counter()

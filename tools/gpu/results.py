@@ -13,12 +13,11 @@ from helpers.ranks.machine import sharing
 from helpers.ranks.machine.devices import plan
 from helpers.ranks.primitives import perform_all
 from helpers.ranks.recorded import machine, versions
+from helpers.ranks.timing.timing import cycles_a_second
 
 from . import kept
 from .faults import healthy
 from .place import TIMEOUT, Place, nccl_files, on_gpus
-
-WAKE = 50_000_000  # cycles: 25 ms at 2 GHz
 
 
 def here(place: Place) -> dict:
@@ -116,17 +115,6 @@ def computes(seconds: float) -> float:
     dist.all_reduce(x)
     dist.barrier()
     return x.sum().item()
-
-
-def cycles_a_second() -> float:
-    """Of this rank's GPU, measured: CUDA 13 does not tell, and an idle GPU runs at a fifth of its clock."""
-    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    torch.cuda._sleep(WAKE)
-    begin.record()
-    torch.cuda._sleep(WAKE)
-    end.record()
-    end.synchronize()
-    return WAKE / (begin.elapsed_time(end) / 1e3)
 
 
 def handles(place: Place) -> dict:

@@ -1,6 +1,7 @@
 """The bubble, measured: stages that only take their time, between real ranks with real messages. Chapter: pipeline.
 
-A stage sleeps where another computes, so any machine with any number of cores shows the waits of a machine per rank.
+A stage sleeps where another computes, so any machine with any number of cores shows the waits of a machine per rank. On a GPU it keeps
+the GPU's stream busy instead: there a message is waited for by the next kernel, and no host sees it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import torch.distributed as dist
 from torch import Tensor
 
 from helpers.pipeline import PipelineSchedule, Times
+from helpers.ranks.timing.timing import cycles_a_second
+from helpers.ranks.worker.inside import shares_a_gpu
 
 from .runner import Runner
 
@@ -26,6 +29,8 @@ class Slept(NamedTuple):
 
 class Emulated:
     """Stands in for a stage: takes `times` (seconds of a rank's whole share, of which it is a v-th) and passes one number on."""
+
+    rate = 0.0  # cycles a second of this rank's GPU; none on a CPU
 
     def __init__(self, times: Times, nvirtual: int, last: bool, first: bool):
         self.times, self.nvirtual, self.first, self.last = times, nvirtual, first, last
@@ -50,13 +55,23 @@ class Emulated:
         return torch.zeros(1)
 
     def _take(self, seconds: float) -> None:
-        start = time.perf_counter()
-        time.sleep(float(seconds) / self.nvirtual)
-        self.busy += time.perf_counter() - start
+        each, start = float(seconds) / self.nvirtual, time.perf_counter()
+        if self.rate:
+            torch.cuda._sleep(int(each * self.rate))
+        else:
+            time.sleep(each)
+            each = time.perf_counter() - start
+        self.busy += each
 
 
 def slept(schedule: PipelineSchedule, times: Times, reps: int = 1) -> list[list[Slept]]:
-    """Inside a rank: `reps` steps, of each what every rank found. times: in seconds; times.hop is not emulated, messages are real."""
+    """Inside a rank: `reps` steps, of each what every rank found. times: in seconds; times.hop is not emulated, messages are real.
+
+    RuntimeError where ranks share a GPU.
+    """
+    if shares_a_gpu():
+        raise RuntimeError("these ranks share a GPU: their times mean nothing")
+    Emulated.rate = cycles_a_second() if torch.get_default_device().type == "cuda" else 0.0
     _step(schedule, Times(0, 0, 0))  # the first messages connect the ranks
     mine = [_step(schedule, times) for _ in range(reps)]
     every: list[list[Slept]] = [mine] * dist.get_world_size()
@@ -70,11 +85,17 @@ def _step(schedule: PipelineSchedule, times: Times) -> Slept:
         for s in schedule.stages(dist.get_rank())
     }
     runner = Runner(schedule, stages)
-    dist.barrier()
-    start = time.perf_counter()
+    began = _met()
     runner.step()
+    return Slept(sum(stage.busy for stage in stages.values()), _met() - began)
+
+
+def _met() -> float:
+    """When all ranks have come, and their GPUs are through. Seconds of this rank's clock."""
+    if torch.get_default_device().type == "cuda":
+        torch.cuda.synchronize()
     dist.barrier()
-    return Slept(sum(stage.busy for stage in stages.values()), time.perf_counter() - start)
+    return time.perf_counter()
 
 
 def idle_share(step: list[Slept]) -> float:
