@@ -19,7 +19,6 @@ from .on_ranks import on_ranks
 
 DEADLINE = 5.0  # seconds in one collective
 NEAR = 1e-12  # numbers are about 1, and eight of them are added in any order
-COUNTS = ((3, 3, 3, 3), (1, 2, 3, 4), (0, 5, 1, 1))  # samples of each of four ranks
 LAYERS = (  # bytes of each gradient, in the order of forward, and at how many a bucket is full
     ({"first": 8, "second": 8, "third": 8, "last": 8}, 16),
     ({"embedding": 64, "first": 8, "second": 8, "head": 8}, 24),
@@ -27,14 +26,16 @@ LAYERS = (  # bytes of each gradient, in the order of forward, and at how many a
 )
 
 
-def token_weights(answer: Callable[[list[Tensor], Tensor, int], None]) -> Answer:
+def token_weights(answer: Callable[[list[Tensor], Tensor, int], None], n: int = 4) -> Answer:
     """answer(params, total, count) runs backward and leaves in every .grad the gradient of the mean over all ranks' samples.
 
     total: the sum of this rank's losses, count: how many it has; both may be zero on a rank. Everybody calls.
+    n: ranks, two or more.
     """
+    counts = ((3,) * n, tuple(range(1, n + 1)), (0, 5, *[1] * (n - 2)))  # samples of each rank
     praise = "The gradient of the mean over all samples on every rank, also where they are unequally many, or none."
-    with Ranks(4, backend="gloo", timeout=DEADLINE) as ranks:
-        return judge(COUNTS, lambda counts: _weighed(ranks, answer, counts), praise)
+    with Ranks(n, backend="gloo", timeout=DEADLINE) as ranks:
+        return judge(counts, lambda counts: _weighed(ranks, answer, counts), praise)
 
 
 def _weighed(ranks: Ranks, answer: Callable, counts: Sequence[int]) -> None:
@@ -77,14 +78,14 @@ def _try_weights(answer: Callable, counts: Sequence[int]) -> list[Tensor] | None
     return None if any(p.grad is None for p in params) else [p.grad for p in params]
 
 
-def early_buckets(answer: Callable[[Mapping[str, int], int], list[list[str]]]) -> Answer:
+def early_buckets(answer: Callable[[Mapping[str, int], int], list[list[str]]], n: int = 2) -> Answer:
     """answer(nbytes, full) puts gradients into buckets: lists of names, each sent as soon as its last gradient has come.
 
     nbytes: bytes of each gradient, in the order of forward. A bucket holds `full` bytes or more, but for the last, and no more
-    gradients than that takes; each is to leave as early as it can. Two ranks run a backward with them.
+    gradients than that takes; each is to leave as early as it can. n ranks run a backward with them.
     """
     praise = "Every bucket leaves as early as it can: the last layers share the first one."
-    with Ranks(2, backend="gloo", timeout=DEADLINE) as ranks:
+    with Ranks(n, backend="gloo", timeout=DEADLINE) as ranks:
         return judge(LAYERS, lambda case: _early(ranks, answer, *case), praise)
 
 

@@ -18,12 +18,12 @@ DEADLINE = 5.0  # seconds in one collective: an answer that waits longer hangs
 
 
 # sizes -------------------------------------------------------------------------------------------------------------------
-def split_sizes(answer: Callable[[Tensor, int], tuple[Sequence[int], Sequence[int]]]) -> Answer:
+def split_sizes(answer: Callable[[Tensor, int], tuple[Sequence[int], Sequence[int]]], n: int = 4) -> Answer:
     """answer(chosen, experts) runs on every rank: (rows for each rank, rows from each rank), what all_to_all_single wants to know.
 
-    chosen: int64 [tokens, k], the experts of this rank's tokens; experts lie on ranks in order, equally many on each.
+    chosen: int64 [tokens, k], the experts of this rank's tokens; experts lie on ranks in order, equally many on each. n: ranks, after two.
     """
-    cases = [(2, 4, 1, 0), (4, 4, 2, 60), (4, 16, 2, 100)]
+    cases = [(2, 4, 1, 0), (n, n, 2, 60), (n, 4 * n, 2, 100)]
     return judge(
         cases,
         lambda case: _sizes(answer, *case),
@@ -83,21 +83,22 @@ def _kept(answer: Callable, routes: Routes) -> None:
 
 
 # gradients ---------------------------------------------------------------------------------------------------------------
-def averaged(answer: Callable[[Tensor, bool, object, object], Tensor]) -> Answer:
-    """answer(grad, is_expert, experts, alike) runs on each of four ranks: the gradient of the mean loss over all four.
+def averaged(answer: Callable[[Tensor, bool, object, object], Tensor], n: int = 4) -> Answer:
+    """answer(grad, is_expert, experts, alike) runs on each of n ranks, an even number: the gradient of the mean loss over all.
 
     grad: of this rank's own mean loss, or, for an expert, of the sum of the losses of its `experts` group, whose tokens it has seen.
-    experts: the group of two ranks that share one set of experts out; alike: the two that hold the same experts.
+    experts: the group of two ranks that share one set of experts out; alike: those that hold the same experts.
     """
-    return judge((True, False), lambda case: _averaged(answer, case), "Experts among their likes, the rest among all.")
+    praise = "Experts among their likes, the rest among all."
+    return judge((True, False), lambda case: _averaged(answer, n, case), praise)
 
 
-def _averaged(answer: Callable, is_expert: bool) -> None:
+def _averaged(answer: Callable, n: int, is_expert: bool) -> None:
     what = "an expert" if is_expert else "what is no expert"
-    found = on_ranks(4, _asked_to_average, answer, is_expert, deadline=DEADLINE, where=f"For the gradient of {what}")
+    found = on_ranks(n, _asked_to_average, answer, is_expert, deadline=DEADLINE, where=f"For the gradient of {what}")
     for rank, got in enumerate(found):
-        holding = (rank, (rank + 2) % 4) if is_expert else range(4)
-        want = sum(_gradient(one, is_expert) for one in holding) / 4
+        holding = range(rank % 2, n, 2) if is_expert else range(n)
+        want = sum(_gradient(one, is_expert) for one in holding) / n
         if got != [want] * 3:
             raise NotYetError(
                 f"For the gradient of {what}: rank {rank} returns {got}, it is {[want] * 3}."
@@ -106,14 +107,14 @@ def _averaged(answer: Callable, is_expert: bool) -> None:
 
 
 def _gradient(rank: int, is_expert: bool) -> float:
-    """Sums and means over up to four ranks are exact."""
+    """Sums and means over up to eight ranks are exact."""
     return (1024.0 if is_expert else 64.0) * 4**rank
 
 
 def _asked_to_average(answer: Callable, is_expert: bool) -> object:
-    """In a rank: ranks 0 and 1 share experts out, 2 and 3 do; 0 and 2 hold the same ones, 1 and 3 do."""
-    rank = dist.get_rank()
-    experts = [dist.new_group(pair) for pair in ([0, 1], [2, 3])][rank // 2]
-    alike = [dist.new_group(pair) for pair in ([0, 2], [1, 3])][rank % 2]
+    """In a rank: ranks 0 and 1 share experts out, 2 and 3 do, and so on; 0 and 2 hold the same ones, 1 and 3 do."""
+    rank, n = dist.get_rank(), dist.get_world_size()
+    experts = [dist.new_group([first, first + 1]) for first in range(0, n, 2)][rank // 2]
+    alike = [dist.new_group(list(range(first, n, 2))) for first in (0, 1)][rank % 2]
     got = answer(torch.full((3,), _gradient(rank, is_expert)), is_expert, experts, alike)
     return got.tolist() if isinstance(got, Tensor) else repr(got)

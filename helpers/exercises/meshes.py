@@ -30,17 +30,21 @@ ON_PAPER: tuple[Axes, ...] = (
     {"pipeline": 2, "data": 3, "tensor": 2},
     {"replica": 2, "shard": 2, "pipeline": 3, "tensor": 2},
 )
-ON_RANKS: tuple[Axes, ...] = ({"data": 2, "tensor": 2}, {"data": 1, "pipeline": 2, "tensor": 2}, {"pipeline": 4})
+
+
+def on_real_ranks(n: int) -> tuple[Axes, ...]:
+    """Meshes of n ranks, an even number."""
+    return {"data": n // 2, "tensor": 2}, {"data": 1, "pipeline": n // 2, "tensor": 2}, {"pipeline": n}
 
 
 # the groups of an axis -----------------------------------------------------------------------------------------------------
 def groups_of(answer: Groups, ranks: Ranks) -> Answer:
     """answer(axes, name): the groups of the axis `name`, each with its ranks in order. axes: {name: ranks}, the outermost first.
 
-    Held against paper, and on four real ranks against torch's DeviceMesh. ranks: four of them.
+    Held against paper, and on real ranks against torch's DeviceMesh. ranks: an even number of them.
     """
     return judge(
-        [*ON_PAPER, *(Torchs(axes, ranks) for axes in ON_RANKS)],
+        [*ON_PAPER, *(Torchs(axes, ranks) for axes in on_real_ranks(ranks.nranks))],
         lambda case: case.hold(answer) if isinstance(case, Torchs) else _hold(answer, case, _groups),
         f"On paper for {len(ON_PAPER)} meshes, and on real ranks as torch's DeviceMesh has them.",
     )
@@ -135,16 +139,16 @@ def _order(answer: Callable, axes: Axes, exposed: Mapping[str, int], gpus: int) 
 
 # a mesh that a job can have ------------------------------------------------------------------------------------------------
 JOB = Training(Transformer(kv_heads=2), batch=6, steps=2, optimizer="adamw")
-NRANKS, SHARE = 4, 0.35  # a rank may hold so much of what one process holds
+SHARE = 0.35  # a rank may hold so much of what one process holds
 
 
-def repaired(answer: Callable[[], tuple[PipelineAxes, int]], ranks: Ranks) -> Answer:
-    """answer(): (axes, micro-batches) with which JOB trains on four ranks as one process does, no rank holding more than SHARE of it.
+def repaired(answer: Callable[[int], tuple[PipelineAxes, int]], ranks: Ranks) -> Answer:
+    """answer(nranks): (axes, micro-batches) with which JOB trains on these ranks as one process does, none holding more than SHARE of it.
 
-    ranks: four of them; what can be refused on paper is, before they are asked.
+    ranks: four or eight; what can be refused on paper is, before they are asked.
     """
-    praise = "Equal to one process on four real ranks, and it fits."
-    return judge(["your mesh"], lambda _: _repaired(answer(), ranks), praise)
+    praise = f"Equal to one process on {ranks.nranks} real ranks, and it fits."
+    return judge(["your mesh"], lambda _: _repaired(answer(ranks.nranks), ranks), praise)
 
 
 def _repaired(given: object, ranks: Ranks) -> None:
@@ -152,7 +156,7 @@ def _repaired(given: object, ranks: Ranks) -> None:
         raise NotYetError(f"Expected PipelineAxes and a number of micro-batches, got {given!r}.")
     axes, how = given[0], Pipeline(nmicrobatches=given[1])
     try:
-        papers = [predicted_piped(JOB, NRANKS, rank, axes=axes, how=how) for rank in range(NRANKS)]
+        papers = [predicted_piped(JOB, ranks.nranks, rank, axes=axes, how=how) for rank in range(ranks.nranks)]
     except ValueError as error:
         raise NotYetError(f"Refused before anything starts: {error}") from None
     alone = sum(predicted_piped(JOB, 1, axes=PipelineAxes(), how=Pipeline(nmicrobatches=1)).held.values())

@@ -28,25 +28,25 @@ from .answer import Answer, NotYetError, judge
 from .on_ranks import on_ranks
 
 SIZES = ((1, 2), (2, 2), (2, 4), (3, 2), (4, 8))  # ranks and microbatches
-TRAINING = Training(MLP(layers=4), batch=8)
 
 
 # an order ------------------------------------------------------------------------------------------------------------------
 def order(answer: Callable[[int, int, int], Sequence[str]], ranks: Ranks | None = None) -> Answer:
-    """answer(rank, nranks, nmicrobatches): 1F1B for a rank, as "F0" and "B0". Four ranks train by it in the end.
+    """answer(rank, nranks, nmicrobatches): 1F1B for a rank, as "F0" and "B0". In the end ranks train by it.
 
-    ranks: four that are there already; None starts some.
+    ranks: those that are there already; None starts four.
     """
-    praise = "1F1B: the bubble and the memory of the paper, and four ranks have the gradients of one process."
-    return judge([*SIZES, "4 ranks that train"], lambda case: _ordered(answer, case, ranks), praise)
+    n = ranks.nranks if ranks else 4
+    praise = f"1F1B: the bubble and the memory of the paper, and {n} ranks have the gradients of one process."
+    return judge([*SIZES, f"{n} ranks that train"], lambda case: _ordered(answer, case, n, ranks), praise)
 
 
-def _ordered(answer: Callable, case: tuple[int, int] | str, ranks: Ranks | None) -> None:
+def _ordered(answer: Callable, case: tuple[int, int] | str, n: int, ranks: Ranks | None) -> None:
     if isinstance(case, str):
-        s = _made(answer, 4, 8)
-        off = max(on_ranks(ranks or 4, gradients_off, s, TRAINING, where="On four ranks"))
-        if not off <= TRAINING.tolerance:
-            raise NotYetError(f"On four ranks the gradients are {off:.1e} from those of one process.")
+        s, training, where = _made(answer, n, 2 * n), Training(MLP(layers=n), batch=2 * n), f"On {n} ranks"
+        off = max(on_ranks(ranks or n, gradients_off, s, training, where=where))
+        if not off <= training.tolerance:
+            raise NotYetError(f"{where} the gradients are {off:.1e} from those of one process.")
         return
     s, (nranks, m) = _made(answer, *case), case
     where = f"{nranks} ranks, {m} microbatches"
@@ -82,17 +82,17 @@ def _read(word: object, rank: int) -> Action:
 HANGS = ((2, 2), (2, 4), (3, 5), (4, 8))  # ranks and microbatches
 
 
-def mended(answer: Callable[[list[str]], Sequence[str]], ranks: Ranks | None = None) -> Answer:
+def mended(answer: Callable[[list[str]], Sequence[str]], n: int = 4) -> Answer:
     """answer(program): a rank's actions as text, in an order in which nobody waits in a circle. Computations keep their order.
 
-    The programs given are `naive`'s of 1F1B. At the end four ranks exchange the messages, with sends that wait for their receivers.
+    The programs given are `naive`'s of 1F1B. At the end n ranks exchange the messages over Gloo, whose sends wait for their receivers.
     """
-    praise = f"No circle in {len(HANGS)} sizes on paper, and none on four ranks whose sends wait."
-    return judge([*HANGS, "4 ranks"], lambda case: _mended(answer, case, ranks), praise)
+    praise = f"No circle in {len(HANGS)} sizes on paper, and none on {n} ranks whose sends wait."
+    return judge([*HANGS, f"{n} ranks"], lambda case: _mended(answer, case, n), praise)
 
 
-def _mended(answer: Callable, case: tuple[int, int] | str, ranks: Ranks | None) -> None:
-    nranks, m = (4, 8) if isinstance(case, str) else case
+def _mended(answer: Callable, case: tuple[int, int] | str, n: int) -> None:
+    nranks, m = (n, 2 * n) if isinstance(case, str) else case
     given, where = naive(SCHEDULES["1f1b"](nranks, m)), f"{nranks} ranks, {m} microbatches"
     programs = tuple(_reordered(answer, list(map(str, program)), where) for program in given.programs)
     s = PipelineSchedule("yours", nranks, m, nranks, programs)
@@ -103,7 +103,7 @@ def _mended(answer: Callable, case: tuple[int, int] | str, ranks: Ranks | None) 
     except ScheduleError as error:
         raise NotYetError(f"{where}: {error}. Hint: of two neighbours that face each other, who receives?") from None
     if isinstance(case, str):
-        on_ranks(ranks or 4, messages_alone, s, where="On four ranks")
+        on_ranks(n, messages_alone, s, where=f"On {n} ranks")
 
 
 def _reordered(answer: Callable, program: list[str], where: str) -> tuple[Action, ...]:

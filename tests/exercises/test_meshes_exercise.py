@@ -11,7 +11,9 @@ from helpers.parallel.meshes import PipelineAxes
 
 
 class Untouched:
-    """Ranks that nobody may ask."""
+    """Four ranks that nobody may ask."""
+
+    nranks = 4
 
     def run(self, *args):
         pytest.fail("ranks were asked")
@@ -78,8 +80,8 @@ def test_wrong_orders_are_refused(wrong, says):
     ],
 )
 def test_meshes_that_cannot_be_are_refused_before_ranks_are_asked(axes, nmicrobatches, says):
-    refused(repaired(lambda: (axes, nmicrobatches), Untouched()), says)
+    refused(repaired(lambda nranks: (axes, nmicrobatches), Untouched()), says)
 
 
 def test_an_answer_that_raises_is_shown():
-    assert str(repaired(lambda: 1 // 0, Untouched())).startswith("Not yet. At your mesh: ZeroDivisionError")
+    assert str(repaired(lambda nranks: 1 // 0, Untouched())).startswith("Not yet. At your mesh: ZeroDivisionError")

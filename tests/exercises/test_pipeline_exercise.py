@@ -95,9 +95,9 @@ def everybody_receives_first(program):
 
 
 @pytest.mark.parametrize("rule", [("SEND_B", "RECV_F"), ("SEND_F", "RECV_B")])
-def test_a_mended_schedule_is_played_by_four_ranks(four, rule):
+def test_a_mended_schedule_is_played_by_four_ranks(rule):
     """Whoever stands earlier sends first, or whoever stands later: one rule along the whole pipeline."""
-    assert mended(swapped(*rule), four).passed
+    assert mended(swapped(*rule)).passed
 
 
 def test_what_holds_on_paper_is_played(monkeypatch):
@@ -108,8 +108,8 @@ def test_what_holds_on_paper_is_played(monkeypatch):
     assert played == [(4, "messages_alone", 4, 8)]
 
 
-def test_the_page_s_solution_is_one(four):
-    assert mended(solutions("pipeline")["my_program"], four).passed
+def test_the_page_s_solution_is_one():
+    assert mended(solutions("pipeline")["my_program"]).passed
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,13 @@ from lanes import some
 from helpers.context import layer_passes, work
 from helpers.parallel import context
 from helpers.parallel.context import activations, blocks, cut_model
-from helpers.parallel.context.ours import LONG, sizes
+from helpers.parallel.context.ours import sizes
 from helpers.parallel.counting import counted
 from helpers.parallel.model import MLP, Transformer
 from helpers.parallel.reference import Training, difference, train
 from helpers.ranks import Ranks
+
+LONG = Transformer(seq=16)  # two tokens in each of eight chunks
 
 
 def trained(strategy, training):

@@ -4,6 +4,19 @@ from helpers.parallel.attention import blocks, ring
 
 from . import activations, by_heads, cut, gathered, ours
 from .cut import Cut, cut_model
+from .ours import on
 
 STRATEGIES = ours.STRATEGIES
-__all__ = ["STRATEGIES", "Cut", "activations", "blocks", "by_heads", "cut", "cut_model", "gathered", "ours", "ring"]
+__all__ = [
+    "STRATEGIES",
+    "Cut",
+    "activations",
+    "blocks",
+    "by_heads",
+    "cut",
+    "cut_model",
+    "gathered",
+    "on",
+    "ours",
+    "ring",
+]

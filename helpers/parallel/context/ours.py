@@ -72,18 +72,22 @@ def sizes(model: Transformer, batch: int, itemsize: int) -> tuple[int, int]:
     return 2 * tokens * model.kv_heads * model.head_width, tokens * model.width
 
 
-LONG = Transformer(seq=16)  # two tokens in each of eight chunks
+def on(nranks: int) -> tuple[Strategy, ...]:
+    """All forms and orders on so many ranks, which divide a width of 16: two tokens in each chunk, a head or more for each rank."""
+    heads, seq = max(4, nranks), 4 * nranks
+    few, many = (Transformer(heads=heads, kv_heads=kv_heads, seq=seq) for kv_heads in (2, heads))
+    return (
+        _strategy("ring", few, form="ring"),
+        _strategy("ring in zigzag", few, form="ring", order="zigzag"),
+        _strategy("ring in stripes", few, form="ring", order="striped"),
+        _strategy("gathered in zigzag", few, form="gathered", order="zigzag"),
+        _strategy("all_to_all", many, form="heads"),
+    )
 
 
-def _strategy(name: str, model: Transformer = LONG, **how: str) -> Strategy:
+def _strategy(name: str, model: Transformer, **how: str) -> Strategy:
     training = Training(model, optimizer="adamw")
     return Strategy(f"context, {name}", partial(context, **how), partial(predicted, **how), training)
 
 
-STRATEGIES = (
-    _strategy("ring", form="ring"),
-    _strategy("ring in zigzag", form="ring", order="zigzag"),
-    _strategy("ring in stripes", form="ring", order="striped"),
-    _strategy("gathered in zigzag", form="gathered", order="zigzag"),
-    _strategy("all_to_all", Transformer(seq=16, kv_heads=4), form="heads"),
-)
+STRATEGIES = on(4)

@@ -6,7 +6,7 @@ from .ours import by_axis, meshed, predicted
 from .staged import by_axis as by_axis_piped
 from .staged import piped
 from .staged import predicted as predicted_piped
-from .strategies import STRATEGIES, THREE
+from .strategies import STRATEGIES, THREE, on
 
 __all__ = [
     "STRATEGIES",
@@ -18,6 +18,7 @@ __all__ = [
     "by_torch",
     "groups",
     "meshed",
+    "on",
     "piped",
     "predicted",
     "predicted_by_torch",

@@ -29,7 +29,7 @@ class Stage:
     def load(self, microbatches: Sequence[Batch], terms: int) -> None:
         """A new step: its microbatches, and how many terms the loss of all of them together has."""
         self.microbatches, self.terms, self.loss = microbatches, terms, 0.0
-        self.waiting: dict[int, tuple[Tensor, torch.autograd.graph.GradientEdge]] = {}
+        self.waiting: dict[int, tuple[Tensor, torch.autograd.graph.GradientEdge, Tensor | None]] = {}
         self.left: dict[int, list[Left]] = {}
 
     def forward(self, microbatch: int, x: Tensor | None) -> Tensor | None:
@@ -42,7 +42,8 @@ class Stage:
             out = total / self.terms  # so that the gradients of all microbatches add up to those of the mean
             self.loss += out.detach().double()
         # The output itself may go once it is sent
-        self.waiting[microbatch] = x, torch.autograd.graph.get_gradient_edge(out)
+        one = torch.ones_like(out) if self.last else None
+        self.waiting[microbatch] = x, torch.autograd.graph.get_gradient_edge(out), one
         self.most = max(self.most, len(self.waiting.keys() | self.left.keys()))
         return None if self.last else out.detach()
 
@@ -53,8 +54,8 @@ class Stage:
 
     def backward(self, microbatch: int, dy: Tensor | None) -> Tensor | None:
         """dy: the gradient of what forward gave, None at the last. What the stage before gets; None at the first."""
-        x, edge = self.waiting.pop(microbatch)
-        torch.autograd.backward((edge,), None if self.last else (dy,))
+        x, edge, one = self.waiting.pop(microbatch)
+        torch.autograd.backward((edge,), (one if self.last else dy,))
         return None if self.first else x.grad
 
     def input_gradient(self, microbatch: int, dy: Tensor | None) -> Tensor | None:

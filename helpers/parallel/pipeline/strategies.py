@@ -12,23 +12,24 @@ from helpers.pipeline import SCHEDULES
 from . import meshed, ours, torchs
 from .ours import Pipeline
 
-TRAINED = Training(MLP(layers=8), batch=8, optimizer="adamw")  # two layers for each of 4 ranks: enough to interleave
+
+def on(nranks: int) -> tuple[Strategy, ...]:
+    """All four schedules on so many ranks, ours and torch's: two layers a rank, enough to interleave, and two microbatches."""
+    training = Training(MLP(layers=2 * nranks), batch=2 * nranks, optimizer="adamw")
+    return tuple(made(name, training) for made in (_ours, _torchs) for name in SCHEDULES)
 
 
-def _ours(name: str) -> Strategy:
-    how = Pipeline(name)
+def _ours(name: str, training: Training) -> Strategy:
+    how = Pipeline(name, training.batch)
     paper = partial(ours.predicted, how=how)
-    return Strategy(f"pipeline, {SCHEDULES[name].title}", partial(ours.train, how=how), paper, TRAINED)
+    return Strategy(f"pipeline, {SCHEDULES[name].title}", partial(ours.train, how=how), paper, training)
 
 
-def _torchs(name: str) -> Strategy:
-    how, by = Pipeline(name), SCHEDULES[name].torch
+def _torchs(name: str, training: Training) -> Strategy:
+    how, by = Pipeline(name, training.batch), SCHEDULES[name].torch
     paper = partial(ours.predicted, how=how)
-    return Strategy(f"pipeline, {by}", partial(torchs.train, how=how), paper, TRAINED, by=by)
+    return Strategy(f"pipeline, {by}", partial(torchs.train, how=how), paper, training, by=by)
 
 
-STRATEGIES = (
-    *map(_ours, SCHEDULES),
-    *map(_torchs, SCHEDULES),
-    Strategy("2 pipelines, 1F1B", meshed.train, meshed.predicted, TRAINED),
-)
+FOUR = on(4)
+STRATEGIES = (*FOUR, Strategy("2 pipelines, 1F1B", meshed.train, meshed.predicted, FOUR[0].training))
