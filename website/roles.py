@@ -21,21 +21,28 @@ TIMES = {"spec": "given", "achievable": "published", "modelled": "nccl", "measur
 class FactRole(SphinxRole):
     """{fact}`H100.nvlink`: the value with unit and direction, its source one hover or click away.
 
-    {fact}`A100.sms amount`: without "per GPU", where the sentence says so.
+    {fact}`A100.sms amount`: without "per GPU", where the sentence says so. {fact}`rent.cloud times 8`: what eight GPU-hours cost.
     """
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         key, _, form = self.text.strip().partition(" ")
         try:
             fact = facts.lookup(key)
-            if form not in ("", "amount"):
-                raise KeyError(f"a fact is told whole, or its `amount`, not its {form!r}")
-            text = fact.amount if form else fact.text
-        except (KeyError, facts.FactError) as error:
+            text = told(fact, form)
+        except (KeyError, ValueError) as error:
             return unknown(self, str(error.args[0]))
         note = f"{fact.kind}: {fact.source_title}"
         said = {VALUE: {"time": TIMES[fact.kind], "types": "size", **({"pairs": fact.pairs} if fact.pairs else {})}}
         return [nodes.reference("", text, refuri=fact.source_url, reftitle=note, classes=["bim-fact"], **said)], []
+
+
+def told(fact: facts.Fact, form: str) -> str:
+    """A fact as a page asks for it. KeyError for an unknown form, ValueError for one that this fact does not have."""
+    if form.startswith("times "):
+        return fact.times(form.removeprefix("times "))
+    if form not in ("", "amount"):
+        raise KeyError(f"a fact is told whole, its `amount`, or `times` a number, not its {form!r}")
+    return fact.amount if form else fact.text
 
 
 class RecordedRole(SphinxRole):

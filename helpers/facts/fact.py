@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -170,6 +171,12 @@ class Fact:
             raise FactError(f"{self.key} is a bandwidth, {self}: it does not go without its scope")
         scope = self.per or self.scope
         return self.text.removesuffix(f" per {scope}")
+
+    def times(self, factor: str) -> str:
+        """What so many cost, such as "16" or "4/3" GPU-hours: "63.84 dollars"; FactError for what is not counted per something."""
+        if not self.per:
+            raise FactError(f"{self.key} is {self}, and that times {factor} means nothing")
+        return f"{float(self.value * Fraction(factor)):.4g} {self.unit}"
 
     @property
     def source_title(self) -> str:

@@ -186,6 +186,15 @@ def test_what_a_page_prints(key, text):
     assert str(lookup(key)) == lookup(key).text == text
 
 
+def test_what_hours_or_gigabytes_cost():
+    rent = lookup("rent.cloud")
+    assert (rent.times("1"), rent.times("4/3"), rent.times("16")) == ("3.99 dollars", "5.32 dollars", "63.84 dollars")
+    with pytest.raises(FactError, match="times 8 means nothing"):
+        lookup("H100.sms").times("8")
+    by_number = [lookup(key).value for key in ("rent.cloud.1", "rent.cloud.2", "rent.cloud.4", "rent.cloud")]
+    assert by_number == sorted(by_number, reverse=True), "a whole node is the cheapest per GPU"
+
+
 def test_of_a_memory_a_driver_shows_less_than_its_chips_have_and_torch_less_than_the_driver():
     sold, shown, torch = (lookup(f"H100.hbm.{name}").quantity for name in ("capacity", "shown", "torch"))
     assert torch < shown < sold == 80 * 2**30

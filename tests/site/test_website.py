@@ -104,7 +104,7 @@ card: {able: [fail], run: soon, hardware: none}
 
 # Faults
 
-{fact}`H100.nvlinc` {fact}`H100.nvlink amount`
+{fact}`H100.nvlinc` {fact}`H100.nvlink amount` {fact}`rent.cloud half` {fact}`H100.hbm.capacity times 8`
 {recorded}`sample-run:rows.7.busbw` {recorded}`no-run:x` {lab}`kitchen:nothing` $\frac{1}$ [gone](gone.md)
 
 ```{player} all_reduce by-magic
@@ -132,6 +132,8 @@ SAID = (
     "card: run is 'soon', expected minutes as a number",
     "no fact 'H100.nvlinc'; close: H100.nvlink",
     "H100.nvlink is a bandwidth, 450 GB/s one way per GPU: it does not go without its scope",
+    "a fact is told whole, its `amount`, or `times` a number, not its 'half'",
+    "H100.hbm.capacity is 80 GB per GPU, and that times 8 means nothing",
     "no '7' of 'rows.7.busbw'",
     "no recorded run 'no-run'; there are: sample-run",
     "nothing",
