@@ -1,29 +1,29 @@
 # The words of this repository. `make` alone lists them.
 PYTHON ?=
-TORCH ?= auto
+TORCH ?=
 # Where torch publishes its CPU and CUDA builds, one folder each: the only place outside PyPI that is ever asked.
 TORCH_INDEX ?= https://download.pytorch.org/whl
 PINS ?= exact
 SERVE ?= 1
 SHARD ?= 1/1
 PORT ?=
+REMOVE ?=
 
 RUN := .venv/bin/python
+HAVE = $(if $(wildcard $(RUN)),$(RUN),$(ASK))
 ASK := $(if $(PYTHON),"$(PYTHON)",python3)
 INSTALL = $(ASK) -m tools.install --python "$(PYTHON)" --torch "$(TORCH)" --torch-index "$(TORCH_INDEX)" \
 	--pins "$(PINS)"
-# Jupyter refuses to run as root unasked, and rented machines make everybody root.
-ROOT_FLAG = $(shell test "$$(id -u)" = 0 && echo --allow-root)
 
 .DEFAULT_GOAL := help
-.PHONY: help book pdf check test test-all lab notebooks gpu-check clean python
+.PHONY: help book pdf check test test-all lab kernel notebooks gpu-check clean python
 
 help: ## list these words
 	@echo "make WORD, where WORD is one of"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
 	@echo "and, when needed, SERVE=0 (book: build only), PORT=8080, SHARD=2/4 (a part of the tests), PYTHON=/path/to/python3.11,"
 	@echo "LABS='ring units' or all (gpu-check: run these labs instead, and record that they came to their end),"
-	@echo "TORCH=cpu, cu126, cu129, cu130 or keep (use the torch that is already installed, 2.11 to 2.13)"
+	@echo "TORCH=cpu, cu126, cu129, cu130 or keep (use the torch that is already installed, 2.11 or newer); it holds until TORCH=auto"
 
 book: python ## build the website and serve it on 127.0.0.1 (SERVE=0 builds only)
 	@$(INSTALL)
@@ -53,9 +53,13 @@ test-all: python ## every test there is, also the whole matrices, JAX and the ot
 	@$(RUN) -m tools.others --torch-index "$(TORCH_INDEX)"
 	@$(RUN) -m tools.suite all --shard "$(SHARD)"
 
-lab: python ## open JupyterLab on the notebooks, on 127.0.0.1, with its token
+lab: python ## open JupyterLab on the notebooks, on 127.0.0.1, and say how to reach it over ssh (PORT=8890: there)
 	@$(INSTALL)
-	$(RUN) -m jupyterlab --ip=127.0.0.1 $(ROOT_FLAG) notebooks
+	@$(RUN) -m tools.lab $(if $(PORT),--port $(PORT))
+
+kernel: python ## bring the course to a Jupyter or VS Code that is here already (REMOVE=1 takes it away again)
+	@$(if $(REMOVE),,$(INSTALL))
+	@$(if $(REMOVE),$(HAVE),$(RUN)) -m tools.kernel $(if $(REMOVE),--remove)
 
 notebooks: python ## run every notebook again and rewrite it with its outputs
 	@$(INSTALL)
@@ -64,11 +68,11 @@ notebooks: python ## run every notebook again and rewrite it with its outputs
 # On a machine with GPUs the .venv may be missing: then the python3 there, with torch, numpy, cloudpickle, psutil, nvidia-ml-py;
 # for LABS also ipython, plotly and anywidget.
 gpu-check: ## on a machine with NVIDIA GPUs: check what CI cannot (under ten minutes), write recorded/gpu-*.json (OUT=folder: there)
-	$(if $(wildcard $(RUN)),$(RUN),$(ASK)) -m $(if $(LABS),tools.labs $(LABS) $(OUT:%=--out %/labs),tools.gpu_check $(OUT:%=--out %))
+	$(HAVE) -m $(if $(LABS),tools.labs $(LABS) $(OUT:%=--out %/labs),tools.gpu_check $(OUT:%=--out %))
 
 clean: ## remove what was built (.venv stays; delete it to install afresh)
 	rm -rf _build .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -path ./.venv -prune -o -type d -name __pycache__ -exec rm -rf {} +
 
 python:
-	@command -v $(ASK) >/dev/null || { echo "Python is missing. On Debian 12: apt-get install python3 python3-venv" >&2; exit 1; }
+	@command -v $(ASK) >/dev/null || sh tools/no_python.sh "$(PYTHON)"

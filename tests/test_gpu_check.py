@@ -205,7 +205,7 @@ def test_a_bare_machine_is_told_of_all_packages_at_once(root):
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True)
     assert done.returncode == 2 and "Traceback" not in done.stderr
-    assert done.stderr.startswith("gpu-check needs torch, numpy, cloudpickle, psutil, nvidia-ml-py: ")
+    assert done.stderr == "gpu-check needs torch, numpy, cloudpickle, psutil, nvidia-ml-py. Type: make kernel\n"
     listed = next(
         line for line in (root / "Makefile").read_text().splitlines() if line.startswith("# On a machine with GPUs")
     )

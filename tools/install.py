@@ -6,12 +6,15 @@ Standard library only. Run from the repository's root: `python3 -m tools.install
 from __future__ import annotations
 
 import argparse
+import errno
 import hashlib
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -43,8 +46,12 @@ def main() -> int:
         default="read",
         help="read: book and lab; test: the tests too; all: what only make test-all wants",
     )
-    ask.add_argument("--python", default="", help="the interpreter to use; otherwise the first fit on PATH")
-    ask.add_argument("--torch", default="auto", help=f"one of {', '.join(torch_build.CHOICES)}")
+    ask.add_argument(
+        "--python", default="", help="the interpreter to use; otherwise that of .venv, or the first fit on PATH"
+    )
+    ask.add_argument(
+        "--torch", default="", help=f"one of {', '.join(torch_build.CHOICES)}; otherwise as .venv was made"
+    )
     ask.add_argument("--torch-index", default="", help="where torch publishes its wheels, one folder a build")
     ask.add_argument("--pins", choices=("exact", "newest"), default="exact", help="newest: floors instead of pins")
     asked = ask.parse_args()
@@ -56,9 +63,26 @@ def main() -> int:
         return 1
     except (progress.CommandFailed, OSError) as failed:  # an OSError: no room
         kept = f" {VENV.name} is what it was before." if read_stamp() else ""
-        print(*getattr(failed, "tail", ()), f"The install stopped: {failed}.{kept}", sep="\n", file=sys.stderr)
+        tail = getattr(failed, "tail", ())
+        said = f"The install stopped: {failed}.{kept}"
+        print(*tail, said, what_now(*tail, str(failed)), sep="\n", file=sys.stderr)
         return 1
     return 0
+
+
+def what_now(*lines: str) -> str:
+    """What to type after an install that said these lines when it stopped."""
+    if not any(os.strerror(errno.ENOSPC) in line for line in lines):
+        return "The same make command tries again, with what pip has kept."
+    there = tempfile.gettempdir()
+    return (
+        f"{free_gb(ROOT):.1f} GB are free here, {free_gb(there):.1f} in {there}, where pip's downloads wait. Free some (pip cache purge),"
+        " or let them wait elsewhere: the same make command behind TMPDIR=/another/folder"
+    )
+
+
+def free_gb(folder: Path | str) -> float:
+    return shutil.disk_usage(folder).free / 1e9
 
 
 def install(asked: argparse.Namespace) -> None:
@@ -69,17 +93,25 @@ def install(asked: argparse.Namespace) -> None:
 
 
 def _install(asked: argparse.Namespace) -> None:
+    stamp = read_stamp()
+    runs = python_runs(stamp)
+    remember(asked, stamp["settings"] if runs else {})
     settings = {"root": str(ROOT), "driver": driver.version()}
     settings.update({name: getattr(asked, name) for name in ("python", "torch", "pins")})
     wanted = fingerprint(asked.level)
-    stamp = read_stamp()
-    if stamp.get("settings") == settings and stamp.get(asked.level) == wanted and python_runs(stamp):
+    if stamp.get("settings") == settings and stamp.get(asked.level) == wanted and runs:
         return
     python = pythons.find(asked.python, with_torch=asked.torch == "keep")
     build = torch_build.plan(platform.system(), platform.machine(), settings["driver"], python.torch, asked.torch)
     print(f"Installing into .venv: Python {version_text(python)}, {build.why}", flush=True)
-    same = stamp.get("settings") == settings and stamp.get("version") == version_text(python) and python_runs(stamp)
+    if build.note:
+        print(f"Note: {build.note}", flush=True)
+    same = stamp.get("settings") == settings and stamp.get("version") == version_text(python) and runs
     grows = same and asked.torch != "keep"
+    if not grows and (free := free_gb(ROOT)) < build.room:
+        raise OSError(
+            f"it takes about {build.room} GB, and {free:.1f} are free in {ROOT}; move it to a larger disk (df -h), or free some"
+        )
     with swap.kept(VENV, grows):
         STAMP.unlink(missing_ok=True)
         if not grows:
@@ -92,6 +124,12 @@ def _install(asked: argparse.Namespace) -> None:
         quiet_lab()
         levels = {level: fingerprint(level) for level, files in FILES.items() if set(files) <= set(FILES[asked.level])}
         write_stamp({**stamp, **levels, "settings": settings, "version": version_text(python)})
+
+
+def remember(asked: argparse.Namespace, before: dict) -> None:
+    """PYTHON and TORCH hold until others are named: a word without them would else replace a kept torch by gigabytes of another."""
+    asked.torch = asked.torch or before.get("torch", "auto")
+    asked.python = asked.python or before.get("python", "")
 
 
 def pip_all(build: torch_build.Plan, asked: argparse.Namespace) -> None:

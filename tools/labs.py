@@ -113,8 +113,8 @@ def main(argv: list[str] | None = None) -> int:
     except ValueError as wrong:
         print(f"labs: {wrong}", file=sys.stderr)
         return 2
-    if lacking := gpu_check.missing(NEEDED):
-        print(gpu_check.wanted("labs", lacking), file=sys.stderr)
+    if why := gpu_check.unfit("labs", NEEDED):
+        print(why, file=sys.stderr)
         return 2
     failed = [lab.stem for lab in labs if not _ended(lab, asked.out.resolve())]
     print(f"{len(labs) - len(failed)} of {len(labs)} ran to their end{', not: ' * bool(failed)}{', '.join(failed)}")

@@ -7,6 +7,8 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 
+from tools import distribution
+
 SUPPORTED = ((3, 11), (3, 12), (3, 13))
 NAMES = ("python3.11", "python3.12", "python3.13", "python3", "python")  # 3.11 first: CI proves that one
 
@@ -16,6 +18,7 @@ from importlib import metadata as m
 spec = u.find_spec("torch")
 print(json.dumps({
     "version": list(sys.version_info[:3]),
+    "candidate": "" if sys.version_info[3] == "final" else sys.version.split()[0],
     "executable": sys.executable,
     "venv": bool(u.find_spec("venv") and u.find_spec("ensurepip")),
     "torch": m.version("torch") if spec else None,
@@ -25,7 +28,7 @@ print(json.dumps({
 
 
 class NoPython(Exception):
-    """No usable Python; the message is one line that says what to install."""
+    """No usable Python; the message ends with what to type."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class Python:
     venv: bool
     torch: str | None
     site: str | None  # the folder that torch stands in
+    candidate: str = ""  # "3.11.0rc1" of a Python that is no finished release, as Ubuntu 22.04 has one
 
     @property
     def release(self) -> str:
@@ -44,7 +48,7 @@ class Python:
 
     @property
     def supported(self) -> bool:
-        return self.version[:2] in SUPPORTED
+        return self.version[:2] in SUPPORTED and not self.candidate
 
 
 def probe(name: str) -> Python | None:
@@ -56,7 +60,7 @@ def probe(name: str) -> Python | None:
     if done.returncode:
         return None
     said = json.loads(done.stdout.splitlines()[-1])
-    return Python(said["executable"], tuple(said["version"]), said["venv"], said["torch"], said["site"])
+    return Python(**{**said, "version": tuple(said["version"])})
 
 
 def find(asked: str = "", with_torch: bool = False) -> Python:
@@ -65,17 +69,30 @@ def find(asked: str = "", with_torch: bool = False) -> Python:
     Raises NoPython.
     """
     found = [python for python in map(probe, [asked] if asked else NAMES) if python]
-    fit = [python for python in found if python.supported]
-    ready = [python for python in fit if python.venv]
-    if with_torch:
-        ready.sort(key=lambda python: python.torch is None)
+    with_theirs = [python for python in found if python.torch] if with_torch else []
+    ready = [python for python in with_theirs or found if python.supported and python.venv]
     if ready:
         return ready[0]
-    if fit:
+    raise NoPython(_lacking(with_theirs or found, asked, bool(with_theirs)))
+
+
+def _lacking(found: list[Python], asked: str, keeps: bool) -> str:
+    """Why none of these serves, and what to type. keeps: they are those with a torch, which TORCH=keep asks for."""
+    if asked and not found:
+        return f"PYTHON={asked} is not here, or does not run. Name another, or leave PYTHON out"
+    if fit := [python for python in found if python.supported]:
         name = f"python{fit[0].release}"
-        raise NoPython(f"{name} cannot make virtual environments. On Debian or Ubuntu: apt-get install {name}-venv")
-    seen = ", ".join(sorted({python.release for python in found})) or "none"
-    raise NoPython(
-        f"Python 3.11, 3.12 or 3.13 is missing ({asked or 'on PATH'}: {seen}). On Debian 12: apt-get install "
-        "python3 python3-venv; elsewhere install one and name it with PYTHON=/path/to/python3.11"
-    )
+        brings = distribution.venv(fit[0].release)
+        return f"{name} cannot make virtual environments. " + (
+            distribution.next_step(brings)
+            if brings
+            else "Install its venv module, or name another with PYTHON=/path/to/it"
+        )
+    seen = ", ".join(sorted({python.candidate or python.release for python in found})) or "none"
+    if keeps:
+        theirs = f"the torch {found[0].torch} that is here is one of Python {seen}"
+        return f"TORCH=keep, but {theirs}; the course needs 3.11, 3.12 or 3.13. Drop TORCH, and make installs its own"
+    missing = f"Python 3.11, 3.12 or 3.13 is missing ({asked or 'on PATH'}: {seen}). "
+    if brings := distribution.python():
+        return missing + distribution.next_step(brings)
+    return missing + "Install one, and name it with PYTHON=/path/to/python3.11"

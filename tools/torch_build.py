@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 VERSION = "2.13.0"
-OLDEST, BEFORE = (2, 11), (2, 14)  # what `helpers` works with, for TORCH=keep
+OLDEST, NEWEST = (
+    (2, 11),
+    (2, 13),
+)  # for TORCH=keep: what `helpers` works with, and the last whose source the course has read
 
 # The oldest driver of each CUDA major version: docs.nvidia.com/deploy/cuda-compatibility, "Minor Version Compatibility".
 DRIVER_CUDA_13, DRIVER_CUDA_12 = 580, 525
@@ -27,6 +30,10 @@ class Plan:
     requirement: str  # "" when nothing is installed
     tags: tuple[str, ...]
     why: str
+    room: int = (
+        8  # GB that an install takes while it runs, downloads with it: counted with CUDA, with the CPU build, with none
+    )
+    note: str = ""  # what the reader should know of it
 
 
 def plan(system: str, machine: str, driver: str | None, installed: str | None, choice: str = "auto") -> Plan:
@@ -50,11 +57,16 @@ def plan(system: str, machine: str, driver: str | None, installed: str | None, c
 def _keep(installed: str | None) -> Plan:
     if installed is None:
         raise NoBuild(
-            "TORCH=keep, but no Python on PATH has torch; name it with PYTHON=/path/to/python, or drop TORCH."
+            "TORCH=keep, but no Python on PATH has torch; name one that has with PYTHON=/path/to/python, or drop TORCH."
         )
-    if not OLDEST <= _numbers(installed) < BEFORE:
-        raise NoBuild(f"TORCH=keep, but the installed torch is {installed}; the course needs 2.11 to 2.13. Drop TORCH.")
-    return Plan("", (), f"torch {installed}, the one already installed")
+    if _numbers(installed) < OLDEST:
+        raise NoBuild(
+            f"TORCH=keep, but the torch that is here is {installed}; the course needs {_told(OLDEST)} or newer. "
+            "Drop TORCH, and make installs its own."
+        )
+    newer = f"torch {installed} is newer than {_told(NEWEST)}, the last that the course knows: what it says of torch may differ there."
+    note = newer if _numbers(installed) > NEWEST else ""
+    return Plan("", (), f"torch {installed}, the one already installed", 1, note)
 
 
 def _mac(machine: str, choice: str) -> Plan:
@@ -64,13 +76,13 @@ def _mac(machine: str, choice: str) -> Plan:
         )
     if choice not in ("auto", "cpu"):
         raise NoBuild(f"TORCH={choice}: CUDA does not run on a Mac; use TORCH=cpu, or leave TORCH out.")
-    return Plan(f"torch==={VERSION}", ("",), f"torch {VERSION} for macOS")
+    return Plan(f"torch==={VERSION}", ("",), f"torch {VERSION} for macOS", 2)
 
 
 def _linux(driver: str | None, choice: str) -> Plan:
     if choice == "cpu" or (choice == "auto" and driver is None):
         why = "no NVIDIA driver here" if driver is None else "asked for by TORCH=cpu"
-        return Plan(f"torch=={VERSION}+cpu", ("", "cpu"), f"torch {VERSION}, CPU build ({why})")
+        return Plan(f"torch=={VERSION}+cpu", ("", "cpu"), f"torch {VERSION}, CPU build ({why})", 2)
     if choice == CUDA_13 or (choice == "auto" and _numbers(driver)[0] >= DRIVER_CUDA_13):
         # === matches the bare version only, so a CPU wheel that pip also sees cannot take its place.
         return Plan(f"torch==={VERSION}", ("",), f"torch {VERSION}, CUDA 13.0 build (driver {driver})")
@@ -88,3 +100,7 @@ def _numbers(version: str | None) -> tuple[int, int]:
     parts = (version or "0").split("+")[0].split(".")
     digits = ["".join(c for c in part if c.isdigit()) or "0" for part in [*parts, "0"]]
     return int(digits[0]), int(digits[1])
+
+
+def _told(numbers: tuple[int, int]) -> str:
+    return ".".join(map(str, numbers))
