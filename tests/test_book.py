@@ -13,7 +13,8 @@ LABS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 CHAPTERS = [
     page
     for page in PAGES
-    if page.stem not in ("intro", "setup", "yours", "guesses", "catalogue", "playground", "puzzles", "recorded-runs")
+    if page.stem
+    not in ("intro", "setup", "renting", "yours", "guesses", "catalogue", "playground", "puzzles", "recorded-runs")
 ]
 # Sizes that a sentence chooses as its example, addresses, and what a page of ours reads at most, which tests/view/test_yours_equal.py
 # holds to its script; a derived, quoted or measured number never stands here.

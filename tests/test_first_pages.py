@@ -11,10 +11,12 @@ import yaml
 
 from helpers.ranks import Ranks, world
 from helpers.ranks.machine import devices, gpus
-from tools import gpu_check, pythons, torch_build
+from tools import distribution, gpu_check, pythons, torch_build
 
 ROOT = Path(__file__).parents[1]
-README, INTRO, SETUP = ((ROOT / path).read_text() for path in ("README.md", "book/intro.md", "book/setup.md"))
+README, INTRO, SETUP, RENTING = (
+    (ROOT / path).read_text() for path in ("README.md", "book/intro.md", "book/setup.md", "book/renting.md")
+)
 LABS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 SMI = re.compile(r"`nvidia-smi`\?\n.*?```text\n(.*?)```\n\n(.*?)\n\n\*\*GPU-Util", re.S)
 
@@ -36,8 +38,39 @@ def test_every_page_is_linked_from_the_front_page_and_the_readme():
 
 @pytest.mark.parametrize("text", [README, SETUP, (ROOT / "Makefile").read_text()], ids=["README", "setup", "Makefile"])
 def test_the_torch_that_can_be_kept_is_said(text):
-    (major, oldest), (_, before) = torch_build.OLDEST, torch_build.BEFORE
-    assert f"{major}.{oldest} to {major}.{before - 1}" in text
+    """The oldest is run by tests/pythons/test_oldest_torch.py."""
+    assert "{}.{} or newer".format(*torch_build.OLDEST) in text
+
+
+def test_the_torch_that_the_course_knows_is_said():
+    assert "was read in the source of {}.{}:".format(*torch_build.NEWEST) in SETUP
+    assert torch_build.VERSION.startswith("{}.{}.".format(*torch_build.NEWEST))
+
+
+@pytest.mark.parametrize("text", [README, SETUP, RENTING], ids=["README", "setup", "renting"])
+def test_the_packages_of_the_distributions_are_said(text, monkeypatch, tmp_path):
+    """One line serves Debian 12 and Ubuntu 24.04; Ubuntu 22.04 wants more."""
+    monkeypatch.setenv("OS_RELEASE", str(tmp_path / "os-release"))
+    brings = {}
+    for codename in ("bookworm", "noble", "jammy"):
+        (tmp_path / "os-release").write_text(f"VERSION_CODENAME={codename}\n")
+        brings[codename] = distribution.python()
+    assert brings["bookworm"] == brings["noble"] == "apt-get update && apt-get install -y python3-venv"
+    assert "deadsnakes" in brings["jammy"]
+    assert re.search(r"apt-get install (-y )?git make python3-venv", text) and "Ubuntu 22.04" in text
+
+
+def test_the_room_that_an_install_takes_is_said():
+    cuda = torch_build.plan("Linux", "x86_64", "580.1", None)
+    kept = torch_build.plan("Linux", "x86_64", "580.1", torch_build.VERSION, "keep")
+    said = re.search(r"CUDA build takes `(\d+) GB`.*?`TORCH=keep`\) `(\d+) GB`", RENTING).groups()
+    assert said == (str(cuda.room), str(kept.room))
+
+
+def test_the_hours_of_the_first_sentence_are_a_weekend():
+    hours = int(re.search(r"Friday .* after `(\d+)` hours", RENTING)[1])
+    assert hours == 7 + 2 * 24 + 9, "from five on Friday to nine on Monday"
+    assert f"rent.cloud times {8 * hours}`" in RENTING and "an hour" in RENTING
 
 
 @pytest.mark.parametrize("text", [README, SETUP], ids=["README", "setup"])
@@ -69,15 +102,32 @@ def test_a_lab_with_ranks_begins_with_world_as_its_ranks_are_made(lab):
     assert not made or begins[0] in made
 
 
-@pytest.mark.parametrize("here", [2, 3, 4, 8])
-def test_labs_that_ask_for_four_ranks_take_four_gpus_or_share_what_is_there(here, monkeypatch):
+@pytest.mark.parametrize(
+    ("here", "label"),
+    [
+        (0, "4 ranks, gloo, CPU"),
+        (1, "4 ranks, nccl, 1 x NVIDIA H100 80GB HBM3, shares a GPU: not timed"),
+        (2, "2 ranks, nccl, 2 x NVIDIA H100 80GB HBM3"),
+        (8, re.search(r"```text\n(8 ranks, .*)\n```", SETUP)[1]),
+        (16, "8 ranks, nccl, 8 x NVIDIA H100 80GB HBM3"),
+    ],
+)
+def test_labs_take_all_gpus_up_to_eight_or_share_one(here, label, monkeypatch):
     found = gpus.Gpus(tuple(gpus.Gpu("NVIDIA H100 80GB HBM3", f"GPU-{i}") for i in range(here)))
     monkeypatch.setattr(devices, "find_gpus", lambda: found)
-    label = re.search(r"```text\n(4 ranks, .*)\n```", SETUP)[1]
-    world = devices.plan(4)
-    assert world.label == (label if here >= 4 else label.replace("4 x", f"{here} x") + ", shares a GPU: not timed")
-    assert bool(devices.plan(4, timed=True).note) == (here < 4), "where GPUs are here and not used, it says why"
-    assert devices.plan().nranks == here
+    monkeypatch.delenv("NRANKS", raising=False)
+    assert devices.plan().label == label
+    timed = devices.plan(timed=True)
+    assert timed.label == (label if here != 1 else "4 ranks, gloo, CPU") and bool(timed.note) == (here == 1)
+    monkeypatch.setenv("NRANKS", "2")
+    assert devices.plan().nranks == 2
+    assert devices.plan(any_of=(4, 8)).note.startswith("NRANKS=2, but what runs here is made for 4 or 8 ranks"), (
+        "it says so"
+    )
+    monkeypatch.setenv("NRANKS", "65")
+    with pytest.raises(ValueError, match=r"1\.\.64"):
+        devices.plan()
+    assert "another number, up to `64`" in SETUP
 
 
 def test_a_stuck_rank_is_named_after_ten_seconds_unless_told_otherwise():
