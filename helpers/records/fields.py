@@ -9,7 +9,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 Check = Callable[[Any, str], None]
-_HOME = re.compile(r"/(?:home|Users|root)/[^\"\s]*")
+_HEX = "[0-9a-fA-F]"
+NAMES = {  # what tells one machine from another
+    "a folder of somebody's machine": re.compile(r"/(?:home|Users|root)/[^\"\s]*"),
+    "an address": re.compile(rf"\b(?:\d{{1,3}}\.){{3}}\d{{1,3}}\b|\b(?:{_HEX}{{2}}:){{5}}{_HEX}{{2}}\b"),
+    "one device": re.compile(rf"\b(?:GPU-|MIG-)?{_HEX}{{8}}-(?:{_HEX}{{4}}-){{3}}{_HEX}{{12}}\b"),
+}
 
 
 class Bad(ValueError):
@@ -111,8 +116,9 @@ def something(value: Any, place: str) -> None:
         raise expected("what was measured", value, place)
 
 
-def text_without_paths(words: str) -> None:
-    """A recorded file names nobody: no folder of a user."""
-    if found := _HOME.search(words):
-        line = words.count("\n", 0, found.start()) + 1
-        raise Bad(f"line {line}", f"names a folder of somebody's machine: {found[0][:60]}")
+def text_without_names(words: str) -> None:
+    """A recorded file names nobody: no folder of a user, no address in a network, no serial number of a device (a UUID)."""
+    for what, pattern in NAMES.items():
+        if found := pattern.search(words):
+            line = words.count("\n", 0, found.start()) + 1
+            raise Bad(f"line {line}", f"names {what}: {found[0][:60]}")

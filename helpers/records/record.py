@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from helpers.records.whole import ENDS, KINDS, kind_of, whole
+from helpers.records.whole import KINDS, files_of, kind_of, whole
 
 FOLDER = Path(__file__).resolve().parents[2] / "recorded"
 MUTANTS = "python -m tools.mutants"
@@ -48,8 +48,7 @@ class Record:
 
 def records(folder: Path = FOLDER) -> list[Record]:
     """Every file that holds a run, recursively, by kind and then by path. RecordError on one that is not whole."""
-    paths = [path for path in sorted(folder.rglob("*")) if path.name.endswith(ENDS)]
-    found = [record_of(path, folder) for path in paths]
+    found = [record_of(path, folder) for path in files_of(folder)]
     return sorted(found, key=lambda one: (list(KINDS).index(one.kind), one.path))
 
 

@@ -5,14 +5,14 @@ A file that is damaged is a RecordError with its name and the place in it, `data
 
 from __future__ import annotations
 
-import gzip
 import json
-import zlib
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from helpers.records.fields import Bad, text_without_paths
+from helpers.plain_gzip import GzipError, unfolded
+from helpers.records.fields import Bad, expected, text_without_names
 from helpers.records.kinds import faults, memory, predicted, published, run
 from helpers.records.labs import lab
 from helpers.records.traces import trace
@@ -36,10 +36,19 @@ FOLDERS = {
     "traces": "trace",
 }
 ENDS = ".json", ".jsonl", ".json.gz"
+MOST = 24 << 20  # bytes of a file, unfolded
+
+
+PACKED = re.compile(r"run-([a-z0-9][a-z0-9-]*)\.json\.gz")  # a whole run, packed: no record until it is unpacked
 
 
 class RecordError(ValueError):
     """A recorded file is not whole. The message names the file and the place."""
+
+
+def files_of(folder: Path) -> list[Path]:
+    """Every recorded file in it, recursively."""
+    return [path for path in sorted(folder.rglob("*")) if path.name.endswith(ENDS) and not PACKED.fullmatch(path.name)]
 
 
 def kind_of(place: Path) -> str:
@@ -59,24 +68,26 @@ def whole(path: Path, folder: Path) -> Any:
     check = memory if kind == "reader" and place.parent.name == "memory" else KINDS[kind]
     try:
         text = _text(path)
-        text_without_paths(text)
+        text_without_names(text)
         data = [_parsed(line) for line in text.splitlines()] if path.suffix == ".jsonl" else _parsed(text)
         check(data, path.name.partition(".")[0])
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise RecordError(f"{place.as_posix()}: packed by gzip and damaged") from None
     except UnicodeDecodeError as error:
         raise RecordError(f"{place.as_posix()}: no text in UTF-8 from byte {error.start} on") from None
     except json.JSONDecodeError as error:
         said = f"line {error.lineno}, column {error.colno}: {error.msg}"
         raise RecordError(f"{place.as_posix()}: no JSON: {said}") from None
-    except (Bad, RecursionError) as error:
+    except (Bad, GzipError, RecursionError) as error:
         raise RecordError(f"{place.as_posix()}: {error}") from None
     return data
 
 
 def _text(path: Path) -> str:
-    packed = path.read_bytes()
-    return (gzip.decompress(packed) if path.suffix == ".gz" else packed).decode("utf-8")
+    found = path.read_bytes()
+    if path.suffix == ".gz":
+        found = unfolded(found, MOST)
+    if len(found) > MOST:
+        raise expected(f"at most {MOST} bytes", len(found), "")
+    return found.decode("utf-8")
 
 
 def _parsed(text: str) -> Any:

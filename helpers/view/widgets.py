@@ -65,7 +65,7 @@ WIDGETS = (
     Widget("playground", 27_000, ("all_reduce ring", {}, ""), wears=DRAWN),
     Widget("memory", 23_600, ("article-cpu article-meta", {"at": 40}, ""), page_budget=400_000),
     Widget("segments", 11_000, ("three blocks", {}, "a = 6 MiB\nb = 3 MiB\ndel a"), wears=DRAWN),
-    Widget("yours", 56_000, ("", {}, ""), "ArrowDown"),
+    Widget("yours", 58_500, ("", {}, ""), "ArrowDown"),
     Widget("occupancy", 6_000, ("A100", {"threads": 256, "registers": 64}, "")),
     Widget("warp", 6_100, ("memory", {"stride": 8}, "")),
     Widget("calculator", 11_400, ("Llama-2-7B", {"seq": 4096}, ""), "ArrowDown"),

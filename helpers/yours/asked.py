@@ -27,12 +27,15 @@ from helpers.nccl import (
     parse_topo,
 )
 from helpers.nccl.output.tables.fits import WORD
+from helpers.plain_gzip import GZIP, GzipError, unfolded
+from helpers.records import RecordError
 from helpers.units import bandwidth_text
 from helpers.yours.causes import cause
 from helpers.yours.curves import curve_of, curve_of_bench
 from helpers.yours.dumps import of_dumps
 from helpers.yours.logs import of_log
 from helpers.yours.places import Place, told_place
+from helpers.yours.run.checked import of_run
 from helpers.yours.snapshots import of_snapshot
 from helpers.yours.tables import of_table
 from helpers.yours.topologies import of_topology
@@ -41,7 +44,7 @@ from helpers.yours.verdict import Verdict, refusal
 
 KNOWN = (
     "nothing that is known here: expected a table of nccl-tests, the output of nvidia-smi topo -m, a log of NCCL_DEBUG=INFO,"
-    " dumps of torch's flight recorder, a trace of torch's profiler or a memory snapshot of PyTorch"
+    " dumps of torch's flight recorder, a trace of torch's profiler, a memory snapshot of PyTorch or a run of make gpu-check"
 )
 _AVERAGE = re.compile(r"(?:#? *Avg bus bandwidth *: *)?(\d{1,6}(?:\.\d{1,6})?) *(?:GB/s)?", re.IGNORECASE | re.ASCII)
 _LOG = re.compile(r"NCCL (?:INFO|WARN|version)\b", re.ASCII)
@@ -52,21 +55,30 @@ _MATRIX = re.compile(r"^[ \t]*GPU0[ \t]+(?:GPU1|X)\b|CPU Affinity", re.MULTILINE
 _BLANK = " \t\r\n"
 _DUMP = '"pg_config"'
 _TRACE = '"traceEvents"'
-_GZIP = b"\x1f\x8b"
+_RUN = '"records"'
+_MOST = 256 << 20  # bytes that a packed file unfolds into
 
 
 def is_my_number_good(text_or_result: Any, machine: str | Machine | None = None) -> Verdict:
     """What it is, how good it is, and the likely causes.
 
-    text_or_result: text; a pickle's bytes; {rank: dump} or a list of dumps or of traces, one a rank; an NcclTable, Topology, DebugLog,
-    FlightRecord, KinetoTrace or Snapshot; or a result of helpers.ranks' bench (rows with nbytes, seconds, busbw). machine: a key of
-    helpers.facts.MACHINES or one of them; None to go by what the text tells. What can not be read is a Verdict of kind "refused" that
-    says why. KeyError for a machine that is not there, TypeError for a thing of another type.
+    text_or_result: text; the bytes of a file, perhaps packed by gzip; {rank: dump} or a list of dumps or of traces, one a rank; an
+    NcclTable, Topology, DebugLog, FlightRecord, KinetoTrace or Snapshot; or a result of helpers.ranks' bench (rows with nbytes,
+    seconds, busbw). machine: a key of helpers.facts.MACHINES or one of them; None to go by what the text tells. What can not be read
+    is a Verdict of kind "refused" that says why. KeyError for a machine that is not there, TypeError for a thing of another type.
     """
     told = None if machine is None else told_place(machine)
     try:
         return _of(text_or_result, told)
-    except (TableError, TopologyError, DebugLogError, FlightRecorderError, KinetoError, SnapshotError) as error:
+    except (
+        TableError,
+        TopologyError,
+        DebugLogError,
+        FlightRecorderError,
+        KinetoError,
+        SnapshotError,
+        RecordError,
+    ) as error:
         return refusal(str(error))
 
 
@@ -107,7 +119,7 @@ def _of_several(thing: Mapping[Any, Any] | Sequence[Any], told: Place | None) ->
 def _is_trace(part: object) -> bool:
     """Only a trace has that key, and only a trace comes packed. A trace names its groups in the words of a dump."""
     if isinstance(part, (bytes, bytearray)):
-        return part.startswith(_GZIP) or _TRACE.encode() in part
+        return part.startswith(GZIP) or _TRACE.encode() in part
     return isinstance(part, str) and _TRACE in part
 
 
@@ -117,6 +129,8 @@ def _of_text(text: str, told: Place | None) -> Verdict:
         return of_traces([parse_kineto(text)], told)
     if text.lstrip(_BLANK).startswith(("{", "[")) and _DUMP in text:
         return of_dumps(parse_flight_recorder([text]))
+    if text.lstrip(_BLANK).startswith("{") and _RUN in text:
+        return of_run(text, told)
     if text.lstrip(_BLANK).startswith("{") or _TABLE.search(text) or _ROW.search(text):
         return _of_tables(text, told)
     if _MATRIX.search(text):
@@ -145,7 +159,12 @@ def _first(found: Verdict, count: int) -> Verdict:
 
 
 def _of_bytes(data: bytes, told: Place | None) -> Verdict:
-    """A pickle, or a file of text."""
+    """A pickle, or a file of text, perhaps packed."""
+    if data.startswith(GZIP):
+        try:
+            data = unfolded(data, _MOST)
+        except GzipError as error:
+            return refusal(f"the file is {error}")
     if _is_trace(data):
         return of_traces([parse_kineto(data)], told)
     if b"pg_config" in data:

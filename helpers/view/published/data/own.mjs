@@ -1,8 +1,8 @@
-// A reader's own numbers as curves: what nccl-tests printed, or JSON that this course's own tools wrote. Nothing is sent.
+// A reader's own numbers as curves: what nccl-tests printed, or what this course's own tools wrote. Nothing is sent.
 import { Refused } from "../../shared/read/refused.mjs";
 import { ncclTestsTables } from "../../shared/read/tables/nccl_tests.mjs";
 import { curve, isPositive } from "./curve.mjs";
-import { measured } from "./measured.mjs";
+import { measured, ofRun } from "./measured.mjs";
 import { factorOf } from "./runs.mjs";
 
 const NAME = { alltoall: "all_to_all" };
@@ -49,6 +49,7 @@ function asJson(text) {
 // text -> curves, at least one; Refused with a reason otherwise.
 export function ownCurves(text) {
   const told = asJson(text);
+  if (told && "records" in told) return ofRun(told);
   if (told && !("results" in told)) return measured(told);
   const found = ncclTestsTables(text).flatMap(ofTable);
   if (!found.length) throw new Refused("no row of this table has a time and a bandwidth");

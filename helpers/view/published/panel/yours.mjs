@@ -1,24 +1,27 @@
 // Room for a reader's own table: pasted, chosen or dropped. It is read here, in the browser, and sent nowhere.
 import { h, set } from "../../shared/page/dom.mjs";
 import { tool } from "../../shared/page/link.mjs";
+import { unfolded } from "../../shared/read/unfolded.mjs";
 import { ownCurves } from "../data/own.mjs";
 
 const HINT =
-  "What nccl-tests printed, or gpu-bandwidth.json of make gpu-check, or the JSON of a sweep. It stays in your browser.";
+  "What nccl-tests printed, the file run-….json.gz that make gpu-check wrote, or the JSON of a sweep. It stays in your browser.";
 
 const MOST = 4 * 2 ** 20; // bytes; a table has thousands
 
 const long = (name) => `${name} is longer than 4 MiB, which no table is: give the table alone.`;
 
-async function taken(file, take, refuse) {
-  if (!file) return;
-  if (file.size > MOST) {
-    refuse(long(file.name));
-    return;
-  }
-  const words = await file.text().catch(() => null);
-  if (words === null) refuse(`${file.name} cannot be read: is it a folder?`);
-  else take(words);
+// A file's text, unpacked where it is packed; an Error says why there is none.
+async function textOf(file) {
+  if (file.size > MOST) throw new Error(long(file.name));
+  const bytes = await file.arrayBuffer().catch(() => {
+    throw new Error(`${file.name} cannot be read: is it a folder?`);
+  });
+  const found = await unfolded(new Uint8Array(bytes), MOST).catch(({ message }) => {
+    throw new Error(`${file.name} is ${message}`);
+  });
+  if (found.length > MOST) throw new Error(long(file.name));
+  return new TextDecoder().decode(found);
 }
 
 function drops(root, read) {
@@ -59,11 +62,14 @@ export function yours(does) {
       refuse(error.message);
     }
   };
-  const read = (one) => taken(one, take, refuse);
+  const read = (one) => {
+    node.open = true; // what is said of a file that was dropped stands in here
+    textOf(one).then(take, (error) => refuse(error.message));
+  };
   const file = h("input", {
     type: "file",
     "aria-label": "A file with your own table",
-    change: () => read(file.files[0]),
+    change: () => file.files.length && read(file.files[0]),
   });
   const show = (curves, picked) => {
     which.hidden = !curves;

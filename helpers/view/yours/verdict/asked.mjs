@@ -12,6 +12,7 @@ import { ofDumps } from "./dumps.mjs";
 import { cause, refusal, verdict } from "./empty.mjs";
 import { holds } from "../holds.mjs";
 import { ofLog } from "./logs.mjs";
+import { ofRun } from "./run/checked.mjs";
 import { ofSnapshot } from "./snapshots.mjs";
 import { ofTable } from "./tables.mjs";
 import { bandwidthText, upperFirst } from "./texts.mjs";
@@ -20,6 +21,7 @@ import { ofTraces } from "./traces.mjs";
 
 const DUMP = '"pg_config"';
 const TRACE = '"traceEvents"';
+const RUN = '"records"';
 const AVERAGE = /^(?:#? *Avg bus bandwidth *: *)?([0-9]{1,6}(?:\.[0-9]{1,6})?) *(?:GB\/s)?$/i;
 const LOG = /NCCL (?:INFO|WARN|version)\b/;
 const TABLE = /\balgbw\b|\bbusbw\b|^#? *nThread /m;
@@ -53,6 +55,7 @@ const isTrace = (part) => (typeof part === "string" ? part.includes(TRACE) : hol
 function ofText(known, text, told) {
   if (/^[ \t\r\n]*\{/.test(text) && text.includes(TRACE)) return ofTraces(known, [parseKineto(text)], told);
   if (/^[ \t\r\n]*[{[]/.test(text) && text.includes(DUMP)) return ofDumps(known, parseFlightRecorder([text]));
+  if (/^[ \t\r\n]*\{/.test(text) && text.includes(RUN)) return ofRun(known, text, told);
   if (/^[ \t\r\n]*\{/.test(text) || TABLE.test(text) || ROW.test(text)) return ofTables(known, text, told);
   if (MATRIX.test(text)) return ofTopology(known, parseTopo(text));
   if (LOG.test(text)) return ofLog(known, parseDebugLog(text));

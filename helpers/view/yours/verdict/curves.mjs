@@ -55,7 +55,7 @@ function pointOf({ nbytes, out_of_place, in_place }, collective, nranks) {
 }
 
 // By size; of a size that was taken more than once the quickest.
-function quickest(points) {
+export function quickest(points) {
   const found = new Map();
   for (const point of points) {
     if (!(found.get(point.nbytes)?.seconds < point.seconds)) found.set(point.nbytes, point);

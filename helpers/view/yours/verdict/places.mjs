@@ -16,7 +16,7 @@ export function lineRate(place, nranks) {
 }
 
 // "NVIDIA H100 80GB HBM3" -> "H100"; null for a GPU that the machines do not have.
-function acceleratorOf({ names }, name) {
+export function acceleratorOf({ names }, name) {
   const found = names.find(([pattern]) => new RegExp(pattern).test(name));
   return found ? found[1] : null;
 }
@@ -31,4 +31,13 @@ export function foundPlace(known, devices) {
   if (hosts === 1 || place.domain > place.gpus) return place;
   const each = Math.max(1, Math.floor(devices.length / hosts));
   return { ...place, gpus: each, domain: each, nodes: hosts, across: null, nics: 0 };
+}
+
+// From what CUDA calls the GPUs of one node, and no word of the network.
+export function gpuPlace(known, gpus) {
+  const place = foundPlace(
+    known,
+    gpus.map((name) => ({ name, host: "" })),
+  );
+  return place && { ...place, across: null, nics: 0 };
 }

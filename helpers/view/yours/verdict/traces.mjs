@@ -6,7 +6,7 @@ import { breakdown, devicesOf, longest } from "../../shared/read/traces/trace.mj
 import { versionOf } from "./beside.mjs";
 import { busFactor } from "./curves.mjs";
 import { cause, verdict } from "./empty.mjs";
-import { foundPlace, isAlone, portsOf } from "./places.mjs";
+import { gpuPlace, isAlone, portsOf } from "./places.mjs";
 import { bandwidthText, nbytesText, percent, secondsText } from "./texts.mjs";
 
 const time = (nanoseconds) => secondsText(Number(nanoseconds) / 1e9);
@@ -17,21 +17,13 @@ const share = (parts, name) => (parts.wall ? Number(parts[name]) / Number(parts.
 export function ofTraces(known, traces, told) {
   const ranks = traces.length > 1 ? together(traces) : null;
   const first = traces.reduce((most, one) => (breakdown(one).exposed > breakdown(most).exposed ? one : most));
-  const place = told ?? gpuPlace(known, first);
+  const place = told ?? gpuPlace(known, first.gpus.slice(0, 1));
   const said = first.collectives.map((call) => ({ call, limit: limitOf(known, call, place, first) }));
   const found = causesOf(known, first, ranks, said).toSorted(([one], [other]) => other - one);
   const causes = found.map(([, one]) => one);
   const machine = place === null ? "" : place.told ? place.title : `GPUs taken to be joined as in ${place.title}`;
   const lines = linesOf(traces, first, said).slice(0, known.traces.most);
   return verdict("trace", { what: whatOf(traces, first), sentence: sentenceOf(first, causes), machine, causes, lines });
-}
-
-function gpuPlace(known, { gpus }) {
-  const place = foundPlace(
-    known,
-    gpus.slice(0, 1).map((name) => ({ name, host: "" })),
-  );
-  return place && { ...place, across: null, nics: 0 };
 }
 
 function limitOf(known, { op, nbytes, nranks }, place, { nccl }) {

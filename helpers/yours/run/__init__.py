@@ -1,0 +1,1 @@
+"""The verdict on a whole run of `make gpu-check`. Chapter: yours."""
