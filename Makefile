@@ -67,7 +67,7 @@ notebooks: python ## run every notebook again and rewrite it with its outputs
 
 # On a machine with GPUs the .venv may be missing: then the python3 there, with torch, numpy, cloudpickle, psutil, nvidia-ml-py;
 # for LABS also ipython, plotly and anywidget.
-gpu-check: ## on a machine with NVIDIA GPUs: check what CI cannot (under ten minutes), write recorded/gpu-*.json (OUT=folder: there)
+gpu-check: ## on a machine with NVIDIA GPUs: check what CI cannot (under ten minutes), is it good?, one file to send (OUT=folder: there)
 	$(HAVE) -m $(if $(LABS),tools.labs $(LABS) $(OUT:%=--out %/labs),tools.gpu_check $(OUT:%=--out %))
 
 clean: ## remove what was built (.venv stays; delete it to install afresh)

@@ -116,9 +116,25 @@ def main(argv: list[str] | None = None) -> int:
     if why := gpu_check.unfit("labs", NEEDED):
         print(why, file=sys.stderr)
         return 2
-    failed = [lab.stem for lab in labs if not _ended(lab, asked.out.resolve())]
+    out, began = asked.out.resolve(), time.time()
+    failed = [lab.stem for lab in labs if not _ended(lab, out)]
+    _join(labs, out, began)
     print(f"{len(labs) - len(failed)} of {len(labs)} ran to their end{', not: ' * bool(failed)}{', '.join(failed)}")
     return 1 if failed else 0
+
+
+def _join(labs: list[Path], out: Path, began: float) -> None:
+    """Their records since then into the file of this machine's GPUs that gpu-check packed beside that folder, if it did."""
+    from helpers.ranks.machine.gpus import find_gpus
+    from helpers.records.packed import add
+    from tools.gpu.nameless import run_name
+
+    gpus = find_gpus().names
+    run, paths = out.parent / f"run-{run_name(gpus)}.json.gz", [out / f"{lab.stem}-{len(gpus)}.json" for lab in labs]
+    written = [path for path in paths if path.exists() and path.stat().st_mtime >= began]
+    if written and run.exists():
+        add(run, written)
+        print(f"{run} has their records, too")
 
 
 def environment() -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import shutil
 import subprocess
 import sys
 import threading
@@ -35,12 +36,12 @@ def run(title: str, command: Sequence[str]) -> float:
     try:
         for line in _beats(child):
             lines += [line] if line else []
-            _show(f"{title}  {time.monotonic() - start:4.0f} s  {lines[-1] if lines else ''}", steady=bool(line))
+            show(f"{title}  {time.monotonic() - start:4.0f} s  {lines[-1] if lines else ''}", steady=bool(line))
     except BaseException:
         child.terminate()
         child.wait()
         raise
-    _clear()
+    clear()
     if child.wait():
         raise CommandFailed(command, child.returncode, lines[-TAIL:])
     return time.monotonic() - start
@@ -58,7 +59,7 @@ def _beats(child: subprocess.Popen):
     threading.Thread(target=read, daemon=True).start()
     while True:
         try:
-            line = inbox.get(timeout=1.0 if sys.stdout.isatty() else BEAT)
+            line = inbox.get(timeout=beat())
         except queue.Empty:
             line = ""
         if line is None:
@@ -66,15 +67,21 @@ def _beats(child: subprocess.Popen):
         yield line
 
 
-def _show(text: str, steady: bool) -> None:
+def beat() -> float:
+    """Seconds between two signs of life."""
+    return 1.0 if sys.stdout.isatty() else BEAT
+
+
+def show(text: str, steady: bool = False) -> None:
     """On a terminal one line that changes; in a file a line per beat of silence, not one per line of the command."""
     if sys.stdout.isatty():
-        sys.stdout.write(f"\r\033[K{text[:100]}")
+        sys.stdout.write(f"\r\033[K{text[: shutil.get_terminal_size().columns - 1]}")
         sys.stdout.flush()
     elif not steady:
         print(text[:160], flush=True)
 
 
-def _clear() -> None:
+def clear() -> None:
+    """The living line is gone, for one that stays."""
     if sys.stdout.isatty():
         sys.stdout.write("\r\033[K")

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 
 import nbformat
 import pytest
 from fake_cuda import environment
 
-from helpers.records import lab_runs
+from helpers.ranks import recorded
+from helpers.ranks.machine import gpus
+from helpers.records import lab_runs, packed
 from tools import labs
 
 ASKS = """\
@@ -48,6 +51,21 @@ def test_it_records_what_came_to_its_end_on_two_gpus(planted, monkeypatch, capfd
     assert run.command == "python -m tools.labs good" and "nccl 2.28.9" in run.versions
     assert json.loads((planted / "labs" / "good-2.json").read_text())["data"]["cells"] == 2
     assert {path: path.read_bytes() for path in planted.glob("*.ipynb")} == before
+    joins_the_packed_run(planted, monkeypatch)
+
+
+def joins_the_packed_run(folder, monkeypatch):
+    """What gpu-check has packed beside them then has the record, too, and unpacks with it."""
+    both = gpus.Gpus(usable=(gpus.Gpu("NVIDIA Fake"),) * 2)
+    monkeypatch.setattr(gpus, "find_gpus", lambda: both)
+    recorded.record("gpu-check", {"ladder": {"outcome": "passed"}}, "x", "2 ranks, nccl", folder)
+    run, labs_there = packed.pack([folder / "gpu-check.json"], folder, "2xfake"), [folder / "good.ipynb"]
+    labs._join(labs_there, folder / "labs", time.time() + 60)
+    before = run.read_bytes()
+    labs._join(labs_there, folder / "labs", 0.0)
+    assert run.read_bytes() != before, "of the records since then"
+    there = packed.unpack(run, folder=folder)
+    assert (there / "labs" / "good-2.json").read_bytes() == (folder / "labs" / "good-2.json").read_bytes()
 
 
 def test_no_record_where_the_number_was_set_or_has_no_column(monkeypatch, tmp_path):

@@ -1,24 +1,30 @@
 """gpu-check itself: what to run here, in which order, for how long, and what is left when time is over.
 
-Prints an estimate and a table, and writes after every check: gpu-check.json, gpu-ladder.json, gpu-roofline.json, gpu-memory-*.json and
-memory/gpu-*.json, gpu-sweep-one-gpu.json, and where each rank has a GPU, gpu-bandwidth.json, gpu-trace-*.json, gpu-sweep-*.json and
-gpu-processes.json. A check that fails or hangs is reported, and the next one runs.
+Prints an estimate, a table, a line that lives while a check runs, and an ending in words. Writes after every check: gpu-check.json,
+gpu-ladder.json, gpu-roofline.json, gpu-memory-*.json and memory/gpu-*.json, gpu-sweep-one-gpu.json, and where each rank has a GPU,
+gpu-bandwidth.json, gpu-trace-*.json, gpu-sweep-*.json and gpu-processes.json; at the end all of them in one, run-8xh100.json.gz.
+A check that fails or hangs is reported, and the next one runs.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import IO
 
 from helpers.ranks.machine.devices import plan
 from helpers.ranks.machine.gpus import find_gpus
 from helpers.ranks.machine.nranks import check_nranks
+from helpers.records import RecordError
+from tools import progress
 
 from .checks import CHECKS, Check
+from .ending import ending
 from .place import ROOT, Place, nccl_files
 from .report import Report, row
 from .server import Server
@@ -43,17 +49,22 @@ def estimate(place: Place, checks: list[Check]) -> str:
 
 
 def run(
-    place: Place, checks: list[Check], module: str = "tools.gpu.checks", note: Callable[[dict, str], None] | None = None
+    place: Place,
+    checks: list[Check],
+    module: str = "tools.gpu.checks",
+    note: Callable[[dict, str], None] | None = None,
+    log: IO[str] | None = None,
 ) -> dict[str, dict]:
-    """Every check's answer, printed as it comes. module: where the process that runs them finds them by name.
+    """Every check's answer, printed as it comes. module: where the process that runs them finds them by name. log: for what they print.
 
     note: called after every check with all answers and the check's name; those to come are in them as not run.
     """
-    server, began = Server(place, module), time.monotonic()
+    server, began = Server(place, module, log), time.monotonic()
     answers = {check.name: dict(WAITING) for check in checks}
     try:
-        for check in checks:
-            answers[check.name] = _answer(server, check, BUDGET - (time.monotonic() - began))
+        for number, check in enumerate(checks):
+            answers[check.name] = _answer(server, checks, number, BUDGET - (time.monotonic() - began))
+            progress.clear()
             print(row(check.name, answers[check.name]), flush=True)
             if note:
                 note(answers, check.name)
@@ -62,12 +73,24 @@ def run(
     return answers
 
 
-def _answer(server: Server, check: Check, left: float) -> dict:
+def _answer(server: Server, checks: list[Check], number: int, left: float) -> dict:
+    check = checks[number]
     if why := check.skipped(server.place):
         return {"outcome": "skipped", "why": why}
     if (takes := check.takes(server.place)) > left:
         return {"outcome": "not run", "why": f"{max(left, 0):.0f} s are left, and it takes about {takes:.0f}"}
-    return server.ask(check, min(check.deadline, left))
+    progress.show(living(server.place, checks, number, 0.0), steady=True)
+    return server.ask(
+        check, min(check.deadline, left), lambda s: progress.show(living(server.place, checks, number, s))
+    )
+
+
+def living(place: Place, checks: list[Check], number: int, seconds: float) -> str:
+    """The line while checks[number] runs, `seconds` after its begin: its name, and what should be left of all."""
+    rest = sum(check.takes(place) for check in checks[number + 1 :] if not check.skipped(place))
+    rest += max(checks[number].takes(place) - seconds, 0.0)
+    left = f"{rest:.0f} s" if rest < 100 else f"{rest / 60:.0f} min"
+    return f"{number + 1} of {len(checks)}  {checks[number].name}  {seconds:.0f} s; about {left} left"
 
 
 def place_for(backend: str | None, nranks: int | None) -> Place:
@@ -112,7 +135,34 @@ def main(argv: list[str] | None = None) -> int:
     checks = [check for check in CHECKS if any(words in check.name for words in asked.only)]
     print(label, estimate(place, checks), sep="\n", flush=True)
     report = Report(label, f"python -m tools.gpu_check --backend {place.backend} --ranks {place.nranks}", asked.out)
-    answers = run(place, checks, note=report.write)
+    gpus = find_gpus().names if place.gpus else ()
+    try:
+        with printing(asked.out) as log:
+            answers = run(place, checks, note=report.write, log=log)
+    finally:
+        packed = _packed(report, gpus)
     counts = {kind: sum(a["outcome"] == kind for a in answers.values()) for kind in OUTCOMES}
     print(", ".join(f"{count} {kind}" for kind, count in counts.items()))
+    if packed:
+        print(ending(answers, packed))
     return 1 if counts["failed"] or counts["not run"] else 0
+
+
+def _packed(report: Report, gpus: Sequence[str]) -> Path | None:
+    try:
+        return report.pack(gpus)
+    except RecordError as error:
+        print(f"gpu-check: the run is not packed into one file: {error}", file=sys.stderr)
+        return None
+
+
+@contextlib.contextmanager
+def printing(out: Path) -> Iterator[IO[str] | None]:
+    """On a terminal what checks print goes to out/gpu-check.log, and leaves the living line alone; else it goes where ours goes."""
+    if not sys.stdout.isatty():
+        yield None
+        return
+    out.mkdir(parents=True, exist_ok=True)
+    with (out / "gpu-check.log").open("w") as log:
+        yield log
+    print(f"What the checks printed stands in {log.name}; it may name this machine, and is not part of the run.")

@@ -9,6 +9,11 @@ import selectors
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
+from typing import IO
+
+from tools import progress
 
 from .alone import SETTINGS
 from .checks import Check
@@ -16,19 +21,19 @@ from .place import ROOT, Place
 
 
 class Server:
-    """Started at the first question. module: where it finds checks by name."""
+    """Started at the first question. module: where it finds checks by name. log: for what they print, else where ours goes."""
 
-    def __init__(self, place: Place, module: str = "tools.gpu.checks"):
-        self.place, self.module, self.process = place, module, None
+    def __init__(self, place: Place, module: str = "tools.gpu.checks", log: IO[str] | None = None):
+        self.place, self.module, self.log, self.process = place, module, log, None
 
-    def ask(self, check: Check, limit: float) -> dict:
-        """The check's answer within `limit` seconds, or what happened instead."""
+    def ask(self, check: Check, limit: float, alive: Callable[[float], None] = lambda seconds: None) -> dict:
+        """The check's answer within `limit` seconds, or what happened instead. alive: told the seconds so far, at every beat."""
         if self.process is None:
             self._start()
         with contextlib.suppress(OSError):  # it has ended: the answer below says so
             self.process.stdin.write(f"{check.name}\n")
             self.process.stdin.flush()
-        line = self._line(limit)
+        line = self._line(limit, alive)
         if line:
             return json.loads(line)
         hung = f"hung: stopped after {limit:.3g} s"
@@ -44,15 +49,21 @@ class Server:
             env={name: value for name, value in os.environ.items() if name not in SETTINGS},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=self.log,
             text=True,
             start_new_session=True,  # so that it can be stopped with everything it started
         )
 
-    def _line(self, limit: float) -> str | None:
+    def _line(self, limit: float, alive: Callable[[float], None]) -> str | None:
         """A line, "" at the end of the process, None when `limit` seconds are over."""
+        began, passed = time.monotonic(), 0.0
         with selectors.DefaultSelector() as selector:
             selector.register(self.process.stdout, selectors.EVENT_READ)
-            return self.process.stdout.readline() if selector.select(limit) else None
+            while passed < limit:
+                if selector.select(min(progress.beat(), limit - passed)):
+                    return self.process.stdout.readline()
+                alive(passed := time.monotonic() - began)
+        return None
 
     def stop(self) -> None:
         """End it and everything it started."""
