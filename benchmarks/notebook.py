@@ -61,7 +61,7 @@ class Notebook:
     def run(self, code: str, limit: float = 60.0, failed: tuple[str, ...] = ()) -> tuple[float, str]:
         """Seconds from sending a cell until it has ended, and what it printed. CellFailed: it did not do as it should."""
         start = time.perf_counter()
-        message, text, error = self._client.execute(code), "", ""
+        message, text, error = self._client.execute(code, allow_stdin=False), "", ""
         while True:
             left = limit - (time.perf_counter() - start)
             try:

@@ -19,7 +19,6 @@ import sys
 from collections.abc import Iterator
 
 from helpers.ranks.command import hosts, payload, sweeps, tables
-from helpers.ranks.command.bar import bar
 from helpers.ranks.command.options import parser
 from helpers.ranks.command.tables import Call
 from helpers.ranks.hangs.verdict import RankError
@@ -50,8 +49,7 @@ def main(argv: list[str] | None = None) -> int:
             say = print if prints else _silent
             if options.what == "show":
                 return _show(options, call, nranks, label, say)
-            with bar(prints) as progress:
-                return tables.run(options, call, nranks, label, say, progress)
+            return tables.run(options, call, nranks, label, say)
     except RankError as error:
         print(f"RankError: {error}", file=sys.stderr)
         return 1

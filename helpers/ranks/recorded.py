@@ -19,6 +19,7 @@ from typing import Any
 import psutil
 import torch
 
+from helpers.meanwhile import aloud
 from helpers.ranks.machine.devices import find_gpus
 from helpers.units import GIB
 
@@ -95,7 +96,8 @@ def measured_or_recorded(name: str, fn: Callable[[], Any], label: str, command: 
     if mode == "record":
         _refuse_another(name, label)
     run = load(name) if mode == "recorded" else None
-    fresh = _plain(fn())
+    with aloud(f"measuring {name}"):
+        fresh = _plain(fn())
     if mode == "record":
         record(name, fresh, command, label)
         run = load(name)

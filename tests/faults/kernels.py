@@ -60,7 +60,7 @@ class Kernel:
 
     def start(self, code: str, until: Callable[[str], bool] = lambda text: True) -> Cell:
         """Begin a cell and return once its output satisfies `until`, or it has ended."""
-        cell = Cell(self.client, self.client.execute(code))
+        cell = Cell(self.client, self.client.execute(code, allow_stdin=False))
         while not until(cell.text) and cell.busy:
             cell.read()
         return cell

@@ -1,14 +1,12 @@
-"""What `bench` can do beside a table: sweeps by words, JSON, a step's payloads, several hosts, a bar."""
+"""What `bench` can do beside a table: sweeps by words, JSON, a step's payloads, several hosts."""
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import psutil
@@ -17,7 +15,7 @@ import replaying
 import torchruns
 
 from helpers.ranks import __main__ as module
-from helpers.ranks.command import bar, hosts, sweeps, tables
+from helpers.ranks.command import hosts, sweeps, tables
 from helpers.ranks.command.options import parser
 from helpers.ranks.machine import gpus
 from helpers.ranks.sweeping import places, processes
@@ -77,13 +75,13 @@ def test_what_is_asked_reaches_what_measures(monkeypatch, capsys, name, words):
     assert [collective for collective, _ in asked] == ["all_gather", "all_reduce"]
     wanted = {"begin": 2048, "end": 4096, "factor": 2, "nranks": 3, "warmup": 1, "iters": 7, "timeout": 9.0}
     wanted |= {"proto": ("LL",), "one_gpu": True} if name == "sweep" else {}
-    assert all(told == wanted | {"note": told["note"]} for _, told in asked)
+    assert all(told == wanted for _, told in asked)
 
 
 def test_bench_as_json_has_every_row(two, capsys):
     words = ["bench", "all_reduce", "all_gather", "-b", "512", "-e", "2K", "-i", "2", "-w", "0", "--json"]
     asked = parser(module.__doc__).parse_args(words)
-    assert tables.run(asked, lambda fn, *args: two.run(fn, *args)[0], 2, two.label, print, None) == 0
+    assert tables.run(asked, lambda fn, *args: two.run(fn, *args)[0], 2, two.label, print) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["label"], told["nranks"], told["direction"]) == ("2 ranks, gloo, CPU", 2, "one way")
     assert [test["collective"] for test in told["tests"]] == ["all_reduce", "all_gather"]
@@ -211,46 +209,14 @@ def test_two_hosts(ssh, capfd):
     assert "# all_reduce by torch on 2 ranks on 2 nodes, gloo, CPU" in out and "# Out of bounds values : 0 OK" in out
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_a_bar_is_for_terminals(monkeypatch):
-    for out, shown in ((Terminal(), True), (io.StringIO(), False)):
-        monkeypatch.setattr(sys, "stderr", out)
-        with bar.bar() as one:
-            one(1, 4, "all_reduce of 1024 B")
-            one.clear()
-            one.clear()
-            one(2, 4, "all_reduce of 4096 B")
-        said = out.getvalue()
-        assert (f"[{'#' * 6}{'.' * 18}] 1 of 4 all_reduce of 1024 B" in said) == shown
-        assert said.count(bar.CLEAR) == (4 if shown else 0) and said.endswith(bar.CLEAR if shown else "")
-    with bar.bar(wanted=False) as none:
-        assert none is None
-
-
-def test_a_bar_keeps_to_one_line_of_the_terminal(monkeypatch):
-    """In its last column a terminal would go on to the next line, which nothing clears."""
-    monkeypatch.setenv("COLUMNS", "40")
-    out = Terminal()
-    bar.Bar(out)(1, 2, "x" * 80)
-    assert len(out.getvalue().removeprefix(bar.CLEAR)) == 39
-
-
-def test_a_bench_tells_how_far_it_is_of_all_collectives(capsys):
-    class Noted:
-        clear = staticmethod(lambda: None)
-
-        def __call__(self, done: int, of: int, what: str) -> None:
-            told.append((done, of))
-
-    told: list[tuple[int, int]] = []
+def test_a_bench_tells_how_far_it_is_of_all_collectives(monkeypatch):
+    told: list[tuple[int, str]] = []
+    monkeypatch.setattr(tables.Count, "at", lambda self, i, what: told.append((i, what)))
     options = parser(module.__doc__).parse_args(["bench", "all_reduce", "all_gather", "-e", "2K", "-f", "2"])
     line = Line("all_reduce", 1024, 2, None, None, Side(Timing(1e-6, 1e-6, 1), 0))
-    assert tables.run(options, lambda *_: line, 2, "here", print, Noted()) == 0
-    assert told == [(0, 4), (1, 4), (2, 4), (3, 4)]
+    assert tables.run(options, lambda *_: line, 2, "here", print) == 0
+    said = [f"{name} of {nbytes} B" for name in ("all_reduce", "all_gather") for nbytes in (1024, 2048)]
+    assert told == list(enumerate(said))
 
 
 def test_words_of_a_sweep():

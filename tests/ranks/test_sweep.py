@@ -8,6 +8,7 @@ import re
 import pytest
 import replaying
 
+from helpers.meanwhile import Count
 from helpers.ranks import sweep
 from helpers.ranks.machine import gpus
 from helpers.ranks.sweeping import places, settings
@@ -144,11 +145,12 @@ def test_it_prints_and_becomes_json(replayed):
     assert case["rows"][0]["algorithm"] == "Tree" and case["rows"][0]["took_effect"] is False
 
 
-def test_progress_is_told_in_rows_of_the_whole(replayed):
+def test_progress_is_told_in_rows_of_the_whole(replayed, monkeypatch):
     said = []
-    sweep("all_reduce", algo=("Ring", "Tree"), begin=1024, end=4096, note=lambda *one: said.append(one))
-    assert [one[:2] for one in said] == [(0, 4), (0, 4), (1, 4), (2, 4), (2, 4), (3, 4)]
-    assert said[1][2] == "Ring/auto: all_reduce of 1024 B"
+    monkeypatch.setattr(Count, "at", lambda self, i, what: said.append((i, what)))
+    sweep("all_reduce", algo=("Ring", "Tree"), begin=1024, end=4096)
+    assert [i for i, _ in said] == [0, 0, 1, 2, 2, 3]
+    assert said[0][1] == "Ring/auto: fresh ranks" and said[1][1] == "Ring/auto: all_reduce of 1024 B"
 
 
 def test_several_ranks_on_one_gpu_are_labelled_and_not_timed(replayed, monkeypatch):

@@ -16,7 +16,7 @@ class Kernel:
         self.states: list[dict] = []  # what the trait `call` of a widget was told
 
     def run(self, code: str) -> str:
-        text, asked = "", self.client.execute(code)
+        text, asked = "", self.client.execute(code, allow_stdin=False)  # nobody watches: no line of a long call
         while True:
             message = self.hear()
             content, kind = message["content"], message["msg_type"]

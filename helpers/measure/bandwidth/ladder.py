@@ -21,6 +21,7 @@ import psutil
 import torch
 from numpy.lib.stride_tricks import as_strided
 
+from helpers.meanwhile import aloud
 from helpers.units import KIB, MIB, nbytes_text
 
 from .caches import Cache, caches, cpus
@@ -92,6 +93,7 @@ class Ladder(NamedTuple):
     __repr__ = __str__
 
 
+@aloud("measuring this machine's ladder")
 def ladder(device: str | torch.device = "cpu", sizes: Sequence[int] | None = None, seconds: float = 3.0) -> Ladder:
     """Bandwidth at each working set, and the steps among them.
 

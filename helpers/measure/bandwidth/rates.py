@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import torch
 
+from helpers.meanwhile import aloud
 from helpers.memory.roofline import Roof
 from helpers.units import Bandwidth, seconds_text
 
@@ -55,6 +56,7 @@ def gemm_rate(
     return Rate(n, str(dtype).removeprefix("torch."), str(device), least, 2 * n**3 / least)
 
 
+@aloud("measuring this machine's roof")
 def machine_roof(
     device: str | torch.device = "cpu",
     dtype: torch.dtype = torch.float32,

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import torch
 
+from helpers.meanwhile import aloud
 from helpers.memory.roofline import Roof
 
 from .operations import GROUPS, Case, On
@@ -71,9 +72,12 @@ def place(
     on = On(device, dtype or DTYPE[device.type], SIDE[device.type] if n is None else n)
     _refuse(groups, on)
     roof = roof or machine_roof(device, on.dtype, nthreads=nthreads)
-    with threads(nthreads), torch.no_grad():
-        cases = (case for group in groups or GROUPS for case in GROUPS[group](on))
-        return Places(placed(case, best(case.call, device, seconds), roof) for case in cases)
+    found, names = [], groups or tuple(GROUPS)
+    with threads(nthreads), torch.no_grad(), aloud("") as now:
+        for number, group in enumerate(names, 1):
+            now.head = f"measuring {group}, {number} of {len(names)}"
+            found += [placed(case, best(case.call, device, seconds), roof) for case in GROUPS[group](on)]
+    return Places(found)
 
 
 def placed(case: Case, seconds: float, roof: Roof) -> Placed:

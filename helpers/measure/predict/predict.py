@@ -18,6 +18,7 @@ from time import perf_counter
 from torch import Tensor, nn
 
 from helpers.facts import Model
+from helpers.meanwhile import aloud
 from helpers.measure.sharding import Share
 from helpers.measure.step import checkpointing, chunked, models
 from helpers.measure.step import precision as types
@@ -88,6 +89,7 @@ class Prediction:
     __repr__ = __str__
 
 
+@aloud("predicting a step")
 def predict_step(
     model: Model | str | nn.Module,
     *,

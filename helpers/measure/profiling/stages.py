@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import torch
 
+from helpers.meanwhile import aloud
 from helpers.measure.predict.fast_meta import answers, without_compiler
 from helpers.measure.predict.like_cuda import cuda_like
 from helpers.measure.step.recipe import Recipe
@@ -108,6 +109,7 @@ class StepProfile:
         return json.dumps(self.data(), separators=(",", ":"))
 
 
+@aloud("profiling a step")
 def profile_step(
     recipe: Recipe | None = None, on_event: Callable[[Event], None] | None = None, **settings
 ) -> StepProfile:

@@ -21,6 +21,7 @@ from typing import Any
 import torch
 
 from helpers.hlo import Compiled, parse_hlo_collectives
+from helpers.meanwhile import aloud
 from helpers.parallel.reference import RATES, Trained, Training
 
 from .blocks import drawn
@@ -123,6 +124,7 @@ def _job(training: Training, layouts: Sequence[Layout], nranks: int, explicit: b
     }
 
 
+@aloud("JAX compiles and runs in a process of its own")
 def _asked(job: dict[str, Any], nranks: int) -> dict[str, Any]:
     """Start the program, give it the job, wait. -P: its folder is not on its path."""
     flags = f"--xla_force_host_platform_device_count={nranks}"

@@ -6,7 +6,6 @@ import argparse
 import json
 from collections.abc import Sequence
 
-from helpers.ranks.command.bar import bar
 from helpers.ranks.sweeping.found import Swept
 from helpers.ranks.sweeping.processes import OneOrMany, one_or_many, taken
 from helpers.ranks.sweeping.settings import known
@@ -35,21 +34,19 @@ def run(options: argparse.Namespace) -> int:
     for collective in options.collectives:
         known(collective)
     sizes = {"begin": options.begin, "end": options.end, "factor": options.factor}
-    with bar() as note:
-        found = [
-            sweep(
-                collective,
-                **asked,
-                **sizes,
-                nranks=options.ranks,
-                one_gpu=options.one_gpu,
-                warmup=options.warmup,
-                iters=options.iters,
-                timeout=options.timeout,
-                note=note,
-            )
-            for collective in options.collectives
-        ]
+    found = [
+        sweep(
+            collective,
+            **asked,
+            **sizes,
+            nranks=options.ranks,
+            one_gpu=options.one_gpu,
+            warmup=options.warmup,
+            iters=options.iters,
+            timeout=options.timeout,
+        )
+        for collective in options.collectives
+    ]
     _tell(found, options.json)
     return int(any(one.failed for one in found))
 
@@ -58,21 +55,19 @@ def processes(options: argparse.Namespace) -> int:
     """One process for all GPUs beside a process a GPU, of every collective that is named. 1 for a wrong element."""
     for collective in options.collectives:
         taken(collective)
-    with bar() as note:
-        found = [
-            one_or_many(
-                collective,
-                begin=options.begin,
-                end=options.end,
-                factor=options.factor,
-                nranks=options.ranks,
-                warmup=options.warmup,
-                iters=options.iters,
-                timeout=options.timeout,
-                note=note,
-            )
-            for collective in options.collectives
-        ]
+    found = [
+        one_or_many(
+            collective,
+            begin=options.begin,
+            end=options.end,
+            factor=options.factor,
+            nranks=options.ranks,
+            warmup=options.warmup,
+            iters=options.iters,
+            timeout=options.timeout,
+        )
+        for collective in options.collectives
+    ]
     _tell(found, options.json)
     return int(any(one.wrong for one in found))
 

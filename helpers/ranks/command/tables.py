@@ -7,28 +7,29 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from helpers.ranks.command.bar import Bar
+from helpers.meanwhile import LINE, Count
 from helpers.ranks.timing import columns
+from helpers.ranks.timing.timing import weights
 
 Call = Callable[..., Any]  # call(fn, *args) runs fn on every rank and answers what rank 0 returned
 
 
-def run(options: argparse.Namespace, call: Call, nranks: int, label: str, say: Call, bar: Bar | None) -> int:
+def run(options: argparse.Namespace, call: Call, nranks: int, label: str, say: Call) -> int:
     """Every collective at every size. 1 when an element is wrong."""
     sizes = columns.sizes(options.begin, options.end, options.factor, nranks)
-    total, tests = len(sizes) * len(options.collectives), []
-    say = say if bar is None else _behind(bar, say)
+    tests: list[tuple[str, list[columns.Line]]] = []
     talk = _silent if options.json else say
-    for number, collective in enumerate(options.collectives):
-        talk(columns.header(label, f"{collective} by {options.algorithm or 'torch'}"), flush=True)
-        lines: list[columns.Line] = []
-        for nbytes in sizes:
-            if bar:
-                bar(number * len(sizes) + len(lines), total, f"{collective} of {nbytes} B")
-            lines.append(_line(options, call, collective, nbytes))
-            talk(columns.row(lines[-1]), flush=True)
-        talk(columns.footer(lines), flush=True)
-        tests.append((collective, lines))
+    with Count(weights(sizes, options.iters) * len(options.collectives)) as count:
+        for number, collective in enumerate(options.collectives):
+            talk(columns.header(label, f"{collective} by {options.algorithm or 'torch'}"), flush=True)
+            lines: list[columns.Line] = []
+            for nbytes in sizes:
+                count.at(number * len(sizes) + len(lines), f"{collective} of {nbytes} B")
+                lines.append(_line(options, call, collective, nbytes))
+                LINE.erase()
+                talk(columns.row(lines[-1]), flush=True)
+            talk(columns.footer(lines), flush=True)
+            tests.append((collective, lines))
     if options.json:
         say(json.dumps(as_json(tests, label, nranks, options.algorithm), indent=1))
     return int(any(line.wrong for _, lines in tests for line in lines))
@@ -37,16 +38,6 @@ def run(options: argparse.Namespace, call: Call, nranks: int, label: str, say: C
 def _line(options: argparse.Namespace, call: Call, collective: str, nbytes: int) -> columns.Line:
     rest = options.algorithm, options.root, options.warmup, options.iters
     return call(columns.measure, collective, nbytes, *rest)
-
-
-def _behind(bar: Bar, say: Call) -> Call:
-    """Printing that takes the bar away first."""
-
-    def said(*args: object, **kwargs: object) -> None:
-        bar.clear()
-        say(*args, **kwargs)
-
-    return said
 
 
 def _silent(*args: object, **kwargs: object) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import psutil
 
+from helpers import meanwhile
+
 from . import gpus as gpu_facts
 from . import nranks, server, sharing
 from .gpus import Gpu, Gpus, find_gpus
@@ -62,6 +64,7 @@ def world(
     """
     found = plan(n, backend, timed=timed, any_of=any_of)
     server.warm_up()
+    meanwhile.attend()
     return found
 
 

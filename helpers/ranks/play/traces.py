@@ -107,7 +107,7 @@ def _stamped(s: Schedule, nbytes: int, reps: int, emulated: bool, late: Late | N
         raise RuntimeError("these ranks share a GPU: their times mean nothing")
     given, out = _buffers(s, nbytes)
     apart = offsets()
-    runs = [_run(s, given, out, emulated, late) for _ in range(reps + 1)]
+    runs = [_run(s, given, out, emulated, late) for _ in inside.parts(range(reps + 1))]
     return _Found(apart, runs[1:])  # the first is a warm-up
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from helpers.meanwhile import LINE, Pace, Silence
 from helpers.ranks.hangs.pauses import Pauses
 from helpers.ranks.hangs.reporting import Evidence, certain
 from helpers.ranks.notes.reader_lines import ranks_text
@@ -69,6 +70,7 @@ class Call:
         self._halted: dict[int, float] = {}  # ranks that are stopped, and since when
         self._mute: dict[int, float] = {}  # ranks that have closed their end of the call's pipe, and when
         self._pauses = Pauses(TICK)
+        self.pace = Pace()
 
     def send(self, message: bytes) -> None:
         """The same bytes to every rank. One that is already dead, or takes nothing, is noticed by `gather`."""
@@ -81,18 +83,20 @@ class Call:
                 self._listen(member, selectors.EVENT_READ | selectors.EVENT_WRITE)
         self.team.calls += 1
 
-    def gather(self) -> None:
-        """Returns when every rank has answered or died, or when waiting longer cannot help. Raises Stopped."""
+    def gather(self, say: Callable[[str], str]) -> None:
+        """Returns when every rank has answered or died, or when waiting longer cannot help. Raises Stopped. say: what goes on meanwhile."""
         give_up = None
-        while self.pending and (give_up is None or time.monotonic() < give_up):
-            with self.hold.open():
-                events = self.team.selector.select(TICK)
-            self.turn.check()
-            for key, ready in events:
-                self._hear(key.fileobj, ready, *key.data)
-            failed = any(not isinstance(outcome, Done) for outcome in list(self.outcomes.values()))
-            if give_up is None and (failed or self._hopeless()):
-                give_up = time.monotonic() + (GRACE if failed else 0)
+        with Silence() as silence:
+            while self.pending and (give_up is None or time.monotonic() < give_up):
+                with self.hold.open():
+                    events = self.team.selector.select(TICK)
+                self.turn.check()
+                for key, ready in events:
+                    self._hear(key.fileobj, ready, *key.data)
+                failed = any(not isinstance(outcome, Done) for outcome in list(self.outcomes.values()))
+                if give_up is None and (failed or self._hopeless()):
+                    give_up = time.monotonic() + (GRACE if failed else 0)
+                self.turn.show(silence, say)
         for member in self.team.members:
             member.output.read()
             self._late(member)
@@ -150,6 +154,7 @@ class Call:
         if not self.order.on_emit:
             return
         begun = time.monotonic()
+        LINE.make_way()
         with self.hold.open():
             self.order.on_emit(rank, unpack(body, f"what rank {rank} emitted"))
         if (seconds := time.monotonic() - begun) > TICK:

@@ -14,6 +14,8 @@ import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
 
+from helpers.meanwhile import Silence, line
+
 SIGNALS = tuple(signal.valid_signals())
 
 
@@ -86,15 +88,18 @@ class Apart:
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
-    def run(self, hold: Hold) -> None:
-        """Begin, and wait until the step is over; an interrupt may land here. Raises what the step raised."""
+    def run(self, hold: Hold, say: Callable[[str], str]) -> None:
+        """Begin, and wait until the step is over; an interrupt may land here. Raises what the step raised. say: what it does."""
         try:
             self._thread.start()
         except BaseException:  # no thread can be had
             self._over.set()
             raise
-        with hold.open():
-            self._over.wait()
+        with Silence() as silence:
+            while not self._over.is_set():
+                silence.tick(say)
+                with hold.open():
+                    self._over.wait(min(line.AFTER, line.EVERY))
         self._thread.join()  # it has nothing left to do
         error, self._error = self._error, None
         try:

@@ -84,11 +84,16 @@ class Team:
         What raises here leaves a team to kill.
         """
         self._starting = Apart(self._start_all, "ranks-start")
-        self._starting.run(hold)
+        self._starting.run(hold, self._born)
 
     def journals(self) -> list[notes.Journal]:
         """What each rank has noted in the call that was sent last, in rank order."""
         return [notes.read(member.region, self.calls) for member in self.members]
+
+    def _born(self, seconds: str) -> str:
+        """What the start is at."""
+        done = f"{len(self.members)} have" if self.members else "their server is importing torch, which is done once"
+        return f"{self.world.nranks} ranks start{seconds}: {done}"
 
     def _start_all(self) -> None:
         """No rank is begun and not finished: half a message would make the server print of it, and leave its pipes open here."""

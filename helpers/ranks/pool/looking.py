@@ -44,6 +44,30 @@ def end(label: str, call: Call) -> Status:
         return Status(label, "idle", call.turn.seconds, max(startup, 0.0), team.calls, _rows(team, members, texts))
 
 
+def line(call: Call, seconds: str) -> str:
+    """A call in one line, by the notes of its ranks alone: none of them is disturbed."""
+    with call.team.lock:
+        members = list(call.team.members)
+        met = [notes.read_met(m.region) for m in members]
+        if call.starting and not all(met):
+            texts = _starting(members, met)
+        else:
+            texts = [_state(call, m, one, "running") for m, one in zip(members, call.team.journals(), strict=True)]
+        steps = min((notes.read_steps(m.region) for m in members), key=lambda one: one[0], default=(0, None))
+    alike: dict[str, list[int]] = {}
+    for rank, text in enumerate(texts):
+        alike.setdefault(text, []).append(rank)
+    who = [f"{ranks_text(ranks, most=2)} {text}" for text, ranks in alike.items()]
+    head = f"{len(members)} rank{'s' * (len(members) > 1)}{seconds}{_far(call, *steps)}"
+    return f"{head}: {'; '.join(who)}"
+
+
+def _far(call: Call, done: int, total: int | None) -> str:
+    if not total:
+        return f", {done} done" * bool(done)
+    return f", {done} of {total}{call.pace.left(done / total)}"
+
+
 def _rows(team: Team, members: list[Member], texts: list[str]) -> tuple[RankStatus, ...]:
     return tuple(
         RankStatus(m.rank, m.process.pid, team.world.devices[m.rank], text, *notes.read_steps(m.region))

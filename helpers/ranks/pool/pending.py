@@ -48,7 +48,7 @@ class Pending:
         """
         with Hold() as hold:
             try:
-                with hold.open():
+                with self._turn.awaited(), hold.open():
                     over = self._over.wait(timeout)
             except KeyboardInterrupt:
                 self.stop()
@@ -62,7 +62,8 @@ class Pending:
     def __await__(self) -> Generator[Any, None, list[Any]]:
         """`await call` in a cell: the results as `result` gives them. Whoever cancels the wait stops the call."""
         try:
-            yield from asyncio.wrap_future(self._told)
+            with self._turn.awaited():
+                yield from asyncio.wrap_future(self._told)
         except asyncio.CancelledError:
             self.stop()
             raise

@@ -7,6 +7,7 @@ import threading
 import traceback
 import weakref
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, NoReturn
 
 from helpers.ranks.hangs.verdict import RankError
@@ -236,7 +237,7 @@ class Ranks:
         try:
             if message is not None:
                 call.send(message)
-            call.gather()
+            call.gather(partial(looking.line, call))
             results, error = judge(call)
             sound = error is None or error.sound
         finally:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import threading
 import time
+from collections.abc import Callable, Iterator
+
+from helpers.meanwhile import LINE, Silence
 
 from .status import Status
 
@@ -25,6 +30,8 @@ class Turn:
         self._thread = threading.get_ident()
         self._over = threading.Event()
         self._why = ""
+        self._waiter: contextvars.Context | None = None
+        self._waits = threading.Lock()
 
     @property
     def seconds(self) -> float:
@@ -42,6 +49,27 @@ class Turn:
         """Raises Stopped when somebody has asked for it."""
         if self._why:
             raise Stopped(f"{self._why} after {self.seconds:.1f} s")
+
+    @contextlib.contextmanager
+    def awaited(self) -> Iterator[None]:
+        """While this lasts somebody waits for a call in the background, and its line is shown below their cell."""
+        with self._waits:
+            self._waiter = contextvars.copy_context()
+        try:
+            yield
+        finally:
+            with self._waits:
+                self._waiter = None
+                LINE.erase()
+
+    def show(self, silence: Silence, say: Callable[[str], str]) -> None:
+        """The line of the call, to who waits for it; to nobody while it is in the background."""
+        if not self.watched:
+            silence.tick(say)
+        elif self._waiter is not None:
+            with self._waits:
+                if self._waiter is not None:
+                    self._waiter.run(silence.tick, say)
 
     def end(self) -> None:
         self._over.set()

@@ -19,16 +19,16 @@ import torch.distributed as dist
 from torch.cuda import nccl
 
 from helpers.collectives import find_primitive
+from helpers.meanwhile import Count
 from helpers.ranks.pool.ranks import Ranks
 from helpers.ranks.primitives import prepared
 from helpers.ranks.sweeping.places import place
 from helpers.ranks.sweeping.settings import repeats
 from helpers.ranks.timing import columns
-from helpers.ranks.timing.timing import AHEAD, bench
-from helpers.units import GB, MIB, parse_nbytes
+from helpers.ranks.timing.timing import AHEAD, bench, reps_of, weights
+from helpers.units import GB, parse_nbytes
 
 TAKEN = ("all_reduce", "all_gather", "reduce_scatter")  # of torch.cuda.nccl, those that nccl-tests has and no root
-Note = Callable[[int, int, str], None]
 
 
 class Times(NamedTuple):
@@ -105,9 +105,8 @@ def one_or_many(
     warmup: int = 2,
     iters: int | None = None,
     timeout: float = 30.0,
-    note: Note | None = None,
 ) -> OneOrMany:
-    """The same collective from one process and from many, size by size. Sizes, iters and note as `sweep` takes them.
+    """The same collective from one process and from many, size by size. Sizes and iters as `sweep` takes them.
 
     ValueError, before anything starts, where there are fewer than two NVIDIA GPUs, and for a collective that is not one of `TAKEN`.
     """
@@ -115,11 +114,9 @@ def one_or_many(
     repeats(warmup, iters)
     world = place(nranks, one_gpu=False, what="one process for all GPUs")
     sizes = columns.sizes(parse_nbytes(begin), parse_nbytes(end), factor, world.nranks)
-    many = _asked(
-        Ranks(world.nranks, backend="nccl", timeout=timeout), from_many, sizes, warmup, iters, collective, note
-    )
+    many = _asked(Ranks(world.nranks, backend="nccl", timeout=timeout), from_many, sizes, warmup, iters, collective)
     alone = Ranks(1, backend="nccl", timeout=timeout, env=_all(world.visible))
-    one = _asked(alone, partial(from_one, world.nranks), sizes, warmup, iters, collective, note)
+    one = _asked(alone, partial(from_one, world.nranks), sizes, warmup, iters, collective)
     lines = (Compared(n, a[0], b[0], a[1]) for n, a, b in zip(sizes, one, many, strict=True))
     return OneOrMany(collective, world.nranks, world.label, tuple(lines))
 
@@ -136,14 +133,13 @@ def _all(visible: str) -> dict[str, str]:
 
 
 def _asked(
-    ranks: Ranks, fn: Callable, sizes: list[int], warmup: int, iters: int | None, collective: str, note: Note | None
+    ranks: Ranks, fn: Callable, sizes: list[int], warmup: int, iters: int | None, collective: str
 ) -> list[tuple[Times, int]]:
-    with ranks:
+    with ranks, Count(weights(sizes, iters)) as count:
         found = []
         for i, nbytes in enumerate(sizes):
-            if note:
-                note(i, len(sizes), f"{ranks.nranks} process{'es' * (ranks.nranks > 1)}: {collective} of {nbytes} B")
-            found.append(ranks.run(fn, collective, nbytes, warmup, iters or (20 if nbytes <= MIB else 5))[0])
+            count.at(i, f"{ranks.nranks} process{'es' * (ranks.nranks > 1)}: {collective} of {nbytes} B")
+            found.append(ranks.run(fn, collective, nbytes, warmup, reps_of(nbytes, iters))[0])
         return found
 
 

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from helpers.meanwhile import Count
 from helpers.ranks.hangs.verdict import RankError
 from helpers.ranks.machine import sharing
 from helpers.ranks.machine.devices import World
@@ -25,9 +27,10 @@ from helpers.ranks.sweeping.places import one_gpu_visible, place
 from helpers.ranks.sweeping.readback import LOGGED, Said, read_back, took_effect
 from helpers.ranks.sweeping.settings import Asked
 from helpers.ranks.timing import columns
+from helpers.ranks.timing.timing import weights
 from helpers.units import parse_nbytes
 
-Note = Callable[[int, int, str], None]  # how many rows are done, of how many, and what comes now
+Tell = Callable[[int, str], None]  # which row of a combination comes now, and what that is
 
 
 class Job(NamedTuple):
@@ -55,12 +58,11 @@ def sweep(
     warmup: int = 2,
     iters: int | None = None,
     timeout: float = 30.0,
-    note: Note | None = None,
 ) -> Swept:
     """Every `algo` with every `proto` and every number of `channels` (CTAs); what is not named, and "auto", is NCCL's own choice.
 
     begin, end: of nccl-tests' size, the larger of a rank's input and output. nranks: all GPUs by default. one_gpu: so many ranks (2 by
-    default) share the first GPU, and nothing is timed. iters: 20 up to 1 MiB and 5 beyond. note: called before every row.
+    default) share the first GPU, and nothing is timed. iters: 20 up to 1 MiB and 5 beyond.
     ValueError, before anything starts, where there is no NVIDIA GPU, for a name, a size or a number that makes no sense, and where one
     of these settings stands in this process's environment.
     """
@@ -73,29 +75,22 @@ def sweep(
         world = place(nranks, one_gpu)
         sizes = columns.sizes(first, last, factor, world.nranks)
         job = Job(collective, sizes, world, warmup, iters, timeout)
-        cases = []
-        for number, one in enumerate(asked):
-            cases.append(_case(job, one, _counted(note, number, len(asked), len(sizes))))
+        with Count(weights(sizes, iters) * len(asked)) as count:
+            cases = [_case(job, one, partial(_tell, count, i * len(sizes), one)) for i, one in enumerate(asked)]
     return Swept(collective, world.nranks, world.label, world.shared, tuple(cases))
 
 
-def _counted(note: Note | None, number: int, cases: int, sizes: int) -> Note:
-    """The note of one combination, in rows of the whole sweep."""
-
-    def tell(row: int, of: int, what: str) -> None:
-        if note:
-            note(number * sizes + row, cases * sizes, what)
-
-    return tell
+def _tell(count: Count, first: int, asked: Asked, row: int, what: str) -> None:
+    """Which row of the whole sweep comes now. first: the first one of its combination."""
+    count.at(first + row, f"{asked}: {what}")
 
 
-def _case(job: Job, asked: Asked, note: Note) -> Case:
+def _case(job: Job, asked: Asked, tell: Tell) -> Case:
     if why := asked.impossible(job.collective):
         return Case(asked, "impossible", why)
     env = asked.env(job.collective, sharing.nccl_version())
     with tempfile.TemporaryDirectory(prefix="nccl-log-") as folder:
-        note(0, len(job.sizes), f"{asked}: ranks start")
-        lines, failure = _lines(job, asked, env | LOGGED | {"NCCL_DEBUG_FILE": f"{folder}/%p"}, note)
+        lines, failure = _lines(job, env | LOGGED | {"NCCL_DEBUG_FILE": f"{folder}/%p"}, tell)
         log = _log_of_rank_0(Path(folder))
     said = read_back(log, job.collective, job.world.nranks)
     outcome = ("refused", said.refusal) if failure and said.refusal else ("failed", failure) if failure else ("ran", "")
@@ -104,13 +99,14 @@ def _case(job: Job, asked: Asked, note: Note) -> Case:
     return Case(asked, *outcome, tuple(env.items()), tuple(read.items()), said.rings, said.version, rows, log)
 
 
-def _lines(job: Job, asked: Asked, env: dict[str, str], note: Note) -> tuple[list[columns.Line], str]:
+def _lines(job: Job, env: dict[str, str], tell: Tell) -> tuple[list[columns.Line], str]:
     """In fresh ranks: the rows of one combination, and why there are no more, "" where all are there."""
     found: list[columns.Line] = []
+    tell(0, "fresh ranks")
     try:
         with Ranks(job.world.nranks, backend="nccl", env=env, timeout=job.timeout) as ranks:
             for i, nbytes in enumerate(job.sizes):
-                note(i, len(job.sizes), f"{asked}: {job.collective} of {nbytes} B")
+                tell(i, f"{job.collective} of {nbytes} B")
                 rest = job.warmup, job.iters, not job.world.shared
                 found.append(ranks.run(measured, job.collective, nbytes, *rest)[0])
     except RankError as error:

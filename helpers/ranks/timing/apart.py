@@ -50,7 +50,9 @@ def apart(nbytes: int, calls: int = 20, rows: int = 5) -> Apart:
         calls, rows = 4, 1
     buffers = [torch.zeros(nbytes // ITEM) for _ in range(2)]  # two calls may be under way at once, each on its own
     _row(buffers, calls)  # the first calls connect, and do not count
-    found = torch.tensor([(*_row(buffers, calls), _alone(buffers, calls)) for _ in range(rows)], dtype=torch.float64)
+    found = torch.tensor(
+        [(*_row(buffers, calls), _alone(buffers, calls)) for _ in inside.parts(range(rows))], dtype=torch.float64
+    )
     with aside():
         dist.all_reduce(found, dist.ReduceOp.MAX)
     return Apart(nbytes, *(summed_up(column) for column in found.T.tolist()))

@@ -20,9 +20,9 @@ from helpers.collectives.outcomes import origins
 from helpers.ranks.network.nic import aside
 from helpers.ranks.play.play import execute
 from helpers.ranks.primitives import prepared
-from helpers.units import GB, MIB
+from helpers.units import GB
 
-from .timing import Timing, bench_each, shift
+from .timing import Timing, bench_each, reps_of, shift
 
 TESTED = (*PROMISES, "send_recv")
 ITEM = 4  # bytes of a float32
@@ -138,7 +138,7 @@ def measure(
     sides = _schedules(built, nbytes) if algorithm else _torchs(collective, nbytes, root)
     wrong = {name: side.wrong(collective, root) for name, side in sides.items()}
     calls = {name: side.run for name, side in sides.items()}
-    timings = bench_each(calls, warmup, reps or (20 if nbytes <= MIB else 5)) if timed else {}
+    timings = bench_each(calls, warmup, reps_of(nbytes, reps)) if timed else {}
     found = {name: Side(timings.get(name), wrong[name]) for name in sides}
     rooted = root if made.rooted and collective != "send_recv" else None
     return Line(collective, nbytes, nranks, rooted, found.get("out"), found.get("in"))

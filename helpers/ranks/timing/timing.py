@@ -27,6 +27,7 @@ from helpers.units import KIB, MIB, Bandwidth, nbytes_text, seconds_text
 
 PING_PONG_SIZES = tuple(KIB * 4**k for k in range(8))  # 1 KiB to 16 MiB
 TRIES = 3
+EQUAL = 512 * KIB  # bytes that take about as long as the call itself, between ranks of one CPU: to guess the time left
 AHEAD = 400_000  # cycles, 200 us at 2 GHz: what the host needs to enqueue a call
 WAKE = 50_000_000  # cycles, 25 ms at 2 GHz: what wakes a GPU
 
@@ -62,7 +63,8 @@ def bench_each(fns: dict[str, Callable[[], object]], warmup: int = 2, reps: int 
     for _ in range(warmup):
         for fn in fns.values():
             fn()
-    seconds = _slowest(torch.tensor([[clock(fn) for fn in fns.values()] for _ in range(reps)], dtype=torch.float64))
+    turns = inside.parts(range(reps), inner=True)
+    seconds = _slowest(torch.tensor([[clock(fn) for fn in fns.values()] for _ in turns], dtype=torch.float64))
     columns = zip(fns, seconds.T.tolist(), strict=True)
     return {name: summed_up(column) for name, column in columns}
 
@@ -116,7 +118,17 @@ def paired(s: Schedule, sizes: Sequence[int], warmup: int = 2, reps: int | None 
             raise ValueError(f"a size is a multiple of 4 bytes (float32), got {nbytes!r}")
     if recorded.shown():
         warmup, reps = 0, 1
-    return [_row(s, nbytes, warmup, reps or (20 if nbytes <= MIB else 5)) for nbytes in sizes]
+    return [_row(s, n, warmup, reps_of(n, reps)) for n in inside.parts(sizes, weights(sizes, reps))]
+
+
+def reps_of(nbytes: int, reps: int | None = None) -> int:
+    """How often a call of so many bytes is timed, where nobody says: 20 times up to 1 MiB, and 5 beyond."""
+    return reps or (20 if nbytes <= MIB else 5)
+
+
+def weights(sizes: Sequence[int], reps: int | None = None) -> list[float]:
+    """What timing each size takes, as parts of the whole: to guess the time that is left."""
+    return [reps_of(nbytes, reps) * (nbytes + EQUAL) for nbytes in sizes]
 
 
 def _row(s: Schedule, nbytes: int, warmup: int, reps: int) -> Row:
@@ -135,7 +147,7 @@ def messages(sizes: Sequence[int], busy: bool = False, reps: int = 10) -> list[f
         raise ValueError("a message needs two ranks, this world has one")
     play, ways = (shift, 1) if busy else (_ping_pong, 2)
     buffers = [(torch.zeros(nbytes, dtype=torch.uint8), torch.zeros(nbytes, dtype=torch.uint8)) for nbytes in sizes]
-    return [bench(play, *pair, reps=reps).min / ways for pair in buffers]
+    return [bench(play, *pair, reps=reps).min / ways for pair in inside.parts(buffers, weights(sizes, reps))]
 
 
 def _ping_pong(ball: torch.Tensor, _: torch.Tensor) -> None:

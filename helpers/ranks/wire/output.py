@@ -7,6 +7,8 @@ import re
 import sys
 from collections.abc import Iterable
 
+from helpers.meanwhile import LINE
+
 HALF = 32 * 1024  # bytes kept of the head, and of the tail, of one rank's output in one call
 _TURNS = 16  # reads of 64 KiB in a row before the other ranks are served; a pipe holds one such read
 _GLOO_GREETING = re.compile(r"\[Gloo\] Rank \d+ is connected to \d+ peer ranks\.")
@@ -81,6 +83,7 @@ class Live:
 
     def _show(self, data: bytearray) -> None:
         if text := _labelled(self._rank, data.decode(errors="replace")):
+            LINE.make_way()
             sys.stdout.write(text)  # in one piece
             sys.stdout.flush()
 

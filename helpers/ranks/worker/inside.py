@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from types import SimpleNamespace
 from typing import TypeVar
 
@@ -12,6 +12,8 @@ Item = TypeVar("Item")
 _shared = False  # set once, in a rank
 _emitter: Callable[[object], None] | None = None  # set once, in a rank
 _count: Callable[[int, int | None], None] | None = None  # steps done, steps in all
+_part: tuple[float, float] | None = None  # where the turn of `parts` that runs begins and ends, as shares of the call
+_read = False  # a loop of the reader's own is counted
 
 
 class Here(SimpleNamespace):
@@ -53,12 +55,40 @@ def progress(iterable: Iterable[Item], total: int | None = None) -> Iterator[Ite
 
 
 def _counted(items: Iterator[Item], total: int | None) -> Iterator[Item]:
-    done = 0
+    global _read
+    done, before, _read = 0, _read, True
     _count(done, total)
-    for item in items:
-        yield item
-        done += 1  # the loop's body is over
-        _count(done, total)
+    try:
+        for item in items:
+            yield item
+            done += 1  # the loop's body is over
+            _count(done, total)
+    finally:
+        _read = before
+
+
+def parts(items: Sequence[Item], weights: Sequence[float] | None = None, *, inner: bool = False) -> Iterator[Item]:
+    """`progress` for loops of this library, one inside the other: counted in hundredths of the outermost.
+
+    weights: what the items take, as parts of the whole. inner: only where another of these loops is around. Nothing is counted inside
+    a loop of the reader's own.
+    """
+    global _part
+    weights, outer = [1.0] * len(items) if weights is None else weights, _part
+    if _count is None or _read or (inner and outer is None):
+        yield from items
+        return
+    (low, high), done = outer or (0.0, 1.0), 0.0
+    step = (high - low) / sum(weights)
+    try:
+        for item, weight in zip(items, weights, strict=True):
+            _part = low + step * done, low + step * (done + weight)
+            _count(round(100 * _part[0]), 100)
+            yield item
+            done += weight
+        _count(round(100 * high), 100)
+    finally:
+        _part = outer
 
 
 def in_rank() -> bool:
