@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-RECORDED = "BYTES_IN_MOTION"  # notebooks under nbval plot the recorded runs; the library's own tests know nothing of them
+RECORDED = "BYTES_IN_MOTION"  # labs plot the recorded runs; the library's own tests know nothing of them
 
 
 def pytest_configure(config):

@@ -21,6 +21,7 @@ WIDTH = 88  # columns that a page shows at 1280 px
 COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 PRINTING = {"print", "display", "show", "claim", "gap", "player", "glue", "world"}
 SHELLS = {"get_ipython", "system", "popen"}
+LABEL = re.compile(r"(?:^|\d) ranks?, (?:gloo|nccl)\b")  # "4 ranks, gloo, CPU", or what follows {n} in an f-string
 TAGS = {"nbval-ignore-output", "by-ranks", "raises-exception", "remove-cell", "hide-input"}
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 
@@ -98,6 +99,8 @@ def _source(cell) -> list[str]:
     found = [f"{name}() hides failures from the notebook" for name in sorted(names & SHELLS)]
     if "FigureWidget" in names:
         found.append("FigureWidget would save megabytes of plotly.js")
+    texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    found += [f"types the label {one!r}: ask the ranks, or the record" for one in texts if LABEL.search(one)]
     if "NBVAL_" in cell.source:
         found.append("nbval is told by tags, not by comments")
     lines = len(cell.source.splitlines())

@@ -91,6 +91,8 @@ SPOILS = {
     "an output is a FigureWidget": lambda nb: nb.cells[3].update(
         outputs=[html("", **{"text/plain": "FigureWidget({})"})]
     ),
+    "types the label '4 ranks, nccl, 4 x H100'": lambda nb: nb.cells[3].update(source='x = "4 ranks, nccl, 4 x H100"'),
+    "types the label ' ranks, gloo, CPU'": lambda nb: nb.cells[3].update(source='x = f"{4} ranks, gloo, CPU"'),
     "by tags, not by comments": lambda nb: nb.cells[3].update(source="x = 1  # NBVAL_SKIP"),
     "21 lines, more than 20": lambda nb: nb.cells[3].update(source="\n".join(["x = 1"] * 21)),
     "is empty": lambda nb: nb.cells[3].update(source=""),
