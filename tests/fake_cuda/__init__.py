@@ -17,8 +17,10 @@ What it cannot tell, and only a GPU can:
   algorithms, aborts, its refusal of two ranks on one GPU, wrong sizes (Gloo ends the process, NCCL waits), errors of its watchdog.
 - CUDA: its contexts and their memory, locks, sticky errors, which kernel runs, what a kernel takes beside its tensors (nothing here).
 - The allocator: blocks are rounded to 512 bytes, segments are our own model's, so a comparison with the model proves the reading only.
-- What torch makes below Python: DDP's buckets (made in C++ on the CPU, and mixed with gradients that say cuda), FSDP2's shards, DTensor.
-  Of `helpers.parallel` it carries the parameter server, the loops of all_reduces, buckets, ZeRO, tensor parallel of the MLP and norms.
+- What torch makes below Python: DDP's buckets (made in C++ on the CPU, and mixed with gradients that say cuda), FSDP2's shards, modules of
+  DTensors, the zeros in the backward of an index. Of `helpers.parallel` it carries the parameter server, the loops of all_reduces, buckets,
+  ZeRO, tensor parallel of the MLP, norms, pipelines (torch's too), rings of context and DTensor's layouts.
+- When a call was made: what finds its stream behind is counted when a thread carries it on, so `counted` may miss it, or take it later.
 - The driver: MIG, containers, permissions; tests/ranks/test_gpus.py plays what NVML says of those.
 """
 

@@ -68,6 +68,8 @@ def install(torch: ModuleType) -> None:
         "is_current_stream_capturing": graphs.capturing,
         "manual_seed_all": lambda seed: None,
         "manual_seed": lambda seed: None,
+        "get_rng_state": lambda device=None: torch.get_rng_state(),
+        "set_rng_state": lambda state, device=None: None,
         "nccl": one_process.module(),
     }
     for name, answer in answers.items():

@@ -68,6 +68,16 @@ def joins_the_packed_run(folder, monkeypatch):
     assert (there / "labs" / "good-2.json").read_bytes() == (folder / "labs" / "good-2.json").read_bytes()
 
 
+@pytest.mark.matrix("labs on played GPUs")
+def test_labs_that_the_played_machine_carries_come_to_their_end(monkeypatch, tmp_path, capfd):
+    """DTensor under eight layouts, whose calls are counted where they are asked for; and a lab that stays on Gloo beside the GPUs."""
+    for name, value in environment(8, tmp_path, BYTES_IN_MOTION="recorded").items():
+        monkeypatch.setenv(name, value)
+    assert labs.main(["annotations", "overlap", "--out", str(tmp_path / "labs")]) == 0, capfd.readouterr()
+    ran = {lab: run.what for (lab, _), run in lab_runs(tmp_path).items()}
+    assert ran["annotations"] == "8 ranks, nccl, 8 x NVIDIA Fake" and ", gloo, CPU" in ran["overlap"]
+
+
 def test_no_record_where_the_number_was_set_or_has_no_column(monkeypatch, tmp_path):
     from helpers.ranks import labs as recording
 
