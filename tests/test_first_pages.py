@@ -89,7 +89,7 @@ def test_the_packages_of_gpu_check_are_said():
 def calls(cells: list[str], name: str) -> list[list[str]]:
     """The arguments of every call of `name` that say how many ranks there are."""
     nodes = [node for cell in cells for node in ast.walk(ast.parse(cell)) if isinstance(node, ast.Call)]
-    named = [node for node in nodes if isinstance(node.func, ast.Name) and node.func.id == name]
+    named = [node for node in nodes if ast.unparse(node.func).rpartition(".")[2] == name]
     placing = signature(world).parameters.keys() - {"backend"}
     return [[ast.unparse(arg) for arg in (*n.args, *(k for k in n.keywords if k.arg in placing))] for n in named]
 
