@@ -1,9 +1,10 @@
 """Labs from end to end without Jupyter: every code cell, in order, in a fresh Python; and the record that a lab came to its end here.
 
     python -m tools.labs ring units [--out recorded/labs]        # `all` of them: python -m tools.labs all
+    NRANKS=8 python -m tools.labs all                            # without a GPU: the minutes that cards tell, by 2, 4 and 8 ranks
 
 It measures live, as a reader's kernel does, and rewrites no notebook; BYTES_IN_MOTION=recorded is as `make notebooks` has it. A record
-says on how many GPUs, when and with which versions.
+says on how many GPUs, when and with which versions. Minutes are recorded on a quiet machine only.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ CHILD = "import sys; from tools.labs import through; sys.exit(through(*sys.argv[
 
 def through(lab: str, out: str) -> int:
     """In a process of its own: the lab's cells in order, then its record. 1 where a cell raised, which is told."""
-    cells = code_cells(Path(lab))
+    cells, busy = code_cells(Path(lab)), _busy()
     os.chdir(Path(lab).parent)
     run, said, began = _shell(), io.StringIO(), time.monotonic()
     alive = _alive(Path(lab).stem, len(cells))
@@ -50,17 +51,27 @@ def through(lab: str, out: str) -> int:
             return 1
     faulthandler.cancel_dump_traceback_later()
     seconds = time.monotonic() - began
-    print(f"{Path(lab).stem}: {seconds:.0f} s, {recorded(Path(lab).stem, len(cells), seconds, Path(out))}")
+    busy = max(busy, _busy())
+    print(f"{Path(lab).stem}: {seconds:.0f} s, {recorded(Path(lab).stem, len(cells), seconds, Path(out), busy=busy)}")
     return 0
 
 
-def recorded(lab: str, cells: int, seconds: float, out: Path, label: str = "", command: str = "") -> str:
+def _busy() -> float:
+    """What other programs take of the processors, where minutes are measured."""
+    from helpers.ranks.labs import others
+
+    return others() if "NRANKS" in os.environ else 0.0
+
+
+def recorded(
+    lab: str, cells: int, seconds: float, out: Path, label: str = "", command: str = "", busy: float | None = None
+) -> str:
     """Writes a lab's record, and says so in a line. label: of another process that ran it; without, of this one."""
     from helpers.ranks.labs import ran_on, record_lab
 
-    set_to = os.environ.get("BYTES_IN_MOTION")
-    command = command or f"{f'BYTES_IN_MOTION={set_to} ' * bool(set_to)}python -m tools.labs {lab}"
-    return record_lab(lab, label or ran_on(), {"cells": cells, "seconds": round(seconds, 1)}, command, out)
+    set_to = "".join(f"{name}={os.environ[name]} " for name in ("BYTES_IN_MOTION", "NRANKS") if os.environ.get(name))
+    command = command or f"{set_to}python -m tools.labs {lab}"
+    return record_lab(lab, label or ran_on(), {"cells": cells, "seconds": round(seconds, 1)}, command, out, busy)
 
 
 def code_cells(lab: Path) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ Front matter of a page, or metadata of a notebook:
     description: One sentence for people who search.
     card:
       able: [Count the bytes a ring moves, Say when a ring is the wrong choice]
-      run: 2                      # minutes; leave it out where nothing runs
+      run: 2                      # minutes, until records of the lab tell them; leave it out where nothing runs
       hardware: a laptop
       needs: [book/units, plain text works too]
 """
@@ -23,7 +23,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
-from website.lab_runs import ran
+from website.lab_runs import lasts, ran
 
 log = logging.getLogger(__name__)
 
@@ -45,12 +45,12 @@ def add_card(app: Sphinx, doctree: nodes.document) -> None:
         return
     try:
         card = read_card(json.loads(front) if isinstance(front, str) else front)
-        runs = ran(app.env)
+        runs, lasting = ran(app.env), lasts(app.env)
     except ValueError as error:
         log.warning("%s", error, location=docname, type="bim", subtype="card")
         return
     read = ("Read", prose(f"{minutes(doctree)} min"))
-    rows = [read, *facts(card, docname, app.env.found_docs), *runs, *own_file(app.env)]
+    rows = [read, *facts(card, lasting, docname, app.env.found_docs), *runs, *own_file(app.env)]
     title.parent.insert(title.parent.index(title) + 1, draw_card(card["able"], rows))
 
 
@@ -92,11 +92,11 @@ def draw_card(able: list[str], rows: list[Row]) -> nodes.container:
     return box
 
 
-def facts(card: dict[str, Any], docname: str, docs: set[str]) -> list[Row]:
-    """The card's second column: minutes to run, hardware, what comes first, and the other half of the pair."""
+def facts(card: dict[str, Any], lasting: str, docname: str, docs: set[str]) -> list[Row]:
+    """The card's second column: minutes to run, as its records say them, hardware, what comes first, and the other half of the pair."""
     rows: list[Row] = []
-    if "run" in card:
-        rows.append(("Run", prose(f"{card['run']} min")))
+    if lasting or "run" in card:
+        rows.append(("Run", prose(lasting or f"{card['run']} min")))
     rows.append(("Runs on", prose(card["hardware"])))
     if needs := card.get("needs"):
         rows.append(("First", joined([link(need) if need in docs else prose(need) for need in as_list(needs)])))

@@ -1,11 +1,13 @@
-"""Which lab ran from end to end on how many GPUs, by its records: the table of page recorded-runs, and a row of each lab's card.
+"""Which lab ran from end to end on how many GPUs, by its records: the table of page recorded-runs, and two rows of each lab's card.
 
 ```{lab-runs}
 ```
 """
 
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from docutils import nodes
 from sphinx import addnodes
@@ -14,7 +16,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from helpers.records import Record, RecordError, lab_runs
+from helpers.records import Record, RecordError, lab_runs, lab_seconds
 from helpers.records.labs import GPUS
 from website.hierarchy_table import table, text
 from website.recorded_runs import when
@@ -94,6 +96,24 @@ def in_words(lab: str, runs: Runs) -> str:
     days = [f"{gpus(n)} {runs[lab, n].date}{aside(runs[lab, n])}" for n in there]
     rest = ", ".join(str(n) for n in GPUS if n not in there)
     return "; ".join([*days, *([f"{rest} GPUs {NEVER}"] if rest else [])])
+
+
+def lasts(env: BuildEnvironment) -> str:
+    """How long the lab of this page takes, by its records of 2, 4 and 8 ranks; "" where it has none."""
+    return minutes(lab_seconds(Path(env.srcdir, "recorded")).get(PurePosixPath(env.docname).name, {}))
+
+
+def minutes(runs: Mapping[int, Mapping[str, Any]]) -> str:
+    """ "1 min with 2 or 4 ranks, 3 min with 8, on 2 cores"; of a lab that starts no ranks "1 min, on 2 cores"."""
+    alike: dict[int, list[str]] = {}
+    for nranks, run in sorted(runs.items()):
+        alike.setdefault(max(1, round(run["data"]["seconds"] / 60)), []).append(str(nranks))
+    told = [f"{n} min with {' or '.join(ranks)}" for n, ranks in alike.items()]
+    told[:1] = [f"{first} ranks" for first in told[:1]]
+    if not any("rank" in run["label"] for run in runs.values()):
+        told = [f"{n} min" for n in alike]
+    cores = {run["machine"]["cores"] for run in runs.values()}
+    return ", ".join([*told, *(f"on {n} cores" for n in cores)])
 
 
 @lru_cache(maxsize=2)

@@ -55,9 +55,19 @@ def records(folder: Path = FOLDER) -> list[Record]:
 def lab_runs(folder: Path = FOLDER) -> dict[tuple[str, int], Record]:
     """The latest run of every lab on every number of GPUs; of two of one day ours. RecordError on one that is not whole."""
     paths = [*sorted(folder.glob("from/*/labs/*.json")), *sorted(folder.glob("labs/*.json"))]
-    found = sorted((record_of(path, folder) for path in paths), key=lambda one: one.date or "")
+    found = [record_of(path, folder) for path in paths if not path.stem.endswith("ranks")]
+    found.sort(key=lambda one: one.date or "")
     named = ((one.name.rpartition("-"), one) for one in found)
     return {(lab, int(gpus)): one for (lab, _, gpus), one in named}
+
+
+def lab_seconds(folder: Path = FOLDER) -> dict[str, dict[int, Mapping[str, Any]]]:
+    """What the runs of every lab on 2, 4 and 8 CPU ranks say, by lab and ranks. RecordError on one that is not whole."""
+    found: dict[str, dict[int, Mapping[str, Any]]] = {}
+    for path in folder.glob("labs/*ranks.json"):
+        lab, _, number = path.stem.removesuffix("ranks").rpartition("-")
+        found.setdefault(lab, {})[int(number)] = whole(path, folder)
+    return found
 
 
 def record_of(path: Path, folder: Path = FOLDER) -> Record:

@@ -13,7 +13,7 @@ from fake_cuda import environment
 
 from helpers.ranks import recorded
 from helpers.ranks.machine import gpus
-from helpers.records import lab_runs, packed
+from helpers.records import lab_runs, lab_seconds, packed
 from tools import labs
 
 ASKS = """\
@@ -78,18 +78,38 @@ def test_labs_that_the_played_machine_carries_come_to_their_end(monkeypatch, tmp
     assert ran["annotations"] == "8 ranks, nccl, 8 x NVIDIA Fake" and ", gloo, CPU" in ran["overlap"]
 
 
-def test_no_record_where_the_number_was_set_or_has_no_column(monkeypatch, tmp_path):
+def test_by_ranks_it_records_how_long_a_lab_takes(planted, monkeypatch, capfd):
+    monkeypatch.setenv("NRANKS", "2")
+    monkeypatch.delenv("BYTES_IN_MOTION", raising=False)
+    monkeypatch.setattr(labs, "CHILD", "from helpers.ranks import labs; labs.others = lambda: 0.1; " + labs.CHILD)
+    assert labs.main(["good", "--out", str(planted / "labs")]) == 0
+    assert "s, recorded as good-2ranks: 2 ranks, gloo, CPU" in capfd.readouterr().out
+    ((lab, runs),) = lab_seconds(planted).items()
+    assert (lab, list(runs)) == ("good", [2]) and runs[2]["data"]["seconds"] > 0 and lab_runs(planted) == {}
+    assert runs[2]["command"] == "NRANKS=2 python -m tools.labs good"
+
+
+def test_no_record_of_what_no_card_and_no_column_tells(monkeypatch, tmp_path):
     from helpers.ranks import labs as recording
 
-    def said() -> str:
-        return recording.record_lab("good", "4 ranks, gloo, CPU", {"cells": 1, "seconds": 1.0}, "x", tmp_path)
+    def said(label: str = "4 ranks, gloo, CPU", busy: float | None = 0.1) -> str:
+        told = recording.record_lab("good", label, {"cells": 1, "seconds": 1.0}, "x", tmp_path, busy)
+        return told.removeprefix("no record: ")
 
+    monkeypatch.delenv("BYTES_IN_MOTION", raising=False)
     monkeypatch.setenv("NRANKS", "8")
-    assert said() == "no record: NRANKS is 8, and a record is of what the machine has"
+    assert said(busy=0.431) == "other programs took 43% of the processors"
+    assert said(busy=None) == "what this lab measures was cut short (python -m tools.labs measures all)"
+    assert said("1 process, CPU") == "this lab starts no ranks, so its minutes are taken with NRANKS=4 alone"
+    monkeypatch.setenv("NRANKS", "3")
+    assert said() == "NRANKS is 3, and cards tell the minutes of 2, 4, 8 ranks"
+    two = recording.find_gpus().__class__(usable=("a GPU",) * 2)
+    monkeypatch.setattr(recording, "find_gpus", lambda: two)
+    assert said() == "NRANKS is 3, and with GPUs a record is of what the machine has"
     monkeypatch.delenv("NRANKS")
     three = recording.find_gpus().__class__(usable=("a GPU",) * 3)
     monkeypatch.setattr(recording, "find_gpus", lambda: three)
-    assert said() == "no record: 3 GPUs have no column (only 0, 1, 2, 4, 8; see CUDA_VISIBLE_DEVICES)"
+    assert said() == "3 GPUs have no column (only 0, 1, 2, 4, 8; see CUDA_VISIBLE_DEVICES)"
     assert not list(tmp_path.iterdir())
 
 

@@ -152,12 +152,13 @@ def test_two_kinds_of_gpus_are_counted_apart(tmp_path):
     assert record_of(written(tmp_path, RUN, told), tmp_path).machine == "2 x NVIDIA H100, 1 x NVIDIA A100"
 
 
-def of_a_lab(gpus: int) -> dict[str, Any]:
-    """As `python -m tools.labs ring` writes it."""
+def of_a_lab(many: int | str) -> dict[str, Any]:
+    """As `python -m tools.labs ring` writes it. many: GPUs, or "8ranks"."""
+    gpus = 0 if isinstance(many, str) else many
     on = machine() | {"gpus": ["NVIDIA H100 80GB HBM3"] * gpus}
     about = {"label": f"{gpus} ranks, nccl, {gpus} x H100" if gpus else "4 ranks, gloo, CPU", "date": "2026-11-23"}
     told = {
-        "name": f"ring-{gpus}",
+        "name": f"ring-{many}",
         "machine": on,
         "versions": {"python": "3.11.7", "torch": "2.13.0", "nccl": "2.28.9"},
     }
@@ -173,12 +174,14 @@ def of_a_lab(gpus: int) -> dict[str, Any]:
         (1, at("versions"), {"python": "3.11", "torch": "2.13.0"}, "versions: the field 'nccl' is missing"),
         (0, at("data", "user"), "ada", "data: no field is called 'user'"),
         (0, at("data", "seconds"), 0, "data.seconds: expected a number above 0, got 0"),
+        ("8ranks", at("machine", "gpus"), ["H100"], "name: expected 2, 4, 8 ranks without a GPU, got 'ring-8ranks'"),
+        ("3ranks", at("date"), "2026-11-24", "name: expected 2, 4, 8 ranks without a GPU, got 'ring-3ranks'"),
     ],
 )
 def test_a_damaged_run_of_a_lab_is_refused(tmp_path, gpus, put, value, words):
     for folder in ("labs", "from/8xh100/labs"):
         told, name = of_a_lab(gpus), f"{folder}/ring-{gpus}.json"
-        assert gpus == 3 or whole(written(tmp_path, name, told), tmp_path) == told
+        assert gpus in (3, "3ranks") or whole(written(tmp_path, name, told), tmp_path) == told
         put(told, value)
         assert refusal(tmp_path, name, told).startswith(f"{name}: {words}")
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from books import ROOT
 
 from helpers.records import lab_runs
 from helpers.records.labs import GPUS
+from website import cards
 from website import lab_runs as table
 
 LABS = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
@@ -91,6 +93,27 @@ def test_what_a_run_with_gpus_says_that_took_none(tmp_path):
     assert table.cell(run, {table.where(run): "A"}).astext() == f"{run.date} A, on the CPU"
     assert table.in_words("units", runs) == f"1 GPU {run.date}, on the CPU; 0, 2, 4, 8 GPUs never"
     assert [table.letter(i) for i in (0, 25, 26, 51, 52)] == ["A", "Z", "AA", "AZ", "BA"]
+
+
+def test_minutes_are_told_by_ranks():
+    def run(seconds: float, label: str = "8 ranks, gloo, CPU") -> dict:
+        return {"data": {"seconds": seconds}, "machine": {"cores": 2}, "label": label}
+
+    assert table.minutes({}) == ""
+    assert table.minutes({8: run(181), 2: run(9), 4: run(80)}) == "1 min with 2 or 4 ranks, 3 min with 8, on 2 cores"
+    assert table.minutes({4: run(100, "1 process, CPU")}) == "2 min, on 2 cores"
+
+
+def test_a_card_tells_the_minutes_of_its_records_and_until_there_are_some_its_own(tmp_path):
+    told = json.loads(Path(ROOT, "recorded", RUNS["ring", 0].path).read_text())
+    told["data"]["seconds"], told["name"] = 130.0, "ring-8ranks"
+    path = tmp_path / "recorded" / "labs" / "ring-8ranks.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(told))
+    card = {"hardware": "a laptop", "run": 7}
+    for page, words in (("book/ring", "2 min with 8 ranks, on 2 cores"), ("notebooks/trees", "7 min")):
+        lasting = table.lasts(SimpleNamespace(srcdir=tmp_path, docname=page))
+        assert dict(cards.facts(card, lasting, page, set()))["Run"].astext() == words
 
 
 def test_no_record_is_of_a_played_gpu():
