@@ -21,6 +21,7 @@ import torch
 
 from helpers.meanwhile import aloud
 from helpers.ranks.machine.devices import find_gpus
+from helpers.ranks.pool.ranks import STARTED
 from helpers.units import GIB
 
 FOLDER = Path(__file__).resolve().parents[2] / "recorded"
@@ -98,6 +99,7 @@ def measured_or_recorded(name: str, fn: Callable[[], Any], label: str, command: 
     run = load(name) if mode == "recorded" else None
     with aloud(f"measuring {name}"):
         fresh = _plain(fn())
+    _refuse_what_did_not_run(name, label)
     if mode == "record":
         record(name, fresh, command, label)
         run = load(name)
@@ -142,6 +144,13 @@ def _ran_on(label: str) -> tuple[str, ...]:
     """("4", "gloo") of "4 ranks, gloo, CPU"; () of a label that does not begin so."""
     found = re.match(r"(\d+) ranks?\b[^,]*, (\w+)", label)
     return found.groups() if found else ()
+
+
+def _refuse_what_did_not_run(name: str, label: str) -> None:
+    """A caption that names four ranks of Gloo, whatever ran, is true on one machine only."""
+    if (says := _ran_on(label)) and says not in map(_ran_on, STARTED):
+        ran = "; ".join(STARTED) or "no ranks"
+        raise ValueError(f"the run {name!r} says {label!r}, but here ran: {ran}. Give it the `label` of its ranks")
 
 
 def _refuse_another(name: str, label: str) -> None:

@@ -24,12 +24,21 @@ import torch.distributed as dist
 def mine(n):
     return dist.get_rank() * n"""
 RUNS = "with Ranks() as ranks:\n    found = ranks.run(mine, 10)\nkeep(found=str(found))\nfound"
-PLANTED = {"good": [ASKS, RUNS], "raises": ["print('as far as here')", "1 / 0"], "dies": ["import os", "os._exit(7)"]}
+NAMES = """\
+from helpers.ranks import measured_or_recorded
+with Ranks() as ranks:
+    measured_or_recorded("planted-cpu", lambda: ranks.run(mine, 1), "4 ranks, gloo, CPU")"""
+PLANTED = {
+    "good": [ASKS, RUNS],
+    "names": [ASKS, NAMES],
+    "raises": ["print('as far as here')", "1 / 0"],
+    "dies": ["import os", "os._exit(7)"],
+}
 
 
 @pytest.fixture
 def planted(monkeypatch, tmp_path):
-    """The labs are these three; their folder."""
+    """The labs are these four; their folder."""
     monkeypatch.setattr(labs, "NOTEBOOKS", tmp_path)
     for name, sources in PLANTED.items():
         cells = [nbformat.v4.new_code_cell(source, id=f"cell-{n}") for n, source in enumerate(sources)]
@@ -43,8 +52,9 @@ def test_it_records_what_came_to_its_end_on_two_gpus(planted, monkeypatch, capfd
     before = {path: path.read_bytes() for path in planted.glob("*.ipynb")}
     assert labs.main(["all", "--out", str(planted / "labs")]) == 1
     said = capfd.readouterr().out.splitlines()
-    assert said[-1] == "1 of 3 ran to their end, not: dies, raises", said
+    assert said[-1] == "1 of 4 ran to their end, not: dies, names, raises", said
     assert {"dies: its process ended (7)", "as far as here", "raises: cell 2 failed"} <= set(said)
+    assert any("says '4 ranks, gloo, CPU', but here ran: 2 ranks, nccl, 2 x NVIDIA Fake" in line for line in said)
     assert any("ZeroDivisionError" in line for line in said)
     ((key, run),) = lab_runs(planted).items()
     assert key == ("good", 2) and run.what == "2 ranks, nccl, 2 x NVIDIA Fake" and not run.on_cpu
@@ -115,7 +125,7 @@ def test_no_record_of_what_no_card_and_no_column_tells(monkeypatch, tmp_path):
 
 def test_an_unknown_lab_and_missing_packages_are_one_line(root, planted, capsys):
     assert labs.main(["rings"]) == 2
-    assert capsys.readouterr().err == "labs: no lab 'rings': expected all, or some of dies, good, raises\n"
+    assert capsys.readouterr().err == "labs: no lab 'rings': expected all, or some of dies, good, names, raises\n"
     done = subprocess.run([sys.executable, "-S", "-m", "tools.labs", "ring"], cwd=root, capture_output=True, text=True)
     assert done.returncode == 2 and done.stderr.startswith(
         "labs needs torch, numpy, cloudpickle, psutil, nvidia-ml-py, "

@@ -89,7 +89,18 @@ def test_a_run_is_not_written_over_with_one_of_other_ranks(monkeypatch):
     for label in ("8 ranks, gloo, CPU", "4 ranks, nccl, 4 x NVIDIA H100", "one core, fp32"):
         with pytest.raises(ValueError, match=f"x.json is a run of 4 ranks, gloo, CPU, these are {label}"):
             measured_or_recorded("x", lambda: pytest.fail("measured in vain"), label)
+    monkeypatch.setitem(recorded.STARTED, "4 ranks, gloo, CPU", None)
     assert measured_or_recorded("x", lambda: [2], "4 ranks, gloo, CPU, emulated link").data == [2]
+
+
+def test_a_run_that_names_a_backend_that_did_not_run_is_refused(monkeypatch):
+    monkeypatch.setattr(recorded, "STARTED", {"4 ranks, gloo, CPU": None})
+    assert measured_or_recorded("x", lambda: [1], "4 ranks, gloo, CPU, emulated link").label.endswith("link")
+    for label in ("4 ranks, nccl, 4 x NVIDIA H100", "2 ranks, gloo, CPU"):
+        with pytest.raises(
+            ValueError, match=f"'x' says '{label}', but here ran: 4 ranks, gloo, CPU. Give it the `label`"
+        ):
+            measured_or_recorded("x", lambda: [1], label)
 
 
 def test_an_unknown_mode_is_refused_and_a_missing_run_is_noticed_before_measuring(monkeypatch):
