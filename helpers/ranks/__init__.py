@@ -1,5 +1,6 @@
 """Running collectives for real: one process per rank, started from a notebook or a script."""
 
+from helpers.meanwhile import aloud
 from helpers.ranks.hangs.verdict import Failure, RankError
 from helpers.ranks.machine.devices import World, world
 from helpers.ranks.play.play import execute
@@ -36,6 +37,7 @@ __all__ = [
     "Swept",
     "Timing",
     "World",
+    "aloud",
     "bench",
     "bench_each",
     "emit",
