@@ -12,14 +12,19 @@ import time
 import torch
 import torch.distributed as dist
 
+from helpers.measure import find_device, play, profile_step
 from helpers.measure.bandwidth.ladder_gpu import climb_gpu
 from helpers.measure.bandwidth.stopwatch import _replayed
 from helpers.measure.bandwidth.transfers import transfers
-from helpers.ranks import Ranks, bench
+from helpers.memory import Sample
+from helpers.memory.allocator import program, replay
+from helpers.memory.snapshot import compare
+from helpers.ranks import Ranks, bench, recorded
 from helpers.ranks.machine.devices import plan
 from helpers.ranks.play import stamps
 from helpers.ranks.timing import timing
 from helpers.ranks.timing.apart import apart
+from helpers.units import MIB
 
 
 def planned() -> dict:
@@ -130,7 +135,42 @@ def in_ranks() -> dict:
         return found | {"said": said.getvalue(), "settings": ranks.run(settings)[0]}
 
 
-ASKED = (planned, in_ranks, mixed, graphed, woken, copied, stamped)
+PROGRAM = "a = 11 MiB; b = 11 MiB; del a; c = 20 MiB"
+
+
+def played() -> dict:
+    """A program asked of the GPU's allocator: with room, after a retry, out of memory, and while something else is there."""
+    found = {"device": str(find_device()), "names": [find_device().record_of("ladder"), recorded.shown()]}
+    for limit in (None, 34, 30):
+        trace, most = program(PROGRAM), limit and limit * MIB
+        real, model = play(trace, most), replay(trace, limit=most, raises=False)
+        now = real.counts
+        told = [real.events, bool(real.oom), now.peak_reserved // MIB, now.segments, now.retries, now.ooms]
+        found[str(limit)] = [*told, now.free == model.measure(), bool(compare(model, real.snapshot))]
+    held = torch.ones(4, device="cuda")
+    try:
+        play(trace)
+    except RuntimeError as error:
+        found["refused"] = str(error)
+    del held
+    return found
+
+
+def profiled() -> dict:
+    """A step on the GPU: what its allocator said meanwhile, and what it counted."""
+    said: list[Sample] = []
+    small = {"layers": 1, "width": 64, "heads": 4, "ffn": 128, "batch": 2, "seq": 16}
+    trace = profile_step(device="cuda", on_sample=said.append, **small).trace
+    held, ends = trace.about["allocator"], [sample.event for sample in said]
+    marks = {index for index, _, _ in trace.marks}
+    return {
+        "samples": [tuple(said) == trace.samples, marks <= set(ends), ends == sorted(ends)],
+        "covers": [held["peak_allocated"] >= max(s.allocated for s in said), held["requested"] == int(trace.total[-1])],
+        "gpu": trace.about["gpu"],
+    }
+
+
+ASKED = (played, profiled, planned, in_ranks, mixed, graphed, woken, copied, stamped)
 
 if __name__ == "__main__":
     found = {fn.__name__: fn() for fn in ASKED if fn.__name__ in (sys.argv[1:] or [fn.__name__])}

@@ -92,3 +92,24 @@ def test_the_fake_refuses_tensors_of_two_devices(found):
     assert found["mixed"] == (
         "Expected all tensors to be on the same device, but found at least two devices, cpu and cuda:0!"
     )
+
+
+@pytest.mark.parametrize(
+    "limit, told", [("None", [4, False, 44, 3, 0, 0]), ("34", [4, False, 32, 2, 1, 0]), ("30", [3, True, 24, 1, 1, 1])]
+)
+def test_a_trace_is_played_on_the_gpus_own_allocator(found, limit, told):
+    """Events, out of memory, MiB reserved at most, segments, retries, ooms; free bytes and blocks are those of the model."""
+    assert found["played"][limit] == [*told, True, True]
+
+
+def test_a_trace_is_played_on_an_empty_allocator(found):
+    assert found["played"]["refused"].startswith("a trace is played on an empty allocator, and 2.0 MiB are reserved")
+
+
+def test_the_device_of_a_lab_is_the_gpu(found):
+    assert found["played"]["device"] == f"measured here: {NAME}, 64 MiB of its memory free"
+    assert found["played"]["names"] == ["ladder-gpu", False]
+
+
+def test_a_step_on_a_gpu_tells_what_its_allocator_holds(found):
+    assert found["profiled"] == {"samples": [True] * 3, "covers": [True] * 2, "gpu": NAME}

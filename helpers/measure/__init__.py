@@ -1,5 +1,6 @@
 """Watching memory for real: the tracker, the prediction without the memory, the ladder of bandwidths."""
 
+from helpers.measure.allocator import AllocatorCounts, Played, allocator_counts, model_beside, play, snapshot_after
 from helpers.measure.bandwidth import steps
 from helpers.measure.bandwidth.caches import Cache, caches
 from helpers.measure.bandwidth.ladder import Ladder, Rung, ladder
@@ -7,6 +8,7 @@ from helpers.measure.bandwidth.rates import Rate, gemm_rate, machine_roof
 from helpers.measure.bandwidth.steps import Plateau
 from helpers.measure.bandwidth.transfers import HostCopy, Pairs, pairs, transfers
 from helpers.measure.bandwidth.under_roof import Placed, Places, place
+from helpers.measure.device import Device, find_device
 from helpers.measure.predict.like_cuda import cuda_like
 from helpers.measure.predict.predict import Prediction, predict_step
 from helpers.measure.predict.published import Published, published, published_large
@@ -20,7 +22,9 @@ from helpers.measure.tracker.tracker import Tracker, track
 from .sharding import Sharding
 
 __all__ = [
+    "AllocatorCounts",
     "Cache",
+    "Device",
     "Difference",
     "HostCopy",
     "Ladder",
@@ -28,6 +32,7 @@ __all__ = [
     "Placed",
     "Places",
     "Plateau",
+    "Played",
     "Prediction",
     "Published",
     "Rate",
@@ -39,20 +44,25 @@ __all__ = [
     "StepProfile",
     "TrackError",
     "Tracker",
+    "allocator_counts",
     "article_model",
     "build",
     "caches",
     "cuda_like",
     "differences",
+    "find_device",
     "gemm_rate",
     "ladder",
     "machine_roof",
+    "model_beside",
     "pairs",
     "place",
+    "play",
     "predict_step",
     "profile_step",
     "published",
     "published_large",
+    "snapshot_after",
     "steps",
     "track",
     "transfers",

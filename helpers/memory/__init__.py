@@ -3,7 +3,7 @@
 from helpers.memory import closed_form
 from helpers.memory.packed import pack, unpack
 from helpers.memory.sharding import Sharding, ShardingError
-from helpers.memory.trace import CLASSES, TAKEN_FROM, Block, Event, Peak, Trace, TraceError
+from helpers.memory.trace import CLASSES, TAKEN_FROM, Block, Event, Peak, Sample, Trace, TraceError
 
 __all__ = [
     "CLASSES",
@@ -11,6 +11,7 @@ __all__ = [
     "Block",
     "Event",
     "Peak",
+    "Sample",
     "Sharding",
     "ShardingError",
     "Trace",

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
-from helpers.memory.trace import Event, Trace, TraceError
+from helpers.memory.trace import Event, Sample, Trace, TraceError
 
 TEXTS = ("kind", "cls", "phase", "op")
 
@@ -113,6 +113,6 @@ def _sums(steps: Iterable[int]) -> list[int]:
     return sums
 
 
-def _sample(sample: Iterable[int]) -> tuple[int, int, int]:
+def _sample(sample: Iterable[int]) -> Sample:
     index, allocated, reserved = sample
-    return int(index), int(allocated), int(reserved)
+    return Sample(int(index), int(allocated), int(reserved))

@@ -44,6 +44,14 @@ class Event(NamedTuple):
     seconds: float = 0.0
 
 
+class Sample(NamedTuple):
+    """What an allocator held after event number `event`, in bytes: in blocks that hold a tensor, and in segments."""
+
+    event: int
+    allocated: int
+    reserved: int
+
+
 class Block(NamedTuple):
     """A block that is alive: its id, bytes, class, and the allocation that made it."""
 
@@ -69,13 +77,13 @@ class Peak:
 class Trace:
     """Events in order, what they were taken from (one of TAKEN_FROM), and what else is known (label, device, model, versions).
 
-    samples: what the CUDA allocator itself said, (event index, allocated bytes, reserved bytes); empty elsewhere.
+    samples: what the CUDA allocator itself said; empty elsewhere.
     """
 
     events: tuple[Event, ...]
     source: str
     about: Mapping[str, object] = field(default_factory=dict)
-    samples: tuple[tuple[int, int, int], ...] = ()
+    samples: tuple[Sample, ...] = ()
 
     def __len__(self) -> int:
         return len(self.events)
@@ -138,7 +146,7 @@ class Trace:
             block.made._replace(cls=block.cls) for block in sorted(before, key=lambda block: block.made.seconds)
         )
         shift = len(held) - start
-        samples = tuple((i + shift, a, r) for i, a, r in self.samples if start <= i < stop)
+        samples = tuple(Sample(i + shift, a, r) for i, a, r in self.samples if start <= i < stop)
         return replace(self, events=held + self.events[start:stop], samples=samples)
 
     def _walk(self) -> Iterator[tuple[Event, list[tuple[str, int]]]]:
@@ -186,7 +194,7 @@ class Trace:
             kinds, classes, modules, phases, ops = texts
             seconds = [micros / 1e6 for micros in columns["micros"]]
             rows = zip(kinds, columns["block"], columns["nbytes"], classes, modules, phases, ops, seconds, strict=True)
-            samples = tuple((int(i), int(a), int(r)) for i, a, r in data["samples"])
+            samples = tuple(Sample(int(i), int(a), int(r)) for i, a, r in data["samples"])
             return cls(tuple(Event(*row) for row in rows), data["source"], data["about"], samples)
         except (KeyError, IndexError, TypeError, ValueError) as error:
             raise TraceError(f"not a trace: {error!r}") from None

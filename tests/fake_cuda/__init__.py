@@ -16,7 +16,7 @@ What it cannot tell, and only a GPU can:
 - NCCL: whether it starts, its log (this one's lines have the right form, and what is set always takes effect), its channels, buffers,
   algorithms, aborts, its refusal of two ranks on one GPU, wrong sizes (Gloo ends the process, NCCL waits), errors of its watchdog.
 - CUDA: its contexts and their memory, locks, sticky errors, which kernel runs, what a kernel takes beside its tensors (nothing here).
-- The allocator: blocks are rounded to 512 bytes, segments are our own model's, so a comparison with the model proves the reading only.
+- The allocator: it is our own model of torch's, with its limits and retries, so a comparison with the model proves the reading only.
 - What torch makes below Python: DDP's buckets (made in C++ on the CPU, and mixed with gradients that say cuda), FSDP2's shards, modules of
   DTensors, the zeros in the backward of an index. Of `helpers.parallel` it carries the parameter server, the loops of all_reduces, buckets,
   ZeRO, tensor parallel of the MLP, norms, pipelines (torch's too), rings of context and DTensor's layouts.

@@ -102,6 +102,8 @@ def _install_memory(cuda: ModuleType) -> None:
         "reset_peak_memory_stats": counters.reset_peak,
         "empty_cache": counters.empty_cache,
         "mem_get_info": counters.mem_get_info,
+        "set_per_process_memory_fraction": counters.allow,
+        "memory_snapshot": counters.segments,
         "_record_memory_history": counters.record_history,
         "_snapshot": counters.snapshot,
     }

@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
-GPUS, FOLDER = "FAKE_CUDA_GPUS", "FAKE_CUDA_FOLDER"
+GPUS, FOLDER, ROOM = "FAKE_CUDA_GPUS", "FAKE_CUDA_FOLDER", "FAKE_CUDA_MEMORY"
 NAME = "NVIDIA Fake"
-MEMORY = 64 << 20  # bytes, as torch is told: the checks take their small sizes
+MEMORY = 64 << 20  # bytes, as torch is told, unless ROOM says another number: the checks take their small sizes
 FREE = 2_900_000_000  # bytes, as the driver tells: two ranks fit
 L2 = 1 << 20
 CLOCK = 1_500_000_000  # cycles a second
@@ -29,6 +29,11 @@ def environment(gpus: int, folder: Path, **more: str) -> dict[str, str]:
 def count() -> int:
     """GPUs in the machine, whoever may see them."""
     return int(os.environ[GPUS])
+
+
+def memory() -> int:
+    """Bytes of each GPU, as torch is told."""
+    return int(os.environ.get(ROOM, MEMORY))
 
 
 def uuid(index: int) -> str:
@@ -59,7 +64,7 @@ def properties(device: int) -> SimpleNamespace:
         raise RuntimeError("CUDA error: invalid device ordinal")
     major, minor = CAPABILITY
     return SimpleNamespace(
-        name=NAME, total_memory=MEMORY, L2_cache_size=L2, multi_processor_count=4, major=major, minor=minor
+        name=NAME, total_memory=memory(), L2_cache_size=L2, multi_processor_count=4, major=major, minor=minor
     )
 
 

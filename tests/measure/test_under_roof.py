@@ -21,8 +21,9 @@ from helpers.measure.bandwidth.operations import (
     horner_work,
     panel_work,
 )
-from helpers.measure.bandwidth.stopwatch import at, best, threads
+from helpers.measure.bandwidth.stopwatch import best, threads
 from helpers.measure.bandwidth.under_roof import placed
+from helpers.measure.device import at
 from helpers.memory.roofline import Roof
 from helpers.ranks.recorded import _plain
 from helpers.units import Bandwidth

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from helpers.memory import CLASSES, Event, Trace
+from helpers.memory import CLASSES, Event, Sample, Trace
 
 SOURCES = ("measured (CUDA allocator)", "tracked (CPU tensors)", "predicted (meta)")
 
@@ -34,7 +34,7 @@ def some_trace(rng: random.Random, nevents: int = 60) -> Trace:
             alive[at : at + 1] = [event] if kind == "class" else []
         events.append(event)
     samples = [
-        (i, rng.randint(0, largest), rng.randint(0, largest))
+        Sample(i, rng.randint(0, largest), rng.randint(0, largest))
         for i in sorted(rng.sample(range(len(events)), min(3, len(events))))
     ]
     about = {"label": f"case {rng.randint(0, 99)}"}

@@ -72,7 +72,7 @@ function hear({ messages, whole }) {
     }
   }
   return {
-    traces: feed.traces.map(([rank, t]) => [rank, eventsOf(t), t.total, t.peak]),
+    traces: feed.traces.map(([rank, t]) => [rank, eventsOf(t), t.total, t.peak, t.samples]),
     asked: feed.asked,
     received: feed.received,
     over: feed.over,

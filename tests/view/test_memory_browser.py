@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import threading
 import time
+from dataclasses import replace
 from queue import SimpleQueue
 
 import pytest
@@ -15,9 +16,10 @@ from memory_traces import step_trace
 from playwright.sync_api import Page, expect
 from snapshots import HOSTILE
 
+from helpers.memory import Sample
 from helpers.memory.snapshot import read
 from helpers.view.memory.feed import Sender
-from helpers.view.memory.spec import devices, memory_spec, trace_set
+from helpers.view.memory.spec import against, devices, memory_spec, trace_set
 from helpers.view.memory.text import amount
 from helpers.view.shared.recorded import recorded_set, traces_of
 
@@ -507,6 +509,32 @@ def test_a_gap_is_asked_for(open_memory):
     page.get_by_role("slider", name="Event").fill("7")  # the reader looks back while events arrive
     press(page, "Follow")
     expect(page.locator(".bim-sentence")).to_contain_text("Event 60 of 60")
+
+
+def test_what_an_allocator_says_stands_beside_what_is_alive(open_memory):
+    """Live, on two ranks and beside a prediction: the keys, the ranks' table, and in the end what was counted."""
+    held = {"peak_allocated": 2**25, "peak_reserved": 2**26, "retries": 1, "reserved": 2**26, "segments": 3}
+    held |= {"cached": 2**24, "largest": 2**23, "stuck": 2**22}
+    seen = replace(STEP, source="tracked (CUDA tensors)", about={**STEP.about, "gpu": "a GPU", "allocator": held})
+    page, told = open_memory((), stream=True, found=against(replace(STEP, source="predicted (meta)"))), []
+    sender = Sender(told.append)
+    for rank in (0, 1):
+        sender.take([*STEP.events[:60], Sample(40, 3 * 2**20, 2**23), Sample(59, 2**22, 2**24 * (rank + 1))], rank)
+    sender.flush()
+    for message in told:
+        page.evaluate("message => models[0].hear(message)", message)
+    expect(page.locator(".bim-mt-keys")).to_contain_text("reserved")
+    assert (keys(page)["in blocks"], keys(page)["reserved"]) == ("4.00", "16.00")
+    here, peak = (f"{amount(int(n), 'MiB')} MiB" for n in (STEP.total[59], STEP.peak.nbytes))
+    assert sentence(page).endswith(f"predicted: {here} here, {peak} at its peak.")
+    page.get_by_role("combobox", name="Rank").select_option(label="rank 1")  # while it runs
+    assert keys(page)["reserved"] == "32.00" and page.locator(".bim-mt-ranks").inner_text().count("predicted") == 1
+    page.evaluate("found => models[0].set('trace', found)", trace_set([seen]))
+    expect(page.locator(".bim-mt-badge")).to_have_text("tracked (CUDA tensors) · a GPU · torch 2.13.0")
+    expect(page.locator(".bim-sentence + .bim-mt-note")).to_have_text(
+        "The allocator: at most 32.00 MiB in blocks and 64.00 MiB reserved; retries: 1. In the end 64.00 MiB reserved in 3 segments, "
+        "16.00 MiB of it free: the largest block 8.00 MiB, and 4.00 MiB between tensors, which no empty_cache() gives back."
+    )
 
 
 @pytest.mark.parametrize("width", some([375, 1280], [375], "axe, in another shape of a widget"))

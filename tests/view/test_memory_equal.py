@@ -13,7 +13,7 @@ import pytest
 from memory_traces import some_trace, step_trace
 from snapshots import HOSTILE, some_snapshot
 
-from helpers.memory import CLASSES, Trace, pack
+from helpers.memory import CLASSES, Event, Sample, Trace, pack
 from helpers.memory.snapshot import read
 from helpers.view.memory.feed import Feed
 from helpers.view.memory.text import amount, moments, unit_for
@@ -73,14 +73,14 @@ def feeds() -> list[tuple[list[Trace], dict]]:
 
 def whole(rank: int, trace: Trace) -> dict:
     feed = Feed(rank)
-    for event in trace.events:
-        feed.take(event)
+    for news in (*trace.events, *trace.samples):
+        feed.take(news)
     return feed.batch(0, 0)
 
 
 def messages_of(traces: list[Trace], rng: random.Random):
     feeds = [Feed(rank) for rank in range(len(traces))]
-    left = [list(trace.events) for trace in traces]
+    left = [with_samples(trace) for trace in traces]
     while any(left):
         rank = rng.choice([rank for rank, events in enumerate(left) if events])
         for event in [left[rank].pop(0) for _ in range(min(len(left[rank]), rng.randint(1, 40)))]:
@@ -89,6 +89,12 @@ def messages_of(traces: list[Trace], rng: random.Random):
         yield from [message] * rng.choice([1, 1, 1, 0, 2])
     yield from (feed.batch(len(feed.events), len(feed.what)) for feed in feeds)
     yield {"over": True}
+
+
+def with_samples(trace: Trace) -> list[Event | Sample]:
+    """Each sample behind the event that it follows, as a tracker tells them."""
+    said = {sample.event: sample for sample in trace.samples}
+    return [news for i, event in enumerate(trace.events) for news in (event, said.get(i)) if news]
 
 
 STATES = [
@@ -241,8 +247,8 @@ def test_nothing_is_lost_on_the_way_to_a_live_widget(feeds, played):
     asked = 0
     for (traces, _), got in zip(feeds, played["feeds"], strict=True):
         assert [rank for rank, *_ in got["traces"]] == list(range(len(traces)))
-        for trace, (_, events, total, peak) in zip(traces, got["traces"], strict=True):
-            assert events == rows(trace)
+        for trace, (_, events, total, peak, samples) in zip(traces, got["traces"], strict=True):
+            assert events == rows(trace) and samples == [list(one) for one in trace.samples]
             assert (total, peak) == (trace.total.tolist(), trace.peak.index)
         assert got["received"] == sum(map(len, traces))
         assert got["over"] is True

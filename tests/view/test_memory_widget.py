@@ -6,6 +6,7 @@ import json
 import random
 import threading
 import time
+from dataclasses import replace
 from html import unescape
 from itertools import pairwise
 
@@ -13,10 +14,10 @@ import pytest
 from kernel_harness import Kernel
 from memory_traces import some_trace, step_trace
 
-from helpers.memory import Event, Trace, pack
+from helpers.memory import Event, Sample, Trace, pack
 from helpers.view import memory
 from helpers.view.memory.feed import EVERY, Feed, Sender
-from helpers.view.memory.spec import LARGEST, page_html
+from helpers.view.memory.spec import LARGEST, page_html, trace_set
 from helpers.view.shared.recorded import names, recorded_set, traces_of
 
 LIMIT = 10.0  # seconds: a guard against hangs
@@ -104,7 +105,7 @@ def test_the_page_holds_names():
 @pytest.mark.parametrize(
     ("what", "options", "told"),
     [
-        ("llama-9", {}, "no recorded trace 'llama-9'; there are: article-cpu"),
+        ("llama-9", {}, "no recorded trace 'llama-9'; there are: .*article-cpu"),
         (None, {}, "memory shows a Trace"),
         ([], {}, "memory shows a Trace"),
         ([7], {}, "a list of them, or a recorded one by name, got 7"),
@@ -201,8 +202,21 @@ def test_done_sends_what_waits_and_keeps_the_trackers_trace():
     until(lambda: not flushers())
 
 
+def test_a_live_widget_has_the_prediction_beside_it():
+    """And keeps it when the run is over; the saved notebook has the line that says what stood there."""
+    told, seen = replace(step_trace(2, 2), source="predicted (meta)"), step_trace(2, 3)
+    shown = memory(live=True, beside=told)
+    assert shown.trace == {"against": {**trace_set([told]), "name": "predicted"}}
+    assert shown.traces == [] and shown.html() == memory(live=True).html()
+    shown.feed([*seen.events[:9], Sample(8, 1024, 2**21)])
+    assert shown.traces[0].samples == (Sample(8, 1024, 2**21),)
+    shown.done(seen)
+    assert shown.traces[0].events == seen.events and shown.trace["against"]["name"] == "predicted"
+    assert memory(told, beside=seen).trace["against"]["name"] == seen.about["label"]
+
+
 def test_only_events_are_fed():
-    with pytest.raises(TypeError, match=r"fed events of helpers\.memory, got 7"):
+    with pytest.raises(TypeError, match=r"fed events and samples of helpers\.memory, got 7"):
         memory(live=True).feed([7])
 
 

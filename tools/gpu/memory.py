@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable
-from typing import TypeVar
 
 import torch
 
-from helpers.measure import StepProfile, article_model, profile_step, track
+from helpers.measure import StepProfile, article_model, profile_step, snapshot_after, track
 from helpers.measure.step import precision as types
 from helpers.memory import Event, Trace, pack
 from helpers.memory.allocator import replay
-from helpers.memory.snapshot import Snapshot, compare, read
+from helpers.memory.snapshot import Snapshot, compare
 
 from .counters import Beside, Held, highest_on_cuda, on_cuda
 from .scale import roomy
 
-T = TypeVar("T")
 ARTICLE = {"batch": 16, "seq": 256}  # 4,096 tokens: the article's 8 MiB of input
 SMALL = {"layers": 2, "width": 64, "heads": 4, "ffn": 256, "batch": 2, "seq": 16}  # where there is little room
 # On a small GPU: in so small a step dropout's mask weighs, and builds of torch keep it in other bytes.
@@ -27,7 +24,6 @@ NEAR = 0.02  # what kernels take beside their tensors, as a share of the peak
 CLOSE = 0.001  # between operators nothing is under way, and the tracker knows all but seeds
 SAME = 0.95  # of the model's blocks that a snapshot must have at the same place
 EXPANDABLE = {"PYTORCH_ALLOC_CONF": "expandable_segments:True"}
-HISTORY = 1_000_000  # entries; a step has a few thousand
 
 
 def size(device: str) -> dict:
@@ -98,7 +94,7 @@ def stages(device: str) -> dict:
     sizes, allowed = size(device), NEAR if roomy(device) else 2 * NEAR  # of a small step, statistics are a larger part
     how = "adamw-foreach" if device == "cuda" else "adamw"
     if device == "cuda":
-        (real, looks), snapshot = recorded(lambda: counted_step(**sizes, optimizer=how))
+        (real, looks), snapshot = snapshot_after(lambda: counted_step(**sizes, optimizer=how))
         counted = counted_stages(real.trace, looks, snapshot)
     else:
         real = profile_step(**sizes, device=device, optimizer=how)
@@ -156,18 +152,8 @@ def expandable(device: str) -> dict:
 def watched_allocator(device: str, expandable: bool) -> dict:
     assert device == "cuda", "only CUDA's allocator has a snapshot"
     assert not expandable or EXPANDABLE.items() <= os.environ.items(), f"needs {EXPANDABLE} in its environment"
-    _, snapshot = recorded(lambda: profile_step(**size(device), device=device, steps=2))
+    _, snapshot = snapshot_after(lambda: profile_step(**size(device), device=device, steps=2))
     return modelled(snapshot, expandable)
-
-
-def recorded(step: Callable[[], T]) -> tuple[T, Snapshot]:
-    """What step() returns, and CUDA's snapshot after it, with the allocator's history from its first byte."""
-    torch.cuda.memory._record_memory_history("all", context=None, max_entries=HISTORY)
-    found = step()
-    torch.cuda.synchronize()
-    snapshot = read(torch.cuda.memory._snapshot())
-    torch.cuda.memory._record_memory_history(None)
-    return found, snapshot
 
 
 def modelled(snapshot, expandable: bool) -> dict:

@@ -24,10 +24,10 @@ from numpy.lib.stride_tricks import as_strided
 from helpers.meanwhile import aloud
 from helpers.units import KIB, MIB, nbytes_text
 
+from ..device import at
 from .caches import Cache, caches, cpus
 from .ladder_gpu import climb_gpu, gpu_levels, gpu_sizes
 from .steps import Plateau, find_steps, named
-from .stopwatch import at
 
 ITEM = 4  # float32
 PER_ITEM = 3 * ITEM  # read a, read c, write c

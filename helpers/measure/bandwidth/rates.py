@@ -10,8 +10,9 @@ from helpers.meanwhile import aloud
 from helpers.memory.roofline import Roof
 from helpers.units import Bandwidth, seconds_text
 
+from ..device import at
 from .ladder import ladder
-from .stopwatch import at, best, threads, wake
+from .stopwatch import best, threads, wake
 
 DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 SIZES = {"cpu": (128, 256, 512, 1024), "cuda": (1024, 2048, 4096, 8192)}  # sides of GEMMs
@@ -86,21 +87,20 @@ def machine_roof(
     return Roof(f"this {'CPU' if device.type == 'cpu' else 'GPU'}, {cores}, {fastest.dtype}", fastest.flops, bandwidth)
 
 
-def _room(device: torch.device) -> int:
+def room(device: torch.device) -> int:
     """Bytes that a measurement may take."""
     return 1 << 40 if device.type == "cpu" else torch.cuda.get_device_properties(device).total_memory // SHARE
 
 
 def _sides(device: torch.device) -> tuple[int, ...]:
     """Those of SIZES whose three matrices of 8 bytes an element there is room for; on a GPU with none for any, a smaller one."""
-    room = _room(device)
-    return tuple(n for n in SIZES[device.type] if 24 * n * n <= room) or (256,)
+    return tuple(n for n in SIZES[device.type] if 24 * n * n <= room(device)) or (256,)
 
 
 def stream(device: str | torch.device = "cpu", seconds: float = 0.5, nthreads: int = 1) -> float:
     """Bytes per second to and from memory, both ways together: the best of adding in place, reading only, and scaling in place."""
     device = at(device)
-    far = min(FAR[device.type], _room(device))
+    far = min(FAR[device.type], room(device))
     with threads(nthreads):
         a, c = (torch.ones(far // 8, device=device) for _ in range(2))
         total = torch.empty((), device=device)

@@ -13,32 +13,10 @@ from contextlib import contextmanager
 import torch
 
 from helpers.ranks import recorded
-from helpers.ranks.machine.gpus import find_gpus
 
 REPEATS = 3  # at the very least
 SHORTER = 5  # times less is spent where pages show recorded runs
 WAKE = 1024  # side of the matrices that wake a GPU
-
-
-def at(device: str | torch.device) -> torch.device:
-    """The device to measure on. ValueError for one that is neither the CPU nor a CUDA GPU, RuntimeError where no GPU is usable."""
-    try:
-        found = torch.device(device)
-    except (RuntimeError, TypeError):
-        raise ValueError(f'device is "cpu", "cuda" or "cuda:1" and the like, got {device!r}') from None
-    if found.type not in ("cpu", "cuda"):
-        raise ValueError(f'device is "cpu", "cuda" or "cuda:1" and the like, got {device!r}')
-    if found.type == "cuda":
-        needs_gpus(max(1, (found.index or 0) + 1), f"device {device}")
-    return found
-
-
-def needs_gpus(count: int, what: str) -> None:
-    """RuntimeError, with the reason where it is known, unless so many GPUs are usable."""
-    usable = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    if usable < count:
-        reason = find_gpus().trouble or f"this machine has {usable or 'none'}"
-        raise RuntimeError(f"{what} needs {'a GPU' if count == 1 else f'{count} GPUs'}: {reason}")
 
 
 @contextmanager

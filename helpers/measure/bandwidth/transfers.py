@@ -14,7 +14,8 @@ import torch
 from helpers.ranks.timing.timing import AHEAD
 from helpers.units import KIB, MIB, nbytes_text
 
-from .stopwatch import REPEATS, at, needs_gpus
+from ..device import at, needs_gpus
+from .stopwatch import REPEATS
 
 SIZES = (64 * KIB, MIB, 16 * MIB, 256 * MIB)
 WAYS = ("to the GPU", "to the host", "both at once")

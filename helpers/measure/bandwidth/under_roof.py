@@ -12,11 +12,12 @@ import torch
 from helpers.meanwhile import aloud
 from helpers.memory.roofline import Roof
 
+from ..device import at
 from .operations import GROUPS, Case, On
-from .rates import floating, machine_roof
-from .stopwatch import at, best, threads
+from .rates import floating, machine_roof, room
+from .stopwatch import best, threads
 
-SIDE = {"cpu": 4096, "cuda": 16384}
+SIDES = {"cpu": (4096,), "cuda": (16384, 8192, 4096, 2048, 1024)}
 DTYPE = {"cpu": torch.float32, "cuda": torch.bfloat16}
 
 
@@ -65,11 +66,11 @@ def place(
     """Measure the operations of these groups (all unless told: gemm, decode, rows, attention, fusion, tiling) and place them.
 
     dtype: float32 on the CPU and bfloat16 on a GPU unless told; roof: this machine's, measured now, unless told; n: side of the
-    matrices, a multiple of 64 (4096 on the CPU, 16384 on a GPU: no cache holds them); seconds: to spend on the repeats of each.
+    matrices, a multiple of 64 (4096 on the CPU, 16384 on a GPU with room); seconds: to spend on the repeats of each.
     ValueError for an unknown group, dtype or n; RuntimeError where there is no such GPU.
     """
     device = at(device)
-    on = On(device, dtype or DTYPE[device.type], SIDE[device.type] if n is None else n)
+    on = On(device, dtype or DTYPE[device.type], _side(device) if n is None else n)
     _refuse(groups, on)
     roof = roof or machine_roof(device, on.dtype, nthreads=nthreads)
     found, names = [], groups or tuple(GROUPS)
@@ -78,6 +79,11 @@ def place(
             now.head = f"measuring {group}, {number} of {len(names)}"
             found += [placed(case, best(case.call, device, seconds), roof) for case in GROUPS[group](on)]
     return Places(found)
+
+
+def _side(device: torch.device) -> int:
+    """The largest of SIDES whose matrix of four bytes an element a measurement may take."""
+    return next((n for n in SIDES[device.type] if 4 * n * n <= room(device)), SIDES[device.type][-1])
 
 
 def placed(case: Case, seconds: float, roof: Roof) -> Placed:

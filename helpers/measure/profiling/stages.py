@@ -16,11 +16,12 @@ from typing import NamedTuple
 import torch
 
 from helpers.meanwhile import aloud
+from helpers.measure.allocator import allocator_counts, peaks_anew
 from helpers.measure.predict.fast_meta import answers, without_compiler
 from helpers.measure.predict.like_cuda import cuda_like
 from helpers.measure.step.recipe import Recipe
 from helpers.measure.tracker.tracker import Tracker, track
-from helpers.memory import CLASSES, Event, Peak, Trace
+from helpers.memory import CLASSES, Event, Peak, Sample, Trace
 from helpers.units import MIB
 
 STAGES = ("empty", "model", "input", "after forward", "after backward", "after step", "after zero_grad")
@@ -111,20 +112,25 @@ class StepProfile:
 
 @aloud("profiling a step")
 def profile_step(
-    recipe: Recipe | None = None, on_event: Callable[[Event], None] | None = None, **settings
+    recipe: Recipe | None = None,
+    on_event: Callable[[Event], None] | None = None,
+    on_sample: Callable[[Sample], None] | None = None,
+    **settings,
 ) -> StepProfile:
     """Run the step of a Recipe, or of its settings by name, under the tracker. RecipeError for a setting that cannot be.
 
-    On CPU and CUDA it is a real step. On meta it is every operator of one, without the bytes; like CUDA, blocks are rounded to 512
-    bytes as its allocator does.
+    On CPU and CUDA it is a real step; on CUDA its allocator's peaks begin anew, and what it counts stands in the trace's `about`.
+    On meta it is every operator of one, without the bytes; like CUDA, blocks are rounded to 512 bytes as its allocator does. on_event,
+    on_sample: as track's.
     """
     recipe = recipe or Recipe(**settings)
+    before = peaks_anew() if recipe.device == "cuda" else None
     with _as_on_cuda() if recipe.like_cuda else nullcontext():
         torch.manual_seed(0)
         model = recipe.model()
         optimizer = recipe.trainer(model)
         how = {"devices": ("meta",), "answers": answers} if recipe.like_cuda else {}
-        with track(model, optimizer, on_event=on_event, **how) as watch:
+        with track(model, optimizer, on_event=on_event, on_sample=on_sample, **how) as watch:
             watch.label(label=recipe.label, **recipe.settings())
             for kept, cls in (("masters", "optimizer"), ("main_grads", "gradient")):  # of precision.MasterWeights
                 watch.register(list(getattr(optimizer, kept, {}).values()), cls)
@@ -135,6 +141,8 @@ def profile_step(
             watch.mark("input")
             for number in range(recipe.steps):
                 _step(recipe, watch, model, batch, optimizer, "" if number == 0 else f", step {number + 1}")
+            if before:
+                watch.label(allocator=allocator_counts().since(before).data())
     trace = watch.trace.rounded(512) if recipe.like_cuda else watch.trace
     return StepProfile(recipe, trace)
 

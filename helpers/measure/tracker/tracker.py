@@ -18,7 +18,7 @@ from torch import nn
 from torch.nn.modules import module as hooks
 from torch.optim import Optimizer
 
-from helpers.memory import Event, Trace
+from helpers.memory import Event, Sample, Trace
 
 from .dispatch import Answers, Dispatch, resizing, tensors
 from .ledger import Ledger, TrackError, known_class, storages
@@ -43,6 +43,8 @@ class Tracker:
             "nparams": sum(p.numel() for p in model.parameters()),
             "torch": torch.__version__,
         }
+        if device.type == "cuda":
+            self._about["gpu"] = torch.cuda.get_device_name(device)
         self._source = SOURCE[device.type]
 
     def phase(self, name: str):
@@ -95,13 +97,15 @@ def track(
     inputs: object = (),
     on_event: Callable[[Event], None] | None = None,
     *,
+    on_sample: Callable[[Sample], None] | None = None,
     devices: Iterable[str] | None = None,
     answers: Answers | None = None,
 ) -> Iterator[Tracker]:
     """Tracker the memory of everything that runs inside.
 
     model's parameters and buffers, optimizer's state and inputs (a tensor, or tensors in lists and dicts) are there from the
-    start; what else was made before is not known. on_event gets every event as it happens. devices: types that count, by
+    start; what else was made before is not known. on_event gets every event as it happens; on_sample, on CUDA, what the allocator
+    holds at every mark, every 16th event and every new height. devices: types that count, by
     default the parameters' own; beside "meta" also "cpu", where torch keeps an optimizer's step counts. answers gives,
     for an operator, what is asked in its place with (args, kwargs), or None; so is torch where that answers None. TrackError
     inside another tracker or for anything that is no model, TypeError for no optimizer.
@@ -113,7 +117,7 @@ def track(
         raise TrackError("a tracker is on already, and each would see the other's work: leave its with-block first")
     place = Place(model)
     ledger = Ledger(place, counted, device.type != "meta", on_event)
-    samples = CudaSamples(device, ledger) if device.type == "cuda" else None
+    samples = CudaSamples(device, ledger, on_sample) if device.type == "cuda" else None
     watch = Tracker(model, ledger, device, samples)
     with ExitStack() as stack:
         _active.append(watch)

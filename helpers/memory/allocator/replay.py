@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,30 +14,12 @@ from numpy.typing import NDArray
 from helpers.memory.allocator.books import Action
 from helpers.memory.allocator.caching import Allocator
 from helpers.memory.allocator.errors import OutOfMemory
-from helpers.memory.allocator.rules import Rules, page_of
+from helpers.memory.allocator.fragmentation import Fragmentation
+from helpers.memory.allocator.rules import Rules
 from helpers.memory.allocator.state import Segment, segments
 from helpers.memory.trace import Trace, TraceError
 
 EMPTY_CACHE = "empty_cache"  # a mark of this name empties the cache
-
-
-class Fragmentation(NamedTuple):
-    """Where the bytes are that no tensor asked for, at one moment. All in bytes, but `share`.
-
-    requested: of the tensors. allocated: of the blocks that hold them. reserved: of the segments.
-    rounding: allocated - requested, inside blocks. cached: reserved - allocated, in free blocks. largest: the largest free block.
-    stuck: free bytes in segments that hold a tensor, which empty_cache cannot give back (torch's inactive_split_bytes); for expandable
-    segments, those outside of whole free pages. share: the part of `cached` outside of the largest free block, 0 to 1.
-    """
-
-    requested: int
-    allocated: int
-    reserved: int
-    rounding: int
-    cached: int
-    largest: int
-    stuck: int
-    share: float
 
 
 @dataclass(frozen=True)
@@ -87,17 +69,7 @@ class Replay:
 
     def measure(self, index: int = -1) -> Fragmentation:
         """Fragmentation after event `index`."""
-        index = self._refuse(index)
-        found = self.segments(index)
-        allocated, reserved = int(self.allocated[index]), int(self.reserved[index])
-        blocks = [block for segment in found for block in segment.blocks]
-        requested = sum(block.requested for block in blocks)
-        largest = max((block.size for block in blocks if block.state == "inactive"), default=0)
-        cached = reserved - allocated
-        share = 1 - largest / cached if cached else 0.0
-        return Fragmentation(
-            requested, allocated, reserved, allocated - requested, cached, largest, sum(map(_stuck, found)), share
-        )
+        return Fragmentation.of(self.segments(index))
 
     @property
     def fragmentation(self) -> Fragmentation:
@@ -108,18 +80,6 @@ class Replay:
         if not -len(self) <= index < len(self):
             raise IndexError(f"the replay has events 0 to {len(self) - 1}, got {index}")
         return index % len(self)
-
-
-def _stuck(segment: Segment) -> int:
-    """Free bytes of a segment that empty_cache cannot give back."""
-    if not segment.expandable:
-        return segment.free if segment.allocated else 0
-    page, stuck = page_of(segment.pool), 0
-    for block in segment.blocks:
-        if block.state == "inactive":
-            begin, end = block.address - segment.address, block.address - segment.address + block.size
-            stuck += block.size - max(0, end // page * page - -(-begin // page) * page)
-    return stuck
 
 
 def replay(

@@ -8,7 +8,7 @@ from typing import Any
 
 from helpers.memory.allocator.replay import EMPTY_CACHE
 from helpers.memory.allocator.state import Segment, SegmentBlock
-from helpers.memory.trace import Event, Trace
+from helpers.memory.trace import Event, Sample, Trace
 
 Record = Mapping[str, Any]  # a dict of a snapshot, as torch wrote it
 MARKS = {"oom": "out of memory", "snapshot": "snapshot"}
@@ -35,7 +35,7 @@ class History:
     def __init__(self, segments: Sequence[Record], entries: Sequence[Record]):
         self.entries = entries
         self.events: list[Event] = []
-        self.samples: list[tuple[int, int, int]] = []
+        self.samples: list[Sample] = []
         self.alive: dict[int, Event] = {}
         self.total = self.blocks = 0
         self.start = entries[0].get("time_us", 0)
@@ -54,7 +54,7 @@ class History:
                 self._mark(MARKS[action], entry)
             elif action in GROWS:
                 self.reserved += GROWS[action] * entry["size"]
-                self.samples.append((max(0, len(self.events) - 1), self.total, self.reserved))
+                self.samples.append(Sample(max(0, len(self.events) - 1), self.total, self.reserved))
                 if emptied and action in SHRINKS and (following is None or following["action"] not in SHRINKS):
                     self._mark(EMPTY_CACHE, entry)
         about = {"label": f"snapshot, GPU {device}", "classes": False}

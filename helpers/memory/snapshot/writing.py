@@ -14,13 +14,14 @@ def snapshot_of(replay: Replay, index: int = -1, device: int = 0) -> dict[str, A
 
     Times are the trace's, in whole microseconds; there are no stack frames but one that names the operator.
     """
-    segments = [_segment(segment, device) for segment in replay.segments(index)]
+    segments = [segment_data(segment, device) for segment in replay.segments(index)]
     last = range(len(replay))[index]
     entries = [entry for action in replay.actions if action.event <= last for entry in _entries(action, replay)]
     return {"segments": segments, "device_traces": [[] for _ in range(device)] + [entries]}
 
 
-def _segment(segment: Segment, device: int) -> dict[str, Any]:
+def segment_data(segment: Segment, device: int) -> dict[str, Any]:
+    """A segment as torch writes it."""
     blocks = [
         {
             "address": BASE + b.address,

@@ -4,5 +4,6 @@ from .adam import Adam
 from .group import Alone, Done, Group, Hybrid, Paper
 from .training import Zero
 from .unit import Unit
+from .watched import watched
 
-__all__ = ["Adam", "Alone", "Done", "Group", "Hybrid", "Paper", "Unit", "Zero"]
+__all__ = ["Adam", "Alone", "Done", "Group", "Hybrid", "Paper", "Unit", "Zero", "watched"]

@@ -9,6 +9,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
+from helpers.measure.allocator import allocator_counts, peaks_anew
 from helpers.measure.tracker.tracker import Tracker, track
 from helpers.memory import Trace
 
@@ -28,36 +29,40 @@ def watched(
     steps: int = 2,
     prefetch: bool = False,
     group: Paper | None = None,
+    **told: Callable,
 ) -> Trace:
     """Inside a rank: train `steps` steps and watch them. The trace has the marks "after forward", "after backward", "after step".
 
     way: "ddp" (torch's; "ddp-zero" with its ZeroRedundancyOptimizer), "zero-1", "zero-2", "zero-3" (ours), "fsdp2" or
     "fsdp2-keep" (torch's, the latter keeps what it has gathered until backward). build() makes the same model on every rank;
-    loss(model, inputs) is a scalar. Gradients are dropped
-    after each step. group: Paper(n) predicts a rank of ours on the meta device, in any process. ValueError for another way.
+    loss(model, inputs) is a scalar. Gradients are dropped after each step. On a GPU the allocator's peaks begin anew, and what it
+    counts stands in the trace's `about`. group: Paper(n) predicts a rank of ours on the meta device, in any process. told: on_event and
+    on_sample, as track takes them. ValueError for another way.
     """
     if way not in WAYS:
         raise ValueError(f"a way to share out is one of {', '.join(WAYS)}, got {way!r}")
+    if group is None and torch.cuda.is_initialized():
+        peaks_anew()
     if way.startswith("zero"):
         zero = Zero(build(), int(way[-1]), group=group or Group(), prefetch=prefetch)
-        return _zero(zero, inputs, loss, steps)
+        return _zero(zero, inputs, loss, steps, **told)
     if group is not None:
         raise ValueError(f"torch's own {way} needs real ranks, got group={group!r}")
     model = build()
     if way.startswith("ddp"):
-        return _ddp(model, inputs, loss, steps, shared=way == "ddp-zero")
-    return _fsdp2(model, inputs, loss, steps, reshard=way == "fsdp2")
+        return _ddp(model, inputs, loss, steps, way == "ddp-zero", **told)
+    return _fsdp2(model, inputs, loss, steps, way == "fsdp2", **told)
 
 
-def _zero(zero: Zero, inputs: object, loss: Loss, steps: int) -> Trace:
-    with track(zero.model, inputs=inputs) as watch:
+def _zero(zero: Zero, inputs: object, loss: Loss, steps: int, **told: Callable) -> Trace:
+    with track(zero.model, inputs=inputs, **told) as watch:
         zero.tell(watch.register)
         _steps(watch, lambda: loss(zero.model, inputs), zero, steps)
     group = zero.units[0].group
     return _named(watch, f"zero-{zero.stage}", group.rank, group.nranks)
 
 
-def _ddp(model: nn.Module, inputs: object, loss: Loss, steps: int, shared: bool) -> Trace:
+def _ddp(model: nn.Module, inputs: object, loss: Loss, steps: int, shared: bool, **told: Callable) -> Trace:
     """Its buckets are made with it, so it is made while we look; it makes them anew before its second step.
 
     shared: every rank updates some of the parameters, whole ones, and keeps state for those only.
@@ -70,7 +75,7 @@ def _ddp(model: nn.Module, inputs: object, loss: Loss, steps: int, shared: bool)
         optimizer = ZeroRedundancyOptimizer(model.parameters(), torch.optim.AdamW, **how)
     else:
         optimizer = torch.optim.AdamW(model.parameters(), **how)
-    with track(model, optimizer.optim if shared else optimizer, inputs) as watch:
+    with track(model, optimizer.optim if shared else optimizer, inputs, **told) as watch:
         ddp = DistributedDataParallel(model)
         for _ in range(WARM):
             loss(ddp, inputs).backward()
@@ -84,7 +89,7 @@ def _ddp(model: nn.Module, inputs: object, loss: Loss, steps: int, shared: bool)
     return _named(watch, name, dist.get_rank(), dist.get_world_size()).between(before, len(watch.trace))
 
 
-def _fsdp2(model: nn.Module, inputs: object, loss: Loss, steps: int, reshard: bool) -> Trace:
+def _fsdp2(model: nn.Module, inputs: object, loss: Loss, steps: int, reshard: bool, **told: Callable) -> Trace:
     """It makes its buffers in its first step, which nobody watches."""
     from torch.distributed.device_mesh import init_device_mesh  # a second to import, and only this way wants it
     from torch.distributed.fsdp import fully_shard
@@ -97,7 +102,7 @@ def _fsdp2(model: nn.Module, inputs: object, loss: Loss, steps: int, reshard: bo
     loss(model, inputs).backward()
     optimizer.step()
     optimizer.zero_grad()
-    with track(model, optimizer, inputs) as watch:
+    with track(model, optimizer, inputs, **told) as watch:
         watch.register(list(unsharded(model)), "communication")
         _steps(watch, lambda: loss(model, inputs), optimizer, steps)
     return _named(watch, "fsdp2" if reshard else "fsdp2-keep", dist.get_rank(), dist.get_world_size())
@@ -142,4 +147,6 @@ def watch_params(optimizer: Zero | torch.optim.Optimizer) -> list[nn.Parameter]:
 
 def _named(watch: Tracker, way: str, rank: int, nranks: int) -> Trace:
     watch.label(label=f"{way}, rank {rank} of {nranks}", rank=rank, nranks=nranks, way=way)
+    if watch.trace.samples:
+        watch.label(allocator=allocator_counts().data())
     return watch.trace

@@ -40,7 +40,7 @@ export function shape(spec, devices = {}) {
     Object.assign(ui, {
       set,
       traces: tracesOf(set),
-      rival: set.against ? { name: set.against.name, traces: tracesOf(set.against) } : null,
+      rival: rivalOf(set),
       opened: "",
       rank: Math.min(ui.rank, set.ranks.length - 1),
       part: 0,
@@ -49,6 +49,9 @@ export function shape(spec, devices = {}) {
     });
   return ui;
 }
+
+// What a set is compared with: { name, traces }, or null.
+export const rivalOf = ({ against }) => (against ? { name: against.name, traces: tracesOf(against) } : null);
 
 const tracesOf = (set) => set.ranks.map((data, i) => [data.about.rank ?? i, unpack(data)]);
 

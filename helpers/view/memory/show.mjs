@@ -7,12 +7,13 @@ import { listing } from "./panel/list.mjs";
 import { unlight } from "./panel/lighting.mjs";
 import { besides, rankTable } from "./panel/others.mjs";
 import { controlsOf, fill, keysOf } from "./panel/choices.mjs";
+import { counted } from "./panel/allocator.mjs";
 import { dress, momentRows, NOUNS, sentence } from "./panel/telling.mjs";
 import { around, isWhole, placed } from "./draw/window.mjs";
-import { prepared, wholeOf } from "./scope.mjs";
+import { prepared, rivalOf, wholeOf } from "./scope.mjs";
 import { amount, sizeOf, thousands } from "./trace/amounts.mjs";
 import { byLayer } from "./trace/parts.mjs";
-import { CLASSES, composition } from "./trace/store.mjs";
+import { CLASSES, composition, saidAt } from "./trace/store.mjs";
 
 const LISTED_EVERY = 250; // milliseconds between two lists while events arrive
 
@@ -109,8 +110,10 @@ function paintAll(widget) {
     `Bytes alive over ${ui.axis.mode === "seconds" ? "time" : "events"}, stacked by class. ${words}`,
   );
   parts.sentence.textContent = words;
+  parts.allocator.textContent = counted(t, unit);
+  parts.allocator.hidden = !parts.allocator.textContent;
   parts.keys.replaceChildren(
-    ...keysOf(t.n ? composition(t, at) : CLASSES.map(() => 0), ui.used, t.total[at] ?? 0, unit, ui.unclassed),
+    ...keysOf(t.n ? composition(t, at) : CLASSES.map(() => 0), ui, t.total[at] ?? 0, saidAt(t, at)),
   );
   if (ui.layered) parts.barText.textContent = layerText("", byLayer(t, at, ui.rows).get(""), unit);
   const all = besides(ui);
@@ -136,6 +139,9 @@ function catchUp(widget) {
   ui.traces = feed.traces.length ? feed.traces : ui.traces;
   prepared(ui);
   if (ui.following) ui.at = Math.max(0, ui.t.n - 1);
+  if (widget.offered === ui.traces.length || !ui.t.n) return;
+  widget.offered = ui.traces.length;
+  offer(widget);
 }
 
 export function list(widget) {
@@ -170,7 +176,10 @@ export function load(widget) {
   const { model, parts, ui } = widget;
   const set = model.get("trace");
   if (set?.error) parts.notice.textContent = set.error;
-  if (!set?.ranks) return take(widget);
+  if (!set?.ranks) {
+    ui.rival = rivalOf(set ?? {});
+    return take(widget);
+  }
   ui.take(set);
   ui.following = false;
   take(widget);

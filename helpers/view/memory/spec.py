@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from helpers.facts import ACCELERATORS
-from helpers.memory import Trace, pack
+from helpers.memory import Sample, Trace, pack
 from helpers.view.memory.text import trace_sentence, trace_table
 from helpers.view.shared.mount import fallback, mount
 from helpers.view.shared.recorded import recorded_set, traces_of
@@ -57,6 +57,14 @@ def trace_set(traces: Sequence[Trace], title: str = "") -> dict:
     }
 
 
+def against(beside: Trace | None) -> dict:
+    """What is compared with, as the widget takes it; of a prediction that is its name. ValueError unless it is a trace with events."""
+    if beside is None:
+        return {}
+    name = "predicted" if beside.source.startswith("predicted") else str(beside.about.get("label", "the other"))
+    return {"against": {**trace_set([beside]), "name": name}}
+
+
 def with_reserved(traces: Sequence[object], reserved: Sequence[int]) -> Trace:
     """The one trace with what an allocator, or its model, had reserved after every event. ValueError unless there is one for each."""
     if len(traces) != 1 or not isinstance(traces[0], Trace):
@@ -64,7 +72,7 @@ def with_reserved(traces: Sequence[object], reserved: Sequence[int]) -> Trace:
     if len(reserved) != len(traces[0]):
         raise ValueError(f"reserved has bytes for each of {len(traces[0])} events, got {len(reserved)}")
     changes = [i for i in range(len(reserved)) if not i or reserved[i] != reserved[i - 1]]
-    return replace(traces[0], samples=tuple((i, int(traces[0].total[i]), int(reserved[i])) for i in changes))
+    return replace(traces[0], samples=tuple(Sample(i, int(traces[0].total[i]), int(reserved[i])) for i in changes))
 
 
 def memory_spec(

@@ -13,8 +13,16 @@ FOLDER = Path(__file__).resolve().parents[3] / "recorded" / "memory"
 
 
 def names() -> list[str]:
-    """The recorded traces: recorded/memory/<name>.json."""
-    return sorted(path.stem for path in FOLDER.glob("*.json"))
+    """The recorded traces: of recorded/memory/article-cpu.json "article-cpu", of from/1xh200/memory/gpu-gpt-2.json "1xh200-gpt-2"."""
+    return sorted(_paths())
+
+
+def _paths() -> dict[str, Path]:
+    theirs = {
+        f"{path.parents[1].name}-{path.stem.removeprefix('gpu-')}": path
+        for path in FOLDER.parent.glob("from/*/memory/*.json")
+    }
+    return theirs | {path.stem: path for path in FOLDER.glob("*.json")}
 
 
 @cache
@@ -25,15 +33,11 @@ def recorded_set(name: str) -> dict:
     """
     if name not in names():
         raise ValueError(f"no recorded trace {name!r}; there are: {', '.join(names()) or 'none'}")
-    run = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    run = json.loads(_paths()[name].read_text(encoding="utf-8"))
     ranks = run["data"]["ranks"]
-    machine = (
-        ""
-        if ranks[0]["source"].startswith("predicted")
-        else f"{run['machine']['cpu']}, {run['machine']['cores']} cores"
-    )
-    gpus = run["machine"].get("gpus")
-    about = {"label": run["label"], "machine": ", ".join(gpus) if gpus else machine, "date": run["date"]}
+    source, machine = ranks[0]["source"], run["machine"]
+    where = ", ".join(machine.get("gpus", ())) if "CUDA" in source else f"{machine['cpu']}, {machine['cores']} cores"
+    about = {"label": run["label"], "machine": "" if source.startswith("predicted") else where, "date": run["date"]}
     return {"name": name, **about, "recorded": True, "ranks": ranks}
 
 

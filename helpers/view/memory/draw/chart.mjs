@@ -90,8 +90,8 @@ function beyond(ctx, box, tops, { limit }, colours, y) {
   ctx.restore();
 }
 
-// A line of steps through [event, bytes].
-export function line(ctx, box, axis, points, y, { colour, width = 1, dash = [] }) {
+// A line of steps through [event, bytes], as far as `end`, a share of the picture.
+export function line(ctx, box, axis, points, y, { colour, width = 1, dash = [], end = 1 }) {
   ctx.save();
   ctx.beginPath();
   ctx.rect(box.x, box.y - 2, box.w, box.h + 4);
@@ -102,7 +102,7 @@ export function line(ctx, box, axis, points, y, { colour, width = 1, dash = [] }
     if (p) ctx.lineTo(x, y(points[p - 1][1]));
     ctx.lineTo(x, y(nbytes));
   });
-  if (points.length) ctx.lineTo(box.x + box.w, y(points.at(-1)[1]));
+  if (points.length) ctx.lineTo(box.x + end * box.w, y(points.at(-1)[1]));
   ctx.strokeStyle = colour;
   ctx.lineWidth = width;
   ctx.setLineDash(dash);

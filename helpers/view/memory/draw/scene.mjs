@@ -2,7 +2,7 @@
 import { thousands, timeText, withUnit } from "../trace/amounts.mjs";
 import { OOM } from "../trace/snapshot.mjs";
 import { shortName } from "../trace/parts.mjs";
-import { reservedOf } from "../trace/store.mjs";
+import { inBlocksOf, reservedOf } from "../trace/store.mjs";
 import { areas, grid, inner, line, MARGIN, thin } from "./chart.mjs";
 import { limitLine } from "./over.mjs";
 
@@ -151,7 +151,9 @@ export function paint(canvas, view, colours) {
   view.others.forEach((other, o) =>
     thin(ctx, box, other.t, view.axis, drawnAs(other, (o + 1) / (view.others.length + 1), colours), y, ratio),
   );
-  line(ctx, box, view.axis, reservedOf(view.t), y, { colour: colours.ink });
+  const said = { colour: colours.ink, end: view.axis.place(view.t.n) };
+  line(ctx, box, view.axis, reservedOf(view.t), y, said);
+  line(ctx, box, view.axis, inBlocksOf(view.t), y, { ...said, dash: [1, 3] });
   layers(ctx, box, view, colours);
   marks(ctx, box, view, colours);
   times(ctx, box, view, colours);

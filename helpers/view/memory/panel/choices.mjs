@@ -2,7 +2,7 @@
 import { h } from "../../shared/page/dom.mjs";
 import { tool } from "../../shared/page/link.mjs";
 import { tokenOf } from "../draw/colours.mjs";
-import { amount, withUnit } from "../trace/amounts.mjs";
+import { amount, thousands, withUnit } from "../trace/amounts.mjs";
 import { NOUNS } from "./telling.mjs";
 
 const pick = (label, options, chosen, change) => {
@@ -94,21 +94,27 @@ export function fill({ listBody, listTold, listHead, more }, { table, told, rest
   if (place.firstChild?.value !== rows.value) place.replaceChildren(rows); // what is focused stays
 }
 
-// A key per class in the order of the stack, top first, with what it holds here.
-export function keysOf(bytes, used, total, unit, unclassed) {
+// A key per class in the order of the stack, top first, with what it holds here; then the sum, and what an allocator said of it.
+export function keysOf(bytes, { at, used, unit, unclassed }, total, said) {
+  const when = said && said[0] !== at ? `, event ${thousands(`${said[0] + 1}`)}` : "";
+  const row = (kind, mark, name, nbytes) =>
+    h("li", { class: kind }, mark, h("span", {}, name), h("strong", {}, amount(nbytes, unit)));
   const one = (cls, name, nbytes) =>
-    h(
-      "li",
-      {},
-      h("i", { class: "bim-swatch", style: `background: var(${cls})` }),
-      h("span", {}, name),
-      h("strong", {}, amount(nbytes, unit)),
-    );
+    row("", h("i", { class: "bim-swatch", style: `background: var(${cls})` }), name, nbytes);
   const rows = unclassed
     ? [one("--bim-edge", "allocated", total)]
     : [...used].reverse().map((cls) => one(tokenOf(cls), NOUNS[cls], bytes[cls]));
   return [
     ...rows,
-    h("li", { class: "bim-mt-sum" }, h("i"), h("span", {}, `in all, ${unit}`), h("strong", {}, amount(total, unit))),
+    row("bim-mt-sum", h("i"), `in all, ${unit}`, total),
+    ...(said
+      ? [
+          ["dotted", `in blocks${when}`, said[1]],
+          ["solid", `reserved${when}`, said[2]],
+        ]
+      : []
+    ).map(([dash, name, nbytes]) =>
+      row("", h("i", { class: "bim-mt-line", style: `border-top-style: ${dash}` }), name, nbytes),
+    ),
   ];
 }

@@ -3,9 +3,10 @@ import { h } from "../../shared/page/dom.mjs";
 import { table } from "../../shared/page/tables.mjs";
 import { alike } from "../draw/axis.mjs";
 import { amount, sizeOf } from "../trace/amounts.mjs";
+import { saidAt } from "../trace/store.mjs";
 
-// rows: [{ t, name, colour }]; -> name, now, peak, where the peak is
-function rankRows(rows, axis, share) {
+// rows: [{ t, name, colour }]; -> name, now, peak, where the peak is, and what its allocator had reserved
+function rankRows(rows, axis, share, isSaid) {
   return rows.map(({ t, name }) => {
     const own = alike(t, axis);
     const i = t.n && own.place(0) <= share + 1e-9 ? own.indexAt(share) : -1;
@@ -14,6 +15,7 @@ function rankRows(rows, axis, share) {
       i < 0 ? 0 : t.total[i],
       t.n ? t.total[t.peak] : "–",
       t.n ? [t.phase[t.peak], t.module[t.peak]].filter(Boolean).join(", ") : "",
+      ...(isSaid ? [saidAt(t, i)?.[2] ?? "–"] : []),
     ];
   });
 }
@@ -26,7 +28,8 @@ export function besides({ t, traces, others, rival, title }) {
 }
 
 export function rankTable(all, axis, share, unit, isRanks) {
-  const rows = rankRows(all, axis, share).map(([name, ...rest], r) => [
+  const isSaid = all.some(({ t }) => t.samples.length);
+  const rows = rankRows(all, axis, share, isSaid).map(([name, ...rest], r) => [
     h(
       "span",
       { class: "bim-class" },
@@ -37,7 +40,8 @@ export function rankTable(all, axis, share, unit, isRanks) {
   ]);
   const held = (head) => [head, [[sizeOf(unit), unit]], (nbytes) => amount(nbytes, unit)];
   const [caption, first] = isRanks ? ["Every rank at this moment", "Rank"] : ["Both traces at this moment", "Trace"];
-  const made = table(caption, [first, held("Here"), held("Peak"), "Peak in"], rows);
+  const head = [first, held("Here"), held("Peak"), "Peak in", ...(isSaid ? [held("Reserved")] : [])];
+  const made = table(caption, head, rows);
   made.caption.className = "bim-sr";
   return made;
 }

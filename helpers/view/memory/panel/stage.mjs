@@ -64,6 +64,7 @@ export function furniture(does, { live, index, bar, numbers }) {
   const [title, badge] = [h("strong"), h("span", { class: "bim-mt-badge" })];
   const controls = h("p", { class: "bim-controls" });
   const sentence = h("p", { class: "bim-sentence" });
+  const allocator = h("p", { class: "bim-mt-note", hidden: true });
   const said = h("p", { class: "bim-sr", "aria-live": "polite" });
   const body = h(
     "div",
@@ -74,11 +75,21 @@ export function furniture(does, { live, index, bar, numbers }) {
     h("div", { class: "bim-mt-beside" }, parts.stage, parts.keys, parts.ranks),
     bar,
     sentence,
+    allocator,
     parts.barPanel,
     parts.list,
     parts.under,
     numbers,
     said,
   );
-  return { ...parts, root: h("div", { class: "bim-mt bim-widget" }, body), title, badge, controls, sentence, said };
+  return {
+    ...parts,
+    root: h("div", { class: "bim-mt bim-widget" }, body),
+    title,
+    badge,
+    controls,
+    sentence,
+    allocator,
+    said,
+  };
 }

@@ -67,11 +67,11 @@ export function sentence(t, i, ui) {
 
 // What it is, on what, when: never a picture without.
 function badgeText(t, { machine = "", date = "", fresh = false }) {
-  const { torch, device } = t.about;
+  const { torch, device, gpu } = t.about;
   const kind = t.source || (fresh ? "live in this kernel" : "");
   return [
     kind,
-    machine || (kind.toLowerCase().includes(device) ? "" : device),
+    machine || gpu || (kind.toLowerCase().includes(device) ? "" : device),
     torch && `torch ${torch}`,
     date || t.about.date,
   ]

@@ -15,8 +15,9 @@ export function receiver(ask) {
   }
 
   // message: { rank, from: number of its first event, events: [[what, block, bytes, micros]],
-  // named: number of its first name, what: [[kind, cls, module, phase, op]] }
-  function hear({ rank, from, events, named, what, over }) {
+  // named: number of its first name, what: [[kind, cls, module, phase, op]],
+  // sampled: number of its first sample, samples: [[event, allocated, reserved]] }
+  function hear({ rank, from, events, named, what, sampled = 0, samples = [], over }) {
     if (over !== undefined) state.over = over;
     if (rank === undefined) return over !== undefined;
     const own = rankOf(rank);
@@ -32,9 +33,11 @@ export function receiver(ask) {
       const [kind, cls, module, phase, op] = own.what[which];
       append(own.t, KINDS.indexOf(kind), block, nbytes, CLASSES.indexOf(cls), module, phase, op, micros);
     }
+    const said = samples.slice(own.t.samples.length - sampled);
+    if (sampled <= own.t.samples.length) own.t.samples.push(...said);
     state.received += news.length;
     state.batches += 1;
-    return news.length > 0;
+    return news.length + said.length > 0;
   }
   return state;
 }

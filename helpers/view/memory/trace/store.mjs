@@ -14,7 +14,8 @@ export const KINDS = ["alloc", "free", "class", "mark"];
 // By slot: its id, bytes, the event that made it, and home: the module that it belongs to, which for what a step made is told later,
 // with its class. Columns by event: kind, slot (which allocation, -1 for a mark),
 // cls, module, phase, op, micros, total, and bytes[event * 8 + class].
-export function emptyTrace({ source = "", about = {}, samples = [] } = {}) {
+export function emptyTrace({ source = "", about = {}, samples: given = [] } = {}) {
+  const samples = [...given];
   const columns = { kind: [], slot: [], cls: [], module: [], phase: [], op: [], micros: [], total: [], bytes: [] };
   const blocks = { ids: [], nbytes: [], made: [], home: [], slotOf: new Map(), now: [], clsNow: CLASSES.map(() => 0) };
   return { source, about, samples, n: 0, peak: 0, timed: false, ...columns, ...blocks };
@@ -110,3 +111,10 @@ export const marksOf = (t) => t.kind.flatMap((kind, i) => (kind === 3 ? [[i, t.o
 
 // What the allocator had reserved after every sample: [[event, bytes]].
 export const reservedOf = (t) => t.samples.map(([i, , reserved]) => [i, reserved]);
+
+// What it had in blocks, where that is not what is alive: [[event, bytes]].
+export const inBlocksOf = (t) =>
+  t.samples.some(([i, allocated]) => allocated !== t.total[i]) ? t.samples.map(([i, allocated]) => [i, allocated]) : [];
+
+// What it said last up to event i: [event, allocated, reserved], or undefined.
+export const saidAt = (t, i) => t.samples.findLast(([event]) => event <= i);
