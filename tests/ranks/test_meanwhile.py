@@ -161,8 +161,12 @@ def test_what_cannot_be_shown_is_no_error(two, screen, monkeypatch, why):
         time.sleep(2 * QUICK)
 
 
-def test_in_the_background_it_speaks_to_who_waits_and_to_nobody_else(two, screen):
-    call = two.run_async(counted, 14)
+def test_in_the_background_it_speaks_to_who_waits_and_to_nobody_else(two, screen, tmp_path):
+    def f():
+        while not (tmp_path / "go").exists():
+            time.sleep(0.01)
+
+    call = two.run_async(f)
     time.sleep(3 * QUICK)
     assert screen.text == ""
     with pytest.raises(TimeoutError):
@@ -171,7 +175,8 @@ def test_in_the_background_it_speaks_to_who_waits_and_to_nobody_else(two, screen
     assert seen and screen.left == "", "nobody waits any more"
     time.sleep(2 * QUICK)
     assert len(screen.text) == length
-    assert call.result() == [14, 14] and len(screen.lines) > len(seen) and screen.left == ""
+    threading.Timer(4 * QUICK, (tmp_path / "go").touch).start()
+    assert call.result() == [None, None] and len(screen.lines) > len(seen) and screen.left == ""
 
 
 def test_the_line_makes_way_for_what_ranks_print_and_emit(two, screen):
