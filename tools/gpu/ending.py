@@ -18,7 +18,10 @@ COPIED = " " * 5  # before a command, which is not wrapped
 def ending(answers: Mapping[str, dict], packed: Path) -> str:
     """packed: the run's file, from which the verdict is told as the page tells it."""
     found = is_my_number_good(packed.read_bytes())
-    chosen = [f"{place}. notebooks/{stem}.ipynb: {why}." for place, (stem, why) in enumerate(labs(answers, found), 1)]
+    three = labs(answers, found)
+    chosen = [f"{place}. notebooks/{stem}.ipynb: {why}." for place, (stem, why) in enumerate(three, 1)]
+    chosen += ["To run them without Jupyter, and to record that they came to their end here:"] * bool(three)
+    chosen += [f'{COPIED}make gpu-check LABS="{" ".join(stem for stem, _ in three)}"'] * bool(three)
     sends = (
         f"{packed} ({packed.stat().st_size / 1024:.0f} KiB) is this run, without the name of a host, a user or a folder."
         " Open it on the page 'Is my number good?' (book/yours), or attach it to an issue."
