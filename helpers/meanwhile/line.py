@@ -80,6 +80,7 @@ class Cell:
     """A notebook's cell: the line is a part of its output, and as many "\b" take it away. What was surely alone there goes as a whole."""
 
     begun = -1  # messages that the kernel had sent when the cell began
+    number = 0  # of the cell
 
     def __init__(self, shell: Any):
         self._out, self._shell, self._context = sys.stdout, shell, contextvars.copy_context()
@@ -145,7 +146,7 @@ def attend() -> None:
 
 
 def _cell_begins(_: object) -> None:
-    Cell.begun = _shell().kernel.session.message_count
+    Cell.begun, Cell.number = _shell().kernel.session.message_count, Cell.number + 1
 
 
 def _shell() -> Any:

@@ -24,7 +24,7 @@ class Silence:
     head: said before what a call inside says. Of calls of one cell that follow one another at once, the first one's silence counts.
     """
 
-    _last = 0.0, -line.EVERY, -1  # when the wait before began and ended, and its cell
+    _last = 0.0, -line.EVERY, 0  # when the wait before began and ended, and its cell
 
     def __init__(self, head: str = ""):
         self.head, self.inside = head, 0  # inside: calls that run in this one, and say more
@@ -38,7 +38,7 @@ class Silence:
             self.since = self._outer.since
         else:
             began, ended, cell = Silence._last
-            if self.began - ended < line.EVERY and cell == line.Cell.begun:
+            if self.began - ended < line.EVERY and cell == line.Cell.number:
                 self.since = began
         self._token = _current.set(self)
         return self
@@ -49,7 +49,7 @@ class Silence:
         if self._outer:
             self._outer.inside -= 1
         else:
-            Silence._last = self.since, time.monotonic(), line.Cell.begun
+            Silence._last = self.since, time.monotonic(), line.Cell.number
 
     def tick(self, say: Callable[[str], str]) -> None:
         """Draw the line if it is time to. say: what goes on, given ", 12 s" for the seconds of the call, "" below one."""

@@ -76,7 +76,7 @@ class Screen:
 def quick(monkeypatch):
     for name in ("AFTER", "EVERY"):
         monkeypatch.setattr(line, name, QUICK)
-    monkeypatch.setattr(Silence, "_last", (0.0, -9.0, -1))
+    monkeypatch.setattr(Silence, "_last", (0.0, -9.0, 0))
     yield
     assert LINE._place is None
 
