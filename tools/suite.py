@@ -29,7 +29,10 @@ NO_CACHE = "PYTHONDONTWRITEBYTECODE"
 STYLE = (("ruff", "check", "."), ("ruff", "format", "--check", "."), ("mypy",), ("codespell_lib",))
 NBVAL = ("--nbval", "--nbval-current-env", "--nbval-cell-timeout=120")
 # Labs by number of ranks, besides the one of their stored outputs.
-NUMBERS: dict[str, dict[int, tuple[str, ...]]] = {"test": {}, "all": {1: ("",), 2: ("",), 8: ("",)}}
+NUMBERS: dict[str, dict[int, tuple[str, ...]]] = {
+    "test": {2: ("primitives.ipynb", "puzzles.ipynb", "units.ipynb")},
+    "all": {1: ("",), 2: ("",), 8: ("",)},
+}
 NO_TESTS = 5  # pytest's exit status when nothing was left to run
 SLOWEST = "--durations=10"
 WHERE = {"test": "make test-all", "gpu": "make gpu-check", "Firefox": "make test as root on Debian, or install it"}
