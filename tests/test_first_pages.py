@@ -87,10 +87,10 @@ def test_the_packages_of_gpu_check_are_said():
 
 
 def calls(cells: list[str], name: str) -> list[list[str]]:
-    """The arguments of every call of `name` that say how many ranks there are."""
+    """The arguments of every call of `name` that say how many ranks there are, and on what."""
     nodes = [node for cell in cells for node in ast.walk(ast.parse(cell)) if isinstance(node, ast.Call)]
     named = [node for node in nodes if ast.unparse(node.func).rpartition(".")[2] == name]
-    placing = signature(world).parameters.keys() - {"backend"}
+    placing = signature(world).parameters
     return [[ast.unparse(arg) for arg in (*n.args, *(k for k in n.keywords if k.arg in placing))] for n in named]
 
 
