@@ -19,6 +19,7 @@ from sphinx.util.docutils import SphinxDirective
 from helpers.records import Record, RecordError, lab_runs, lab_seconds
 from helpers.records.labs import GPUS
 from website.hierarchy_table import table, text
+from website.recorded_runs import when
 
 log = logging.getLogger(__name__)
 NEVER = "never"
@@ -48,8 +49,9 @@ def cell(run: Record | None, letters: dict[str, str]) -> nodes.paragraph:
     """The day and a letter for all else."""
     if run is None:
         return nodes.paragraph("", "", nodes.inline("", NEVER, classes=["bim-never"]))
-    day = nodes.inline("", f"{run.date} {letters[where(run)]}", classes=["bim-day"])
-    return nodes.paragraph("", "", day, nodes.Text(aside(run)))
+    told = when(run)
+    told += nodes.Text(f" {letters[where(run)]}{aside(run)}")
+    return told
 
 
 def aside(run: Record) -> str:
@@ -82,22 +84,18 @@ def ran(env: BuildEnvironment) -> list[tuple[str, nodes.paragraph]]:
     page = PurePosixPath(env.docname)
     if f"notebooks/{page.name}" not in env.found_docs:
         return []
-    said = [
-        nodes.inline("", part, classes=["bim-day"])
-        for part in in_words(page.name, runs_of(Path(env.srcdir, "recorded")))
-    ]
-    words = nodes.inline("", "", *[part for one in said for part in (nodes.Text("; "), one)][1:])
+    words = nodes.inline("", in_words(page.name, runs_of(Path(env.srcdir, "recorded"))))
     if TABLE in env.found_docs:
         words = addnodes.pending_xref("", words, refdomain="std", reftype="ref", reftarget="lab-runs", refexplicit=True)
     return [("Lab ran" if page.parent.name == "book" else "Ran", nodes.paragraph("", "", words))]
 
 
-def in_words(lab: str, runs: Runs) -> list[str]:
-    """ "without a GPU 2026-11-27", "on 1 GPU 2026-12-01", "on 2, 4, 8 GPUs never"."""
+def in_words(lab: str, runs: Runs) -> str:
+    """ "no GPU 2026-11-27; 1 GPU 2026-12-01; 2, 4, 8 GPUs never"."""
     there = [n for n in GPUS if (lab, n) in runs]
-    days = [f"{f'on {gpus(n)}' if n else 'without a GPU'} {runs[lab, n].date}{aside(runs[lab, n])}" for n in there]
+    days = [f"{gpus(n)} {runs[lab, n].date}{aside(runs[lab, n])}" for n in there]
     rest = ", ".join(str(n) for n in GPUS if n not in there)
-    return [*days, *([f"on {rest} GPUs {NEVER}"] if rest else [])]
+    return "; ".join([*days, *([f"{rest} GPUs {NEVER}"] if rest else [])])
 
 
 def lasts(env: BuildEnvironment) -> str:

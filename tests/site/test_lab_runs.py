@@ -61,9 +61,11 @@ def test_the_card_of_a_lab_and_of_its_chapter_says_what_its_row_says(site, rows,
             r'<dt[^>]*>(?:Lab ran|Ran)<.*?<a class="reference internal" href="([^"]*)">(.*?)</a>', card, re.S
         ).groups()
         said: dict[int, str] = {}
-        for part in plain(told).split(" ; "):
-            numbers, what = re.fullmatch(rf"(without a|on [\d, ]+) GPUs? (never|{DAY}(?:, on the CPU)?)", part).groups()
-            said |= {int(n): what for n in numbers.replace("without a", "on 0")[3:].split(", ")}
+        for part in plain(told).split("; "):
+            numbers, what = re.fullmatch(
+                rf"(no GPU|[\d, ]+) ?(?:GPUs?)? (never|{DAY}(?:, on the CPU)?)", part.replace("No", "no")
+            ).groups()
+            said |= {int(n): what for n in numbers.replace("no GPU", "0").split(", ")}
         assert link.endswith("recorded-runs.html#lab-runs")
         assert [said[n] for n in GPUS] == [re.sub(r" [A-Z]+(?=,|$)", "", cell) for cell in cells]
 
@@ -89,7 +91,7 @@ def test_what_a_run_with_gpus_says_that_took_none(tmp_path):
     runs = lab_runs(tmp_path)
     run = runs["units", 1]
     assert table.cell(run, {table.where(run): "A"}).astext() == f"{run.date} A, on the CPU"
-    assert table.in_words("units", runs) == [f"on 1 GPU {run.date}, on the CPU", "on 0, 2, 4, 8 GPUs never"]
+    assert table.in_words("units", runs) == f"1 GPU {run.date}, on the CPU; 0, 2, 4, 8 GPUs never"
     assert [table.letter(i) for i in (0, 25, 26, 51, 52)] == ["A", "Z", "AA", "AZ", "BA"]
 
 
