@@ -140,8 +140,12 @@ def asks(asked: re.Pattern, words: str, made_up: tuple[str, ...], name: str) -> 
 
 
 def filled(words: str) -> tuple[str, ...]:
-    """The names that a lab makes by filling a part in, as patterns: f"gpu-benches-{gpu}-l2"."""
-    return tuple(re.sub(r"\\{.*?\\}", r"[\\w.]+", re.escape(one)) for one in FILLED.findall(words))
+    """The names that a lab makes, as patterns: f"gpu-benches-{gpu}-l2", and by its device: record_of("ladder")."""
+    by_device = set(re.findall(r"[\"']([a-z][a-z0-9-]+)\\?[\"']", words)) if "record_of(" in words else set()
+    return (
+        *(re.sub(r"\\{.*?\\}", r"[\\w.]+", re.escape(one)) for one in FILLED.findall(words)),
+        *(f"{one}-[cg]pu" for one in sorted(by_device)),
+    )
 
 
 @lru_cache(maxsize=2)

@@ -141,7 +141,7 @@ SAID = (
     "'myst' cross-reference target not found: 'gone.md'",
     "player: unknown schedule 'all_reduce' by 'by-magic'",
     "primitive: values: expected a row of numbers for each of 4 ranks, got 2",
-    "memory: no recorded trace 'llama-9'; there are: article-cpu",
+    "memory: no recorded trace 'llama-9'; there are: 1xh200-gpt-2",
     "predict when: no fact 'torch.nccl.timeout.never'",
     "predict: a solution or a hint, and nothing to guess before it",
 )

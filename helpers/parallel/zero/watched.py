@@ -114,7 +114,8 @@ def unsharded(model: nn.Module) -> Iterator[torch.Tensor]:
 
     for module in model.modules():
         state = module._get_fsdp_state() if isinstance(module, FSDPModule) else None
-        for group in getattr(state, "_fsdp_param_groups", [getattr(state, "_fsdp_param_group", None)]):  # 2.12; 2.11
+        plural = hasattr(state, "_fsdp_param_groups")  # from 2.12 on, where the singular refuses two
+        for group in state._fsdp_param_groups if plural else [getattr(state, "_fsdp_param_group", None)]:
             yield from (buffer for param in group.fsdp_params for buffer in param.all_gather_outputs) if group else ()
 
 
