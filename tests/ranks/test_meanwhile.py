@@ -297,6 +297,8 @@ def test_loops_of_ours_count_as_one_and_a_readers_own_goes_before(monkeypatch):
 def test_a_measured_sweep_ends_at_its_end(two):
     two.run(timing.timing.paired, CATALOGUE["all_reduce", "ring"](2), [1024, 4096])
     assert [(one.done, one.total) for one in two.status().ranks] == [(100, 100)] * 2
+    noted = {note.where for journal in two._team.journals() for note in journal.notes}
+    assert noted == {""}, "no line of the reader's: a rank's own server is none of theirs"
 
 
 SLOW = """

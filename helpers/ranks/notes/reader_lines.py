@@ -15,6 +15,7 @@ _NOT_OURS = tuple(
         "<frozen",
     }
 )
+_CALLED = str(Path(__file__).resolve().parents[1] / "worker" / "life.py")
 _INSTALLED = tuple(f"{os.sep}{folder}{os.sep}" for folder in ("site-packages", "dist-packages"))  # of any environment
 
 
@@ -32,18 +33,18 @@ def place(filename: str) -> str:
 
 
 @lru_cache(1024)
-def _line(filename: str, number: int) -> str:
-    """ "" where it is not the reader's own."""
-    return f"{place(filename)} line {number}" if own(filename) else ""
+def _line(filename: str, number: int) -> str | None:
+    """ "" where it is not the reader's own, None where nothing further out is: there a rank was called."""
+    return None if filename == _CALLED else f"{place(filename)} line {number}" if own(filename) else ""
 
 
 def caller(frame: FrameType | None) -> str:
     """The nearest line of the reader's own at or above `frame`, "" when there is none."""
-    while frame is not None:
-        if found := _line(frame.f_code.co_filename, frame.f_lineno):
-            return found
+    found: str | None = ""
+    while frame is not None and found == "":
+        found = _line(frame.f_code.co_filename, frame.f_lineno)
         frame = frame.f_back
-    return ""
+    return found or ""
 
 
 def ranks_text(ranks: list[int] | tuple[int, ...], most: int | None = None) -> str:
