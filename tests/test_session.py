@@ -1,4 +1,4 @@
-"""The guards of tests/conftest.py, seen to work: a process left behind fails the session, a missing GPU or Firefox is named and counted."""
+"""The guards of conftest.py, seen to work: a process left behind fails the session, a missing GPU or Firefox is named and counted."""
 
 import json
 import os
@@ -12,19 +12,19 @@ from pathlib import Path
 import leftovers
 import pytest
 
-GUARDS = [
-    Path(__file__).with_name(name)
-    for name in ("conftest.py", "lanes.py", "leftovers.py", "warm.py", "warm_kernels.py", "weights.toml")
-]
-SETTINGS = "[pytest]\naddopts = --strict-markers -ra\nmarkers =\n  gpus(n): needs n GPUs\n  firefox: needs Firefox\n  matrix(why): more\n"
+HERE = Path(__file__).parent
+SHARED = [HERE / name for name in ("lanes.py", "leftovers.py", "warm.py", "warm_kernels.py", "weights.toml")]
+SETTINGS = "[pytest]\npythonpath = tests\naddopts = --strict-markers -ra\nmarkers =\n  gpus(n): needs n GPUs\n"
+SETTINGS += "  firefox: needs Firefox\n  matrix(why): more\n"
 
 
 @pytest.fixture
 def session(tmp_path):
     """session(source, *options) -> exit status and output of a pytest session of its own on one file, with our guards."""
     (tmp_path / "tests").mkdir()
-    for guard in GUARDS:
-        shutil.copy(guard, tmp_path / "tests")
+    shutil.copy(HERE.parent / "conftest.py", tmp_path)
+    for file in SHARED:
+        shutil.copy(file, tmp_path / "tests")
     (tmp_path / "pytest.ini").write_text(SETTINGS)
 
     def session(source: str, *options: str) -> tuple[int, str]:

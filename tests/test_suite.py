@@ -104,6 +104,14 @@ def test_labs_run_on_every_number_of_ranks(monkeypatch):
     assert given == [None, "2"], "what the caller's shell says goes into no lane"
 
 
+def test_pytest_takes_the_lane_of_a_lab_by_itself(root):
+    (lane,) = (lane for lane in suite.lanes("test", "1/1") if lane.nranks)
+    command = [sys.executable, "-m", "pytest", *lane.pytest, "--tally", os.devnull, "--collect-only", "-q"]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and lane.nranks == 2, done.stdout + done.stderr
+    assert {line.partition("::")[0] for line in done.stdout.splitlines() if "::" in line} == {*lane.pytest[-2:]}
+
+
 def test_a_marker_that_a_test_has_from_elsewhere_is_refused(played):
     hidden = "import pytest\ndef test_it(): pass\n@getattr(pytest.mark, 'alone')\n@pytest.mark.matrix('')\ndef test_more(): pass\n"
     assert played({"first": hidden})[0] == 1

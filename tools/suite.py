@@ -30,7 +30,7 @@ STYLE = (("ruff", "check", "."), ("ruff", "format", "--check", "."), ("mypy",), 
 NBVAL = ("--nbval", "--nbval-current-env", "--nbval-cell-timeout=120")
 # Labs by number of ranks, besides the one of their stored outputs.
 NUMBERS: dict[str, dict[int, tuple[str, ...]]] = {
-    "test": {},
+    "test": {2: ("primitives.ipynb", "units.ipynb")},
     "all": {1: ("",), 2: ("",), 8: ("",)},
 }
 NO_TESTS = 5  # pytest's exit status when nothing was left to run
