@@ -27,7 +27,7 @@ from website.packing import packed
 from website.scripts import call, write
 
 log = logging.getLogger(__name__)
-SHEET = table.SHARED / "page" / "sheet.mjs"
+PARTS = ("sheet", "loading")  # of shared/page, for scripts that are no widgets: charts, and the cells of a page
 
 
 class WidgetDirective(SphinxDirective):
@@ -86,7 +86,10 @@ def styles(widget: Widget) -> tuple[str, ...]:
 
 def widget_files() -> dict[str, str]:
     """Each widget's modules as one small plain script, every sheet, and what each must know; the tokens are on every page already."""
-    files = {"widgets/sheet.js": minify.string("application/javascript", plain_script(SHEET, "sheet"))}  # for charts
+    files = {}
+    for name in PARTS:
+        script = plain_script(table.SHARED / "page" / f"{name}.mjs", name)
+        files[f"widgets/{name}.js"] = minify.string("application/javascript", script)
     for widget in table.mounted():
         script = plain_script(widget.entry, widget.name, tuple(widget.page.KNOWS))
         files[f"widgets/{widget.name}.js"] = minify.string("application/javascript", script)

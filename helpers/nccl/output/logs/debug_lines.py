@@ -10,7 +10,7 @@ from typing import Any
 from helpers.nccl.output.logs.debug_comms import Torn
 from helpers.nccl.output.logs.debug_makers import MAKERS, Rows
 from helpers.nccl.output.logs.debug_rows import Damaged, Origin, RingLine
-from helpers.nccl.output.logs.debug_shapes import LEVEL, LONGEST_ORIGIN, ORIGIN, SHAPES
+from helpers.nccl.output.logs.debug_shapes import LEVEL, LONGEST_ORIGIN, ORIGIN, which
 
 CUT_NUMBERS = 1000  # before 2.23 a ring line has room for three digits a rank
 _BARE = re.compile(  # lines that stand without "NCCL INFO", perhaps behind a launcher's "[1,0]<stdout>:" or "0: "
@@ -30,6 +30,7 @@ class Reader(Rows):
         super().__init__()
         self.seen, self.unread = False, 0
         self.hosts = set[str]()
+        self._origins: dict[str, Origin] = {}  # a log has thousands of lines of each thread
         self.damaged: list[Damaged] = []
 
     def read(self, number: int, text: str, ended: bool = True) -> None:
@@ -55,10 +56,15 @@ class Reader(Rows):
         self._message(number, self._origin(front, torn=before > 0), message, ended)
 
     def _origin(self, front: str, torn: bool) -> Origin:
+        if not torn and front in self._origins:
+            return self._origins[front]
         if (found := ORIGIN.search(front)) is None:
             return Origin()
         torn |= " [" in front[: found.start()]
-        return Origin(self._host(found["host"], torn), int(found["pid"]), int(found["thread"]), int(found["device"]))
+        made = Origin(self._host(found["host"], torn), int(found["pid"]), int(found["thread"]), int(found["device"]))
+        if not torn:
+            self._origins[front] = made
+        return made
 
     def _host(self, host: str, torn: bool) -> str:
         """Behind a torn line the host may have the end of that line before it: "53node7" is node7 where such a host is known."""
@@ -68,8 +74,7 @@ class Reader(Rows):
         return max((known for known in self.hosts if host.endswith(known)), key=len, default=host)
 
     def _message(self, number: int, origin: Origin, text: str, ended: bool) -> None:
-        shape = next((shape for shape in SHAPES if shape.begins.match(text)), None)
-        if shape is None:
+        if (shape := which(text)) is None:
             self.unread += 1
             return
         try:
@@ -91,12 +96,14 @@ class Reader(Rows):
         kept = []
         for row in rows:
             comm, nranks = self.comms.of(row.line)
-            if nranks is not None and highest(row) >= nranks:
+            if nranks is None:
+                kept.append(row)
+            elif highest(row) >= nranks:
                 self.damaged.append(Damaged(row.line, str(row), f"its communicator has {nranks} ranks"))
-            elif nranks is not None and isinstance(row, RingLine) and not _fits(row, nranks, row.line in self.dotted):
+            elif isinstance(row, RingLine) and not _fits(row, nranks, row.line in self.dotted):
                 self.damaged.append(Damaged(row.line, str(row), f"not a ring of {nranks} ranks"))
             else:
-                full = {"whole": len(row.ranks) == nranks} if isinstance(row, RingLine) and nranks is not None else {}
+                full = {"whole": len(row.ranks) == nranks} if isinstance(row, RingLine) else {}
                 kept.append(row._replace(comm=comm, **full))
         return kept
 

@@ -39,12 +39,12 @@ class Shape(NamedTuple):
     """begins: a line that begins so is of this kind; whole: what it must be from end to end to be believed."""
 
     kind: str
-    begins: re.Pattern[str]
+    begins: str
     whole: re.Pattern[str]
 
 
 def _shape(kind: str, begins: str, whole: str) -> Shape:
-    return Shape(kind, re.compile(begins, re.ASCII), re.compile(whole, re.ASCII))
+    return Shape(kind, begins, re.compile(whole, re.ASCII))
 
 
 SHAPES = (
@@ -109,6 +109,17 @@ SHAPES = (
         rf"(?P<name>{NAME})[ =](?P<value>-?\d+) is (?:not valid, leaving it set at -?\d+|being ignored because .+)",
     ),
 )
+_BEGINS = re.compile(
+    "|".join(f"({shape.begins})" for shape in SHAPES), re.ASCII
+)  # all at once: most lines are of no kind
+
+
+def which(text: str) -> Shape | None:
+    """The first shape that the line begins as."""
+    found = _BEGINS.match(text)
+    return SHAPES[found.lastindex - 1] if found and found.lastindex else None
+
+
 ALGORITHMS = {
     "TREE": "Tree",
     "RING": "Ring",
