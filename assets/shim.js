@@ -22,7 +22,10 @@ const BytesInMotion = (() => {
           const script = document.createElement("script");
           script.src = base + path;
           script.onload = resolve;
-          script.onerror = () => reject(new Error(`${path} could not be loaded`));
+          script.onerror = () => {
+            scripts.delete(path); // whoever asks again, tries again
+            reject(new Error(`${path} could not be loaded`));
+          };
           document.head.append(script);
         }),
       );

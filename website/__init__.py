@@ -24,6 +24,7 @@ PARTS = (
     "charts",
     "set_numbers",
     "search",
+    "python",
 )
 
 
