@@ -20,7 +20,7 @@ def _ask(path, args):
     module, _, name = path.partition(":")
     try:
         return '{"value": ' + getattr(importlib.import_module(module), name)(*map(_own, args)) + "}"
-    except Exception as error:
+    except BaseException as error:
         return json.dumps({"error": f"{type(error).__name__}: {error}"})
 `;
   let python;

@@ -85,6 +85,15 @@ def test_stop_ends_what_never_ends_and_python_is_there_again(address, open_page)
     watch.assert_clean(PLAIN)
 
 
+def test_an_interpreter_that_ended_is_noticed_and_another_one_answers(address, open_page):
+    """Played: the name by which Pyodide tells it is called, and nothing is hurt."""
+    page, _ = open_page(address("sample"), PLAIN)
+    played = ask(page, "builtins:exec", "import pyodide_js; pyodide_js._api.on_fatal('played')")
+    assert played == {"error": "Python broke off, and all names are gone: played"}
+    assert ask(page, "sys:exit", 3) == {"error": "SystemExit: 3"}
+    assert ask(page, "json:dumps", 4) == {"value": 4}
+
+
 def test_a_start_that_fails_is_said_and_tried_again(address, open_page):
     page, _ = open_page(address("sample"), PLAIN)
     page.route("**/python/wasm-*", lambda route: route.abort())
