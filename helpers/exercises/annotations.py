@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 
 import torch
 
@@ -19,19 +20,24 @@ from helpers.units import nbytes_text
 from .answer import Answer, NotYetError, judge
 from .on_ranks import on_ranks
 
-JOB = Training(steps=1)  # the deep MLP: four matrices
 DEADLINE = 60.0  # seconds: for the ranks not to wait for an answer that never ends
 
 
 # layouts that train --------------------------------------------------------------------------------------------------------
+@cache
+def job() -> Training:
+    """The deep MLP: four matrices."""
+    return Training(steps=1)
+
+
 def as_pairs(answer: Callable[[], Layout], ranks: Ranks) -> Answer:
-    """answer(): a Layout with which JOB trains as one process does, each rank keeps a part of every matrix, and by DTensor one sum ends
+    """answer(): a Layout with which job() trains as one process does, each rank keeps a part of every matrix, and by DTensor one sum ends
     each pair forward, and each but the first backward. No batch is cut, nothing else is sent. ranks: the layout divides by them."""
     return _like(answer, ranks, "pairs", "Every rank has a part of each matrix, and as few sums as by hand.")
 
 
 def as_fsdp(answer: Callable[[], Layout], ranks: Ranks) -> Answer:
-    """answer(): a Layout with which JOB trains as one process does: every rank has its samples and a part of every matrix, gathers each
+    """answer(): a Layout with which job() trains as one process does: every rank has its samples and a part of every matrix, gathers each
     matrix once, and scatters each gradient once. One number more is summed, the loss."""
     return _like(
         answer, ranks, "the same, gathered", "Matrices are gathered once and gradients scattered once, as FSDP does."
@@ -48,9 +54,9 @@ def _trained(given: object, ranks: Ranks, name: str) -> None:
         raise NotYetError(f"Expected a Layout, got {given!r}.")
     _kept(given, model, nranks)
     found = on_ranks(ranks, _run, given, limit=DEADLINE)
-    if (far := max(difference(one, train(JOB)) for one in found)) > JOB.tolerance:
+    if (far := max(difference(one, train(job())) for one in found)) > job().tolerance:
         raise NotYetError(f"It ends {far:.1e} away from one process.")
-    want = by_hand(JOB, model, nranks)
+    want = by_hand(job(), model, nranks)
     got = {op: found[0].moved.ncalls(op) for op in found[0].moved.by_op()}
     sent, least, calls = found[0].moved.sent(), total(want), {op: calls for op, (calls, _) in want.items()}
     if got != calls or sent != least:
@@ -69,16 +75,16 @@ HINTS = {
 def _kept(given: Layout, model: Layout, nranks: int) -> None:
     """What a rank keeps, and which samples it has, before anything is launched. NotYetError says where it differs."""
     try:
-        given.check(JOB, nranks)
+        given.check(job(), nranks)
     except ValueError as error:
         raise NotYetError(f"Refused before anything starts: {error}") from None
-    shapes = JOB.model.shapes
-    for i in range(JOB.model.depth):
+    shapes = job().model.shapes
+    for i in range(job().model.depth):
         shape = shapes[f"{i}.weight"]
         mine, want = (one.share(shape, one.weight(i), nranks) for one in (given, model))
         if mine > want:
             raise NotYetError(f"A rank keeps {mine} numbers of matrix {i}, and {want} are its part.")
-    mine, want = (one.share((JOB.batch, JOB.model.width), one.batch, nranks) for one in (given, model))
+    mine, want = (one.share((job().batch, job().model.width), one.batch, nranks) for one in (given, model))
     if mine != want:
         raise NotYetError(f"A rank has {mine} numbers of the batch, expected {want}.")
 
@@ -89,7 +95,7 @@ def _calls(found: dict[str, int]) -> str:
 
 def _run(layout: Layout) -> object:
     torch.set_num_threads(1)
-    return by_dtensor.train(JOB, layout)
+    return by_dtensor.train(job(), layout)
 
 
 # a line of HLO -------------------------------------------------------------------------------------------------------------

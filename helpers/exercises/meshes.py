@@ -6,6 +6,7 @@ The first and the third play on real ranks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from itertools import permutations
 from math import prod
 
@@ -138,12 +139,17 @@ def _order(answer: Callable, axes: Axes, exposed: Mapping[str, int], gpus: int) 
 
 
 # a mesh that a job can have ------------------------------------------------------------------------------------------------
-JOB = Training(Transformer(kv_heads=2), batch=6, steps=2, optimizer="adamw")
 SHARE = 0.35  # a rank may hold so much of what one process holds
 
 
+@cache
+def job() -> Training:
+    """A small transformer with two heads of keys."""
+    return Training(Transformer(kv_heads=2), batch=6, steps=2, optimizer="adamw")
+
+
 def repaired(answer: Callable[[int], tuple[PipelineAxes, int]], ranks: Ranks) -> Answer:
-    """answer(nranks): (axes, micro-batches) with which JOB trains on these ranks as one process does, none holding more than SHARE of it.
+    """answer(nranks): (axes, micro-batches) with which job() trains on these ranks as one process does, none holding more than SHARE of it.
 
     ranks: four or eight; what can be refused on paper is, before they are asked.
     """
@@ -156,10 +162,10 @@ def _repaired(given: object, ranks: Ranks) -> None:
         raise NotYetError(f"Expected PipelineAxes and a number of micro-batches, got {given!r}.")
     axes, how = given[0], Pipeline(nmicrobatches=given[1])
     try:
-        papers = [predicted_piped(JOB, ranks.nranks, rank, axes=axes, how=how) for rank in range(ranks.nranks)]
+        papers = [predicted_piped(job(), ranks.nranks, rank, axes=axes, how=how) for rank in range(ranks.nranks)]
     except ValueError as error:
         raise NotYetError(f"Refused before anything starts: {error}") from None
-    alone = sum(predicted_piped(JOB, 1, axes=PipelineAxes(), how=Pipeline(nmicrobatches=1)).held.values())
+    alone = sum(predicted_piped(job(), 1, axes=PipelineAxes(), how=Pipeline(nmicrobatches=1)).held.values())
     most = max(sum(paper.held.values()) for paper in papers) / alone
     if most > SHARE:
         raise NotYetError(
@@ -167,10 +173,10 @@ def _repaired(given: object, ranks: Ranks) -> None:
             " Hint: which axis cuts the embedding and the head here, and which cuts blocks?"
         )
     got = ranks.run(_trained, axes, how)
-    if (far := max(difference(one, train(JOB)) for one in got)) > JOB.tolerance:
+    if (far := max(difference(one, train(job())) for one in got)) > job().tolerance:
         raise NotYetError(f"It ends {far:.1e} away from one process.")
 
 
 def _trained(axes: PipelineAxes, how: Pipeline) -> object:
     torch.set_num_threads(1)
-    return piped(JOB, axes, how)
+    return piped(job(), axes, how)

@@ -9,10 +9,9 @@ import inspect
 from collections.abc import Callable
 from functools import cache, lru_cache
 
-import numpy as np
-
 from helpers.collectives import CATALOGUE, Schedule, promise
 from helpers.collectives.ports import under
+from helpers.collectives.promises import State
 from helpers.facts import LINKS, Link
 
 NBYTES, LINK = 64 * 2**20, "nvlink-4"  # where nothing else is said
@@ -48,16 +47,19 @@ def as_data(schedule: Schedule) -> dict:
     promised.accepts(*shape)
     return {
         "text": str(schedule),
-        "before": _masks(promised.before(*shape)),
-        "after": _masks(promised.after(*shape)),
+        "before": _masks(promised.before, *shape),
+        "after": _masks(promised.after, *shape),
         "factor": promised.bus_factor(schedule.nranks),
         "promise": PROMISES_IN_WORDS[schedule.collective],
     }
 
 
-def _masks(counts: np.ndarray) -> list[list[int]]:
-    bits = 2 ** np.arange(counts.shape[2], dtype=np.int64)
-    return np.where((counts < 0).any(axis=2), -1, (counts > 0) @ bits).tolist()
+def _masks(state: State, nranks: int, nchunks: int, root: int | None) -> list[list[int]]:
+    table = [[state.fill] * nchunks for _ in range(nranks)]
+    for chunk in range(nchunks):
+        for rank, mask in state.masks(chunk, nranks, nchunks, root):
+            table[rank][chunk] = mask
+    return table
 
 
 def build(
