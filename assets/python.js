@@ -38,7 +38,9 @@ BytesInMotion.python = (() => {
     await BytesInMotion.load("python/parts.js");
     const pieces = Object.values(listed).flat();
     tell({ total: pieces.reduce((sum, [, letters]) => sum + letters, 0) });
-    await Promise.all(pieces.map(load));
+    const settled = await Promise.allSettled(pieces.map(load)); // all of them: whoever tries again meets none under way
+    const missing = settled.find(({ reason }) => reason);
+    if (missing) throw missing.reason;
     const [code, wasm, stdlib, library] = await Promise.all(["code", "wasm", "stdlib", "library"].map(unpacked));
     const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
     return { url, boot: { module: await WebAssembly.compile(wasm), stdlib, library } };
