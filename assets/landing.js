@@ -25,12 +25,14 @@
   }
 
   // Moved by what grew above, or stopped short while there was no page below to scroll to, it is put right; scrolled without that, as by
-  // the bar of the window, the reader has gone on.
+  // the bar of the window, the reader has gone on. Of what grew the browser may have made good all, nothing, or a part: each of several
+  // layouts between two frames by itself.
   function settle() {
     if (!place || gliding) return;
     const [grown, gone] = [lies() - lay, scrollY - left];
     const cut = gone < 0 && scrollY + innerHeight > root.scrollHeight - 2; // by a page that became shorter
-    if (Math.abs(gone) > 1 && Math.abs(gone - grown) > 1 && !cut) place = null;
+    const beyond = gone < Math.min(0, grown) - 1 || gone > Math.max(0, grown) + 1;
+    if (beyond && !cut) place = null;
     else stand();
   }
 

@@ -13,6 +13,12 @@ GROW = """(px) => {
     document.documentElement.style.overflowAnchor = "none"; // not every browser keeps what is read in its place
     document.querySelector(".bim-card").style.height = `${px}px`;
 }"""
+PARTLY = f"""(px) => {{
+    document.documentElement.style.overflowAnchor = "auto";
+    document.querySelector(".bim-card").style.marginTop = "200px";
+    document.body.getBoundingClientRect(); // lays the page out: the browser makes this part good
+    ({GROW})(px);
+}}"""
 
 UNDER_WAY = """() => new Promise((done) => {
     // Behind the page's own listener, so that the way has begun; at the first scroll a busy machine may have it behind itself.
@@ -38,6 +44,8 @@ def test_what_grows_above_does_not_carry_the_reader_away(landed):
     for px in (900, 1400, 300):
         landed.evaluate(GROW, px)
         assert landed.evaluate(OFF_NOW) <= OFF
+    landed.evaluate(PARTLY, 900)
+    assert landed.evaluate(OFF_NOW) <= OFF, "late letters moved the page in the same frame"
 
 
 LENGTHEN = """(px) => {
