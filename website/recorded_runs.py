@@ -99,9 +99,7 @@ def made(record: Record) -> tuple[str | None, str | None, str]:
 def above(machine: str | None, versions: str | None, command: str) -> nodes.paragraph:
     """ "AMD EPYC, 2 cores, 24 GiB; python 3.11.7, torch 2.13.0; made by `make notebooks`."."""
     on = "; ".join(part for part in (machine, versions) if part)
-    return nodes.paragraph(
-        "", "", nodes.Text(f"{on}; made by " if on else "Made by "), nodes.literal("", command), nodes.Text(":")
-    )
+    return nodes.paragraph("", "", nodes.Text(f"{on}; made by "), nodes.literal("", command), nodes.Text(":"))
 
 
 def when(record: Record) -> nodes.paragraph:
@@ -116,8 +114,6 @@ def code(words: str) -> nodes.paragraph:
 
 def shown_by(record: Record, root: Path, pages: frozenset[str]) -> list[str]:
     """The pages and labs that ask for the run by name, and the chapters of the modules that read it for them."""
-    if record.kind == "faults":
-        return []
     asked = asking(record)
     own = {name for name, words, made_up in texts(root) if name in pages and asks(asked, words, made_up, record.asked)}
     chapters = {

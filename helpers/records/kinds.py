@@ -29,7 +29,6 @@ from helpers.records.fields import (
 )
 
 _RANKS = re.compile(r"(\d+) ranks\b")
-_MUTANT = re.compile(r"\d-\d{3}")
 _MACHINE = {"cpu": text, "cores": whole_number, "memory_gib": whole_number, "gpus": texts, "system": text}
 _VERSIONS = {"python": text, "torch": text, "cuda": text, "nccl": text}
 ABOUT = {  # of every measured run
@@ -212,17 +211,3 @@ def _source(data: Mapping[str, Any]) -> None:
         raise expected("an address that begins with https://", source["url"], "source.url")
     day(source["checked"], "source.checked")
     or_null(day)(source.get("date"), "source.date")
-
-
-def faults(data: Any, stem: str) -> None:
-    """The lines of recorded/mutants: drawn once each; judged, perhaps again, where the last line holds."""
-    seen: set[str] = set()
-    for i, one in enumerate(data, 1):
-        name = one.get("id") if isinstance(one, dict) else None
-        if not isinstance(name, str) or not _MUTANT.fullmatch(name):
-            raise expected("an object with an id like '2-001'", one, f"line {i}")
-        if stem != "drawn":
-            text(one.get("verdict"), f"line {i}.verdict")
-        elif name in seen:
-            raise Bad(f"line {i}.id", f"{name} is drawn twice")
-        seen.add(name)

@@ -10,7 +10,6 @@ from typing import Any
 from helpers.records.whole import KINDS, files_of, kind_of, whole
 
 FOLDER = Path(__file__).resolve().parents[2] / "recorded"
-MUTANTS = "python -m tools.mutants"
 
 
 @dataclass(frozen=True)
@@ -111,13 +110,6 @@ def _predicted(data: Mapping[str, Any], _: Path) -> dict[str, Any]:
     return {"what": data["label"], "machine": device, "versions": versions, "date": None, "command": data["command"]}
 
 
-def _planted(data: list[Mapping[str, Any]], place: Path) -> dict[str, Any]:
-    many, is_drawn = len({one["id"] for one in data}), place.stem == "drawn"
-    what = f"{many} small faults, {'drawn' if is_drawn else f'judged {place.stem} the suite was made fast'}"
-    command = f"{MUTANTS} {'draw' if is_drawn else f'judge {place.stem}'}"
-    return {"what": what, "machine": None, "versions": None, "date": None, "command": command}
-
-
 _READ: Mapping[str, Callable[[Any, Path], dict[str, Any]]] = {
     "run": _run,
     "lab": _run,
@@ -126,5 +118,4 @@ _READ: Mapping[str, Callable[[Any, Path], dict[str, Any]]] = {
     "predicted": _predicted,
     "published": _published,
     "trace": _traced,
-    "faults": _planted,
 }

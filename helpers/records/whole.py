@@ -13,7 +13,7 @@ from typing import Any
 
 from helpers.plain_gzip import GzipError, unfolded
 from helpers.records.fields import Bad, expected, text_without_names
-from helpers.records.kinds import faults, memory, predicted, published, run
+from helpers.records.kinds import memory, predicted, published, run
 from helpers.records.labs import lab
 from helpers.records.traces import trace
 
@@ -25,17 +25,15 @@ KINDS: dict[str, Callable[[Any, str], None]] = {  # in the order of the page
     "predicted": predicted,
     "published": published,
     "trace": trace,
-    "faults": faults,
 }
 FOLDERS = {
     "public": "published",
     "labs": "lab",
     "memory": "memory",
-    "mutants": "faults",
     "from": "reader",
     "traces": "trace",
 }
-ENDS = ".json", ".jsonl", ".json.gz"
+ENDS = ".json", ".json.gz"
 MOST = 24 << 20  # bytes of a file, unfolded
 
 
@@ -69,7 +67,7 @@ def whole(path: Path, folder: Path) -> Any:
     try:
         text = _text(path)
         text_without_names(text)
-        data = [_parsed(line) for line in text.splitlines()] if path.suffix == ".jsonl" else _parsed(text)
+        data = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
         check(data, path.name.partition(".")[0])
     except UnicodeDecodeError as error:
         raise RecordError(f"{place.as_posix()}: no text in UTF-8 from byte {error.start} on") from None
@@ -88,10 +86,6 @@ def _text(path: Path) -> str:
     if len(found) > MOST:
         raise expected(f"at most {MOST} bytes", len(found), "")
     return found.decode("utf-8")
-
-
-def _parsed(text: str) -> Any:
-    return json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -87,16 +87,9 @@ def test_the_pages_that_ask_for_a_run_are_found():
     assert {"book/inside-nccl", "book/recorded-runs"} <= set(of("public/nccl-tests-six-gpus.json"))
     assert "book/recorded-runs" in of("public/nccl-tests-six-gpus-timings.json")
     assert "notebooks/memory-hierarchy" in of("public/gpu-benches-h200-l2.json"), "its name is filled in"
-    assert of("mutants/after.jsonl") == []
     assert shown_by(RECORDS["public/nccl-tests-six-gpus.json"], ROOT, frozenset({"book/yours"})) in ([], ["book/yours"])
     unasked = [path for path, record in RECORDS.items() if record.kind == "run" and not of(path)]
     assert len(unasked) <= 1, unasked
-
-
-def test_where_nothing_is_known_of_the_machine_only_the_command_is_told(monkeypatch):
-    found, _ = listed(monkeypatch, "faults")
-    said = [one.astext() for one in found if isinstance(one, nodes.paragraph)]
-    assert said and all(re.fullmatch(r"Made by python -m tools\.mutants .*:", one) for one in said)
 
 
 def test_a_lab_is_told_as_one_and_a_day_stands_alone(monkeypatch):

@@ -83,7 +83,7 @@ def test_like_ones_do():
     a = Bandwidth(25e9, "one way", "link")
     assert a + a == a * 2 == 2 * a == Bandwidth(50e9, "one way", "link")
     assert (a * 18) / a == 18
-    assert a / 2 < a and a > a / 2
+    assert a / 2 < a and a > a / 2 and Bandwidth(3.0, "one way", "GPU") / 2 == Bandwidth(1.5, "one way", "GPU")
     assert (a + Bandwidth(1e9, "one way", "link", "measured")).kind == "fitted"
 
 
