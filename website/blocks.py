@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import builtins
 import dis
+import inspect
 import json
 import re
 import sys
@@ -35,6 +36,7 @@ CANNOT = {
     "open": "files",
 }
 MUTATES = {"add", "append", "clear", "discard", "extend", "insert", "pop", "remove", "setdefault", "sort", "update"}
+MAKES = {"__init__", "__post_init__", "__new__"}
 GIVEN = {*dir(builtins), "display", "__name__"}
 FENCE = re.compile(r"^( *)```python\n(.*?)^\1```$", re.M | re.S)
 
@@ -183,8 +185,12 @@ def _inside(code: CodeType) -> Iterator[CodeType]:
             yield from _inside(one) if one.co_name.endswith("comp>") else [one]
 
 
-def _names(code: CodeType, inside: bool = False) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """("load" | "late" | "store", (name, *attributes)) in the order of the code; late: in a function, looked up when it is called."""
+def _names(code: CodeType, inside: bool = False, made: bool = False) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """("load" | "late" | "store", (name, *attributes)) in the order of the code; late: in a function, looked up when it is called.
+
+    made: of classes no methods but those that make one; what the others lack is told whoever calls them.
+    """
+    is_class = not code.co_flags & inspect.CO_OPTIMIZED
     steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "PUSH_NULL", "EXTENDED_ARG")]
     own = {step.argval for step in steps if step.opname == "STORE_NAME"} if inside else set()
     for i, step in enumerate(steps):
@@ -197,9 +203,10 @@ def _names(code: CodeType, inside: bool = False) -> Iterator[tuple[str, tuple[st
             yield ("late" if inside else "load"), tuple(chain)
         elif step.opname in ("STORE_NAME", "STORE_GLOBAL") and not inside:
             yield "store", (step.argval,)
-        elif step.opname == "LOAD_CONST" and isinstance(step.argval, CodeType):
-            # a comprehension runs where it stands
-            yield from _names(step.argval, inside or not step.argval.co_name.endswith("comp>"))
+        elif step.opname == "LOAD_CONST" and isinstance(inner := step.argval, CodeType):
+            if not (made and is_class and inner.co_name not in MAKES):
+                # a comprehension runs where it stands
+                yield from _names(inner, inside or not inner.co_name.endswith("comp>"), made)
 
 
 def _imports(tree: ast.AST) -> dict[str, str]:
@@ -303,7 +310,7 @@ def _needed(module: str, name: str) -> str:
 def _uses(module: str, name: str) -> tuple[str, list[tuple[str, str]]]:
     """(what it lacks in itself, what of the library it calls)."""
     imports, defined = _library(module)
-    chains = {chain for _, chain in _names(defined[name], inside=True)} if name in defined else {(name,)}
+    chains = {chain for _, chain in _names(defined[name], inside=True, made=True)} if name in defined else {(name,)}
     found = []
     for first, *rest in chains:
         if first in imports:

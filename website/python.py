@@ -34,6 +34,12 @@ LIBRARY = (
     "helpers/*.py",
     *(f"helpers/{room}/**/*.{kind}" for room in ROOMS for kind in ("py", "toml", "json")),
     "recorded/public/*.json",
+    *(
+        "recorded/memory/*.json",
+        "recorded/from/*/memory/*.json",
+        "recorded/holds-cpu.json",
+        "recorded/timeline-cpu.json",
+    ),
     "assets/tokens.json",
 )
 

@@ -15,6 +15,7 @@ LACKS = {
     "numpy": "numpy",
     "jax": "JAX",
     "cloudpickle": "ranks",
+    "helpers.arrays": "numpy",
     "helpers.ranks": "ranks",
     "helpers.measure": "torch",
     "helpers.parallel": "torch",
@@ -103,7 +104,7 @@ for _use in _USES:
 
 
 def _absent(name: str, need: str) -> type:
-    return _Absent.__new__(_Absent, name, (Exception,), {"need": need, "__module__": "helpers.page"})
+    return _Absent(name.rpartition(".")[2], (Exception,), {"need": need, "__qualname__": name})
 
 
 class _Module(ModuleType):

@@ -68,19 +68,23 @@ def test_wrong_orders_are_refused(wrong, says):
 @pytest.mark.parametrize(
     ("axes", "nmicrobatches", "says"),
     [
-        (PipelineAxes(2, 2, 2), 4, "Refused before anything starts: data 2 x pipeline 2 x tensor 2 are 8 ranks"),
-        (PipelineAxes(tensor=4), 1, "4 tensor ranks do not divide kv_heads 2"),
-        (PipelineAxes(data=4), 1, "4 pipelines do not divide batch 6"),
-        (PipelineAxes(data=2, tensor=2), 1, "a rank holds 63% of what one process holds, and 35% is all there is"),
-        (PipelineAxes(data=2, pipeline=2), 3, "a rank holds 51%"),
-        (PipelineAxes(pipeline=4), 3, "a rank holds 38%"),
-        (PipelineAxes(pipeline=2, tensor=2), 4, "4 microbatches do not divide a batch of 6"),
-        (PipelineAxes(pipeline=2, tensor=2), 0, "nmicrobatches is a whole number from 1 on, got 0"),
+        (
+            {"data": 2, "pipeline": 2, "tensor": 2},
+            4,
+            "Refused before anything starts: data 2 x pipeline 2 x tensor 2 are 8 ranks",
+        ),
+        ({"tensor": 4}, 1, "4 tensor ranks do not divide kv_heads 2"),
+        ({"data": 4}, 1, "4 pipelines do not divide batch 6"),
+        ({"data": 2, "tensor": 2}, 1, "a rank holds 63% of what one process holds, and 35% is all there is"),
+        ({"data": 2, "pipeline": 2}, 3, "a rank holds 51%"),
+        ({"pipeline": 4}, 3, "a rank holds 38%"),
+        ({"pipeline": 2, "tensor": 2}, 4, "4 microbatches do not divide a batch of 6"),
+        ({"pipeline": 2, "tensor": 2}, 0, "nmicrobatches is a whole number from 1 on, got 0"),
         (None, 1, "Expected PipelineAxes and a number of micro-batches"),
     ],
 )
 def test_meshes_that_cannot_be_are_refused_before_ranks_are_asked(axes, nmicrobatches, says):
-    refused(repaired(lambda nranks: (axes, nmicrobatches), Untouched()), says)
+    refused(repaired(lambda nranks: (axes and PipelineAxes(**axes), nmicrobatches), Untouched()), says)
 
 
 def test_an_answer_that_raises_is_shown():

@@ -1,24 +1,14 @@
-"""Python as a page has it: no third-party package, and no floor 3. As a script: what blocks print, show and raise."""
+"""Python as a page has it: the library that the page loads, and no third-party package. As a script: what blocks print, show and raise there."""
 
 import contextlib
-import importlib.machinery
 import io
 import json
 import subprocess
 import sys
+import tempfile
 import traceback
+import zipfile
 from pathlib import Path
-
-ROOT = Path(__file__).resolve().parents[2]
-ABOVE = ("helpers.ranks", "helpers.measure", "helpers.parallel", "helpers.patches")
-
-
-class Lower(importlib.machinery.PathFinder):
-    """Finds nothing above floor 2 but what a page has."""
-
-    @classmethod
-    def find_spec(cls, name, path=None, target=None):
-        return None if name.startswith(ABOVE) else super().find_spec(name, path, target)
 
 
 def played(blocks: list[str]) -> list[dict]:
@@ -42,16 +32,18 @@ def played(blocks: list[str]) -> list[dict]:
     return told
 
 
-def play(pages: dict[str, list[str]], python: str = sys.executable) -> dict[str, list[dict]]:
-    """`played` of every page, in one process without site-packages (-S), from the folder of the labs."""
-    command = [python, "-S", __file__]
-    asked = json.dumps(pages)
-    done = subprocess.run(command, input=asked, capture_output=True, text=True, check=True, cwd=ROOT / "notebooks")
+def play(pages: dict[str, list[str]]) -> dict[str, list[dict]]:
+    """`played` of every page, in one process without site-packages (-S)."""
+    from website.python import library
+
+    with tempfile.TemporaryDirectory() as folder:
+        zipfile.ZipFile(io.BytesIO(library())).extractall(folder)
+        command = [sys.executable, "-S", __file__]
+        done = subprocess.run(command, input=json.dumps(pages), capture_output=True, text=True, check=True, cwd=folder)
     return json.loads(done.stdout)
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(ROOT))
-    sys.meta_path[:] = [importlib.machinery.BuiltinImporter, importlib.machinery.FrozenImporter, Lower]
+    sys.path.insert(0, str(Path.cwd()))
     answers = {page: played(blocks) for page, blocks in json.load(sys.stdin).items()}
     json.dump(answers, sys.stdout)

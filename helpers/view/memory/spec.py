@@ -46,7 +46,7 @@ def trace_set(traces: Sequence[Trace], title: str = "") -> dict:
             raise ValueError(f"memory draws a Trace, a list of them, or a recorded one by name, got {trace!r}")
         if not trace.events:
             raise ValueError("a trace without events has nothing to draw")
-        _ = trace.total  # contradictions are named here, not on the page
+        _ = trace.peak  # contradictions are named here, not on the page
     return {
         "name": "",
         "title": title,

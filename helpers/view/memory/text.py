@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
-from helpers.memory import Trace
+from helpers.memory import CLASSES, Trace
 from helpers.units import GIB, MIB
 
 NOUNS = ("parameter", "gradient", "optimizer state", "input", "cache", "activation", "communication", "temporary")
@@ -39,14 +40,20 @@ def trace_sentence(trace: Trace) -> str:
 def moments(trace: Trace) -> tuple[list[str], list[list[str]]]:
     """Header and rows: every mark and the peak, bytes by class and in all, in one unit; classes that never hold anything are left out."""
     unit = unit_for(trace.peak.nbytes)
-    used = [i for i, column in enumerate(trace.by_class.T) if column.any()]
+    held = {e.cls for e in trace.events if e.kind in ("alloc", "class") and e.nbytes}
+    used = [cls for cls in CLASSES if cls in held]
     named = {index: name for index, name, _ in trace.marks[: ROWS - 1]}
     named[trace.peak.index] = ", ".join(part for part in (named.get(trace.peak.index), "peak") if part)
-    rows = [
-        [name, *(amount(int(trace.by_class[i, cls]), unit) for cls in used), amount(int(trace.total[i]), unit)]
-        for i, name in sorted(named.items())
-    ]
-    return [f"in {unit}", *(NOUNS[cls] for cls in used), "in all"], rows
+    rows = [[name, *_alive(trace, i, used, unit)] for i, name in sorted(named.items())]
+    return [f"in {unit}", *(NOUNS[CLASSES.index(cls)] for cls in used), "in all"], rows
+
+
+def _alive(trace: Trace, index: int, used: Sequence[str], unit: str) -> list[str]:
+    """Bytes alive after an event, of each class and in all."""
+    alive = Counter()
+    for block in trace.alive(index):
+        alive[block.cls] += block.nbytes
+    return [amount(nbytes, unit) for nbytes in (*(alive[cls] for cls in used), alive.total())]
 
 
 def trace_table(traces: Sequence[Trace]) -> tuple[list[str], list[list[str]]]:
