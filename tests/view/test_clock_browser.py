@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import ast
-import json
 import random
-import subprocess
 from functools import partial
-from pathlib import Path
 
 import pytest
 import widget_harness
@@ -17,7 +14,6 @@ from playwright.sync_api import Page, expect
 from helpers.view.clock.lanes import KNOWN, crossings, moment, stops
 from helpers.view.clock.widget import SIZES, ClockSpec, clock_sentence, clock_spec, protocols, reading, told, verdict
 from helpers.view.shared.schedules.traces import links
-from helpers.view.shared.spec import Spec
 
 START = clock_spec()
 
@@ -33,14 +29,10 @@ def cases() -> list[ClockSpec]:
     return found
 
 
-def test_javascript_computes_and_says_what_python_does(node, tmp_path):
-    specs, path = cases(), tmp_path / "cases.json"
-    told_all = {"links": links(), "protocols": protocols(), "specs": specs}
-    path.write_text(json.dumps(told_all, default=Spec.as_json), encoding="utf-8")
-    script = Path(__file__).with_name("play_clock.mjs")
-    done = subprocess.run([node, script, path], capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    for spec, got in zip(specs, json.loads(done.stdout), strict=True):
+def test_javascript_computes_and_says_what_python_does(play):
+    specs = cases()
+    found = play("clock", {"links": links(), "protocols": protocols(), "specs": specs})
+    for spec, got in zip(specs, found, strict=True):
         lanes = spec.lanes
         assert got["ends"] == [lane.end for lane in lanes], spec
         assert got["readable"] == [lane.readable(spec.at) for lane in lanes], spec
