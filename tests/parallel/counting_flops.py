@@ -1,4 +1,4 @@
-"""FLOPs of the small transformer, counted while it trains: what `helpers.ledger.flops` says on paper. Chapters: sharded, meshes.
+"""FLOPs of the small transformer, counted while it trains: what `helpers.ledger.flops` says on paper.
 
 torch's FlopCounterMode knows matrix products and, of attention, the kernels of GPUs. Attention's kernel for CPUs is not among them
 (torch 2.13, torch/utils/flop_counter.py): there it counts a step without its scores. `Counter` has its formulas, and these two.
@@ -20,14 +20,10 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry, sdpa_backward_flop_count, sdpa_flop_count
 
-from helpers.facts import Model as Shape
+from helpers.parallel.model import Params, Transformer
+from helpers.parallel.reference import Training
+from helpers.parallel.tensor.recompute import recomputed
 
-from .model import Params, Transformer
-from .reference import Training
-from .tensor.recompute import recomputed
-
-KERNELS = ("math", "flash", "causal")
-CHECKPOINTS = ("none", "full")
 _CPU = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
 _CPU_BACKWARD = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
 
@@ -56,22 +52,6 @@ class Counter(TorchDispatchMode):
         return out
 
 
-def shape_of(model: Transformer) -> Shape:
-    """The same model as `helpers.facts` describes models: what formulas take."""
-    return Shape(
-        "the small transformer",
-        layers=model.layers,
-        hidden=model.width,
-        heads=model.heads,
-        kv_heads=model.kv_heads,
-        ffn=model.ffn,
-        vocab=model.vocab,
-        context=model.seq,
-        mlp="gelu",
-        positions="learned",
-    )
-
-
 class Causal(Transformer):
     """The same model, whose queries meet the keys of their own past and no others: one product a query."""
 
@@ -93,13 +73,8 @@ def _one(q: Tensor, past: Tensor, values: Tensor) -> Tensor:
 def counted_flops(training: Training, kernel: str = "math", checkpoint: str = "none") -> tuple[int, float]:
     """(FLOPs, the loss) of one step's forward and backward in this process alone, of a Transformer.
 
-    checkpoint: "full" computes each block again in its backward. ValueError for another model, kernel or checkpoint.
+    checkpoint: "full" computes each block again in its backward.
     """
-    if not isinstance(training.model, Transformer) or kernel not in KERNELS or checkpoint not in CHECKPOINTS:
-        raise ValueError(
-            f"counted are a Transformer, kernels {', '.join(KERNELS)} and checkpoints {', '.join(CHECKPOINTS)}, "
-            f"got {training.model}, {kernel!r} and {checkpoint!r}"
-        )
     model = Causal(**asdict(training.model)) if kernel == "causal" else training.model
     params, (x, y) = training.params(), training.data(0)
     with _counter(kernel) as counter:
