@@ -99,9 +99,10 @@ function doesOf(widget) {
   const later = () => take(widget, { text: widget.parts.box.value }, { example: "" });
   return {
     tryOut: (name) => tryOut(widget, name),
-    typed: () => {
+    typed: ({ inputType }) => {
       begin(widget);
-      widget.timer = setTimeout(later, PAUSE);
+      if (inputType === "insertFromPaste") later();
+      else widget.timer = setTimeout(later, PAUSE);
     },
     open: (files) => open(widget, files),
     pasted: (text) => {
