@@ -135,16 +135,17 @@ BytesInMotion.cells = (() => {
     cell.pre.after(field);
     cell.block.dataset.edited = "";
     cell.edits.hidden = true;
-    tell(cell, keys);
+    tell(cell, make("span", { className: "bim-cell-keys", textContent: keys }));
   }
 
   // An exercise marks with an arrow where the reader's own lines begin.
   function edit(block) {
     const cell = of(block);
     if (!cell.field) open(cell);
-    cell.field.focus();
     const mark = Math.max(0, cell.code.search(/ *# *<-/));
     cell.field.setSelectionRange(mark, mark);
+    cell.field.focus();
+    cell.field.scrollLeft = 0; // it had followed the caret to the end
   }
 
   document.addEventListener("keydown", (event) => {
