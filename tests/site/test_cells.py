@@ -124,14 +124,19 @@ def test_a_run_brings_the_blocks_that_it_needs_and_says_so(lab):
 
 def test_a_change_runs_where_it_is_needed_and_reset_brings_back_what_is_printed(lab):
     page, _ = lab()
-    printed = page.locator("article").inner_html()
-    tall = page.evaluate("document.documentElement.scrollHeight")
-    saved = output(page, 1).inner_text()
-    write(page, 1, cell(page, 1).locator("pre").inner_text().replace("nranks=3", "nranks=2"))
+    saved, code = output(page, 1).inner_text(), cell(page, 1).locator("pre").inner_text().rstrip("\n")
+    write(page, 1, code.replace("nranks=3", "nranks=2"))
     press(page, 4, "Run", "Done; ran block 1 first")
     assert output(page, 1).inner_text().startswith("all_reduce ring nranks=2")
     output(page, 4).locator(".bim-mount[data-mounted]").wait_for()
     assert '"nranks":2' in output(page, 4).locator(".bim-mount").get_attribute("data-spec")
+    write(page, 1, code)
+    press(page, 4, "Run", "Done; ran block 1 first")
+    assert saved.startswith(output(page, 1).inner_text().strip()), "also where it is as printed again"
+    write(page, 2, "print('another')")
+    press(page, 2, "Run", "Done")
+    page.keyboard.press("Control+Shift+Escape")
+    assert cell(page, 2).locator(".bim-cell-told").inner_text() == "Done", "nothing runs, nothing is stopped"
     press(page, 4, "Reset page")
     assert output(page, 1).inner_text() == saved
     assert page.locator("article textarea").count() == 0
@@ -140,7 +145,6 @@ def test_a_change_runs_where_it_is_needed_and_reset_brings_back_what_is_printed(
     write(page, 2, "print(ring)")
     press(page, 2, "Run", "Ended with an error")
     assert "NameError: name 'ring' is not defined" in output(page, 2).inner_text()
-    assert len(printed) > 1000 and tall > 1000
 
 
 def test_editing_moves_nothing(lab):
