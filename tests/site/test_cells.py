@@ -271,6 +271,7 @@ def test_paper_shows_the_code_as_it_stands_and_no_button(lab):
 
 
 @pytest.mark.firefox
+@pytest.mark.matrix("a block that runs in Firefox")
 def test_a_block_runs_and_stops_in_firefox_from_a_folder(sample, open_in_firefox):
     page, watch = open_in_firefox(sample.as_uri(), LAB)
     page.set_default_timeout(START_MS)
