@@ -6,6 +6,7 @@ of its flight recorder, which come from elsewhere, need neither.
 
 from __future__ import annotations
 
+import gc
 import io
 import pickle
 import pickletools
@@ -14,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 DEEPEST = 32  # lists in dicts in lists; torch's own dumps need six
+_HOLD = (dict, list, tuple, set, frozenset)
 BROKEN = "not a pickle, or a damaged one"  # whatever it raises, which is another thing in every Python
 
 
@@ -31,14 +33,20 @@ class _Plain(pickle.Unpickler):
         raise NotPlain("holds data only; this file asks for an object outside of it")
 
 
-def load_plain(data: bytes, longest: int | None = None) -> object:
-    """The data of a pickle. longest: in bytes; with it the pickle's steps are looked through before any is done.
+def load_plain(data: bytes, longest: int | None = None, deepest: int = DEEPEST) -> object:
+    """The data of a pickle, nested no deeper than `deepest`. longest: in bytes; with it its steps are looked through before any is done.
 
     That look costs about a second for each million steps; it refuses what would take much memory for few bytes.
     """
     if longest is not None:
         _look_through(data, longest)
-    return _unbroken(lambda: _Plain(io.BytesIO(data)).load())
+    found = _unbroken(lambda: _Plain(io.BytesIO(data)).load())
+    held, depth = _held(found)
+    if depth > deepest:
+        del found
+        _let_go(held)
+        raise NotPlain(f"is nested deeper than {deepest} levels")
+    return found
 
 
 def _unbroken(read: Callable[[], object]) -> Any:
@@ -65,14 +73,29 @@ def _look_through(data: bytes, longest: int) -> None:
 
 
 def check_depth(data: object, deepest: int = DEEPEST) -> None:
-    """NotPlain where lists and dicts stand in each other deeper than this. Without recursion, and each thing once, so a circle ends."""
-    level, seen, depth = [data], set[int](), 0
-    while level:
-        if depth > deepest:
-            raise NotPlain(f"is nested deeper than {deepest} levels")
-        below: list[object] = []
-        for thing in level:
-            if isinstance(thing, (dict, list, tuple)) and id(thing) not in seen:
-                seen.add(id(thing))
-                below += [*thing.keys(), *thing.values()] if isinstance(thing, dict) else thing
-        level, depth = below, depth + 1
+    """NotPlain where lists and dicts stand in each other deeper than this; a circle ends."""
+    if _held(data)[1] > deepest:
+        raise NotPlain(f"is nested deeper than {deepest} levels")
+
+
+def _held(data: object) -> tuple[list[Any], int]:
+    """All lists, dicts, tuples and sets in data, each once and outer ones first, and in how many levels. Without recursion."""
+    held, level, seen, depth = list[Any](), [data], set[int](), 0
+    while level := [
+        one for one in {id(one): one for one in level if isinstance(one, _HOLD)}.values() if id(one) not in seen
+    ]:
+        seen.update(map(id, level))
+        held += level
+        level = gc.get_referents(*level)
+        depth += 1
+    return held, depth
+
+
+def _let_go(held: list[Any]) -> None:
+    """Outer things first and each alone: a long chain that goes at once would end the interpreter of a page."""
+    for thing in held:
+        if not isinstance(thing, (tuple, frozenset)):
+            thing.clear()
+    held.reverse()
+    while held:
+        held.pop()
