@@ -1,6 +1,7 @@
 // The worker that runs Python: the build puts this behind Pyodide's own two scripts, and python.js starts it from a Blob.
 (() => {
   const EVERY = 50; // ms between two texts: a page that is told of each print does nothing else
+  const FREE = 100; // texts of a call that go at once, so that what is printed before a silent loop is seen
   const MANY = 100_000; // letters that do not wait so long
   const ABOUT = { abi_version: "2026_0", arch: "wasm32", platform: "emscripten_5_0_3", python: "3.14.2" };
   // Frames around the reader's own: Pyodide's, those of ASK, and the page's.
@@ -29,10 +30,12 @@ def _ask(path, args):
   let python;
   let waiting = "";
   let last = 0;
+  let free = 0;
 
   function say(now) {
-    if (!waiting || (!now && performance.now() - last < EVERY)) return;
+    if (!waiting || (!now && free < 1 && performance.now() - last < EVERY)) return;
     postMessage({ text: waiting });
+    free -= 1;
     [waiting, last] = ["", performance.now()];
   }
 
@@ -110,6 +113,7 @@ def _ask(path, args):
       postMessage({ error: await boot(data).then(() => undefined, told) });
       return;
     }
+    free = FREE;
     const answer = answered(data);
     python.runPython("sys.stdout.flush(); sys.stderr.flush()");
     say(true);

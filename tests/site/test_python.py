@@ -85,6 +85,21 @@ def test_stop_ends_what_never_ends_and_python_is_there_again(address, open_page)
     watch.assert_clean(PLAIN)
 
 
+def test_what_is_printed_before_a_silent_loop_is_seen(address, open_page):
+    page, _ = open_page(address("sample"), PLAIN)
+    ask(page, "json:dumps", 1)
+    seen = page.evaluate(
+        """() => new Promise((seen) => {
+          const { python } = BytesInMotion;
+          let all = "";
+          const text = (more) => (all += more).endsWith("nine\\n") && (python.stop(), seen(all));
+          python.run("print('first')", "one", { text });
+          python.run("print('eight')\\nprint('nine')\\nwhile True: pass", "two", { text });
+        })"""
+    )
+    assert seen == "first\neight\nnine\n"
+
+
 def test_an_interpreter_that_ended_is_noticed_and_another_one_answers(address, open_page):
     """Played: the name by which Pyodide tells it is called, and nothing is hurt."""
     page, _ = open_page(address("sample"), PLAIN)
