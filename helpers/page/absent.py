@@ -50,7 +50,14 @@ def _told(name: str, need: str) -> str:
     return f"{name}: this block needs {need}, which a page does not have. The lab runs it: make lab"
 
 
-class _Absent(type):
+_USES = (
+    "call iter len getitem setitem contains enter exit next bool index int float add radd sub rsub mul rmul truediv rtruediv matmul"
+    " rmatmul pow neg lt le gt ge mod floordiv"
+)
+_Refuses = type("_Refuses", (type,), {f"__{use}__": _refuse for use in _USES.split()})
+
+
+class _Absent(_Refuses):
     """The class of every name of an absent package. A class itself, it may be a base, an annotation, or what `except` catches."""
 
     def __getattr__(cls, name: str) -> type:
@@ -63,44 +70,6 @@ class _Absent(type):
 
     def __repr__(cls) -> str:
         return f"<{cls.__qualname__}, which a page does not have>"
-
-
-_USES = (
-    *(
-        "call",
-        "iter",
-        "len",
-        "getitem",
-        "setitem",
-        "contains",
-        "enter",
-        "exit",
-        "next",
-        "bool",
-        "index",
-        "int",
-        "float",
-    ),
-    *(
-        "add",
-        "radd",
-        "sub",
-        "rsub",
-        "mul",
-        "rmul",
-        "truediv",
-        "rtruediv",
-        "matmul",
-        "rmatmul",
-        "pow",
-        "neg",
-        "lt",
-        "le",
-    ),
-    *("gt", "ge", "mod", "floordiv"),
-)
-for _use in _USES:
-    setattr(_Absent, f"__{_use}__", _refuse)
 
 
 def _absent(name: str, need: str) -> type:
