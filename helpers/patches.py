@@ -109,10 +109,15 @@ ZEROING = Patch(
     "torch has hooks for step, and none for zero_grad",
     "helpers.measure.tracker.optimizers",
 )
+FAKE_RANKS = Patch(
+    "in torch.distributed.fsdp._fully_shard: _get_device_handle, _get_device_from_mesh, FSDPParamGroup._validate_no_meta_params",
+    "FSDP2 takes meta tensors for parameters that are yet to come, and refuses to train them; a prediction has no others",
+    "helpers.measure.sharding.fsdp2",
+)
 FORBIDDEN = Patch(
     "torch.distributed.all_reduce",
     "an exercise asks for it from its halves: the finished one is refused meanwhile",
     "helpers.exercises.primitives",
 )
 PATCHES = (NOTED, FUNCTIONAL, REDUCER, CAPTURES, NETWORK, JOINING, GENERATORS, MAIN, SPAWN)
-PATCHES += (RESIZES, SAVED, AUTOCAST, CUDA_LIKE, OPTIMIZERS, ZEROING, FORBIDDEN)
+PATCHES += (RESIZES, SAVED, AUTOCAST, CUDA_LIKE, OPTIMIZERS, ZEROING, FAKE_RANKS, FORBIDDEN)

@@ -1,7 +1,7 @@
 """FSDP2's moments in a pipeline, as torch.distributed.pipelining runs it: no backward reduces, the last one ends with all reductions.
 
 Gradients of several micro-batches are added up whole, in fp32, and what a backward has gathered stays. Where blocks are freed after
-forward, the next micro-batch's forward frees them again. Written beside `helpers.measure.sharding.fsdp2.stages`, and held against it
+forward, the next micro-batch's forward frees them again. Written beside `helpers.measure.sharding.fsdp2`, and held against it
 (tests). Chapters: sharded, pipeline, too-big.
 """
 
