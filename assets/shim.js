@@ -137,6 +137,7 @@ const BytesInMotion = (() => {
 
   return {
     load,
+    mount: ready,
     // Paper cannot be scrolled: settles when every mount is drawn, or has failed and keeps its fallback.
     all: () => Promise.allSettled([...document.querySelectorAll(".bim-mount")].map(ready)),
     define: (kind, widget, ...needs) => widgets.set(kind, { widget, needs }),

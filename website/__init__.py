@@ -22,6 +22,7 @@ PARTS = (
     "lab_runs",
     "strategies_table",
     "charts",
+    "cells",
     "set_numbers",
     "search",
     "python",

@@ -9,34 +9,18 @@ run. Names are read off the compiled code, so scopes are Python's own; what a na
 
 from __future__ import annotations
 
-import ast
 import builtins
-import dis
-import inspect
 import json
 import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
-from types import CodeType
 
-from helpers.page.absent import lacks
+from website.block_names import Read, read_block
+from website.lacking import CANNOT, ROOT, lacking
 
-ROOT = Path(__file__).resolve().parent.parent
-# What a page has, but cannot do.
-CANNOT = {
-    "threading": "threads",
-    "concurrent": "threads",
-    "multiprocessing": "processes",
-    "subprocess": "processes",
-    "pathlib": "files",
-    "open": "files",
-}
-MUTATES = {"add", "append", "clear", "discard", "extend", "insert", "pop", "remove", "setdefault", "sort", "update"}
-MAKES = {"__init__", "__post_init__", "__new__"}
 GIVEN = {*dir(builtins), "display", "__name__"}
 FENCE = re.compile(r"^( *)```python\n(.*?)^\1```$", re.M | re.S)
 
@@ -100,7 +84,7 @@ def _fenced(text: str) -> list[Block]:
 
 def weighed(found: list[Block]) -> list[Block]:
     """The same blocks, each with its `why` and its `needs`."""
-    reads = {block.number: _read(block.source) for block in found}
+    reads = {block.number: read_block(block.source) for block in found}
     bound: dict[str, int] = {}  # a name and the block that gave it its value
     origin: dict[str, str] = {}  # a name that was imported, and what it is
     later = {name for read in reads.values() for name in read.binds}
@@ -136,191 +120,6 @@ def _lacks(read: Read, origin: dict[str, str]) -> str:
         if reason := lacking(origin[first], *rest) if first in origin else CANNOT.get(first) if first == "open" else "":
             return reason
     return ""
-
-
-@dataclass
-class Read:
-    """What a block says. takes: names that it looks up before it binds them; late: those that each of its functions looks up when
-    called; binds: those it gives a value, or changes. imports: name -> "helpers.view:show" or "helpers.facts". chains: names with the
-    attributes behind them. error: no Python.
-    """
-
-    takes: set[str] = field(default_factory=set)
-    late: dict[str, set[str]] = field(default_factory=dict)
-    binds: set[str] = field(default_factory=set)
-    imports: dict[str, str] = field(default_factory=dict)
-    chains: set[tuple[str, ...]] = field(default_factory=set)
-    error: str = ""
-
-    @property
-    def late_names(self) -> set[str]:
-        """Those of all its functions."""
-        return set().union(*self.late.values())
-
-
-@cache
-def _read(source: str) -> Read:
-    try:
-        tree = ast.parse(source)
-    except SyntaxError:
-        return Read(error="no plain Python")
-    read = Read(imports=_imports(tree))
-    read.imports |= _aliases(tree, read.imports)
-    code = compile(tree, "block", "exec", dont_inherit=True)
-    found = list(_names(code))
-    stored = {chain[0]: kind == "store" for kind, chain in reversed(found) if kind != "late"}  # first of all
-    read.chains = {chain for kind, chain in found if kind != "store"}
-    read.takes = {chain[0] for kind, chain in found if kind == "load" and not stored[chain[0]]} - read.imports.keys()
-    for inner in _inside(code):
-        read.late.setdefault(inner.co_name, set()).update(chain[0] for _, chain in _names(inner, inside=True))
-    read.binds = {chain[0] for kind, chain in found if kind == "store"} | _changed(tree) - read.imports.keys()
-    read.binds |= read.imports.keys()
-    return read
-
-
-def _inside(code: CodeType) -> Iterator[CodeType]:
-    """The functions and classes of a block's own level; a comprehension runs where it stands."""
-    for one in code.co_consts:
-        if isinstance(one, CodeType):
-            yield from _inside(one) if one.co_name.endswith("comp>") else [one]
-
-
-def _names(code: CodeType, inside: bool = False, made: bool = False) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """("load" | "late" | "store", (name, *attributes)) in the order of the code; late: in a function, looked up when it is called.
-
-    made: of classes no methods but those that make one; what the others lack is told whoever calls them.
-    """
-    is_class = not code.co_flags & inspect.CO_OPTIMIZED
-    steps = [step for step in dis.get_instructions(code) if step.opname not in ("CACHE", "PUSH_NULL", "EXTENDED_ARG")]
-    own = {step.argval for step in steps if step.opname == "STORE_NAME"} if inside else set()
-    for i, step in enumerate(steps):
-        if step.opname in ("LOAD_NAME", "LOAD_GLOBAL") and step.argval not in own:
-            chain = [step.argval]
-            for after in steps[i + 1 :]:
-                if after.opname not in ("LOAD_ATTR", "LOAD_METHOD"):
-                    break
-                chain.append(after.argval)
-            yield ("late" if inside else "load"), tuple(chain)
-        elif step.opname in ("STORE_NAME", "STORE_GLOBAL") and not inside:
-            yield "store", (step.argval,)
-        elif step.opname == "LOAD_CONST" and isinstance(inner := step.argval, CodeType):
-            if not (made and is_class and inner.co_name not in MAKES):
-                # a comprehension runs where it stands
-                yield from _names(inner, inside or not inner.co_name.endswith("comp>"), made)
-
-
-def _imports(tree: ast.AST) -> dict[str, str]:
-    found = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for one in node.names:
-                found[one.asname or one.name.split(".")[0]] = one.name if one.asname else one.name.split(".")[0]
-        elif isinstance(node, ast.ImportFrom):
-            found |= {one.asname or one.name: f"{node.module}:{one.name}" for one in node.names}
-    return found
-
-
-def _aliases(tree: ast.Module, imports: dict[str, str]) -> dict[str, str]:
-    """What a block only names anew, as in f = package.f; these statements are taken out of it, for they ask nothing of f."""
-    found = {}
-    for node in [node for node in tree.body if isinstance(node, ast.Assign) and len(node.targets) == 1]:
-        pair = (node.targets[0], node.value)
-        both = (
-            zip(*(one.elts for one in pair), strict=False)
-            if all(isinstance(one, ast.Tuple) for one in pair)
-            else [pair]
-        )
-        named = {ast.unparse(target): ast.unparse(value) for target, value in both}
-        parts = {name: what.split(".") for name, what in named.items()}
-        if all(first in imports and rest and all(map(str.isidentifier, rest)) for first, *rest in parts.values()):
-            tree.body.remove(node)
-            joined = {name: _resolved(imports[first], *rest) for name, (first, *rest) in parts.items()}
-            found |= {name: ":".join([module, ".".join(rest)]) for name, (module, *rest) in joined.items()}
-    return found
-
-
-def _changed(tree: ast.AST) -> set[str]:
-    """Names whose value a block changes in place: x[...] = 1, x.y = 1, x.append(1)."""
-    stored = [
-        node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store)
-    ]
-    called = [
-        node.func for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-    ]
-    stored += [one.value for one in called if one.attr in MUTATES]
-    return {node.id for node in stored if isinstance(node, ast.Name)}
-
-
-def lacking(what: str, *attributes: str) -> str:
-    """What "helpers.exercises:ring" or "torch" or helpers.view with the attribute "show" lacks in the page; "" where it has all."""
-    module, *names = _resolved(what, *attributes)
-    return _absent(module) or (_needed(module, names[0]) if names and _file(module) else "")
-
-
-def _resolved(what: str, *attributes: str) -> list[str]:
-    """The module, and the names behind it: "helpers:facts", "fit" is helpers.facts.fit."""
-    module, _, name = what.partition(":")
-    names = [*filter(None, name.split(".")), *attributes]
-    while names and module.startswith("helpers") and _file(f"{module}.{names[0]}"):
-        module = f"{module}.{names.pop(0)}"
-    return [module, *names]
-
-
-def _absent(module: str) -> str:
-    return lacks(module) or CANNOT.get(module.split(".")[0], "")
-
-
-@cache
-def _file(module: str) -> Path | None:
-    path = ROOT.joinpath(*module.split("."))
-    return next((one for one in (path.with_suffix(".py"), path / "__init__.py") if one.is_file()), None)
-
-
-@cache
-def _library(module: str) -> tuple[dict[str, str], dict[str, CodeType]]:
-    """A module of the library: what it imports, and the code of what it defines."""
-    path = _file(module)
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            above = package[: len(package) - node.level + 1]
-            node.module, node.level = ".".join([*above, node.module] if node.module else above), 0
-    code = compile(tree, path.name, "exec", dont_inherit=True)
-    return _imports(tree), {one.co_name: one for one in code.co_consts if isinstance(one, CodeType)}
-
-
-def _needed(module: str, name: str) -> str:
-    """What a function or class of the library lacks, in itself or in what it calls."""
-    asked, seen = [(module, name)], set()
-    while asked:
-        if (one := asked.pop()) in seen:
-            continue
-        seen.add(one)
-        reason, more = _uses(*one)
-        if reason:
-            return reason
-        asked += more
-    return ""
-
-
-@cache
-def _uses(module: str, name: str) -> tuple[str, list[tuple[str, str]]]:
-    """(what it lacks in itself, what of the library it calls)."""
-    imports, defined = _library(module)
-    chains = {chain for _, chain in _names(defined[name], inside=True, made=True)} if name in defined else {(name,)}
-    found = []
-    for first, *rest in chains:
-        if first in imports:
-            target, *names = _resolved(imports[first], *rest)
-            if reason := _absent(target):
-                return reason, []
-            found += [(target, names[0])] if names and _file(target) else []
-        elif first in defined:
-            found.append((module, first))
-    return "", found
 
 
 def _table() -> Iterator[str]:

@@ -11,6 +11,7 @@ from sphinx.util import logging
 
 from helpers.view.shared.tokens import css as tokens_css
 from helpers.view.widgets import line, mounted
+from website.cells import with_cells
 from website.heights import heights, with_rooms
 from website.scripts import write
 from website.widgets import styles
@@ -28,6 +29,7 @@ STYLES_FOR = {
     'class="sd-': ("sphinx-design.min.css",),
     'class="bim-predict"': ("widgets/language.css", "guess/predict.css"),
     'class="bim-guessed"': ("guess/predict.css",),
+    **dict.fromkeys(('data-cell="', 'class="bim-lacks"'), ("cells/cells.css",)),
     'class="bim-sketch"': (*styles(line("player"))[:-1], "sketch/sketch.css"),  # in the player's colours and shapes
     **{f'data-kind="{widget.name}"': styles(widget) for widget in mounted()},
 }
@@ -37,6 +39,7 @@ SCRIPTS_FOR = {
     'class="bim-predict"': ("guess/guesses.js", "guess/predict.js", "guess/waiting.js"),
     'class="bim-guessed"': ("guess/guesses.js", "guess/calibration.js"),
     'class="bim-sketch"': ("sketch/sketch.js",),
+    'data-cell="': ("cells/buttons.js",),
     'class="bim-recorded': ("sources.js",),
     'class="bim-fact': ("sources.js",),
 }
@@ -47,7 +50,8 @@ def style_page(
 ) -> None:
     """Hand the layout its styles, scripts, chapters and description, and mend the text's HTML."""
     body = context.get("body", "")
-    context["body"] = with_rooms(mend(body), heights().get(pagename, {}))
+    body = with_cells(mend(body), Path(app.srcdir, pagename))
+    context["body"] = with_rooms(body, heights().get(pagename, {}))
     context["bim_styles"] = [*STYLES, *needed(body, STYLES_FOR)]
     context["bim_scripts"] = ["shim.js", *needed(body, SCRIPTS_FOR), *SCRIPTS]
     context["bim_chapters"] = chapters(context)

@@ -1,4 +1,4 @@
-"""What moves: promises, schedules, their algebra, proof and price. numpy only."""
+"""What moves: promises, schedules, their algebra, proof and price."""
 
 from .about import About, about, algorithm
 from .algorithms import CATALOGUE, double_tree
@@ -9,9 +9,10 @@ from .primitives import PRIMITIVES, Primitive, find_primitive
 from .profiles import Load, loads, price_loads
 from .promises import PROMISES, Promise, owner, promise
 from .rendezvous import rendezvous
-from .schedule import Schedule, ScheduleError, Transfer, beside
+from .schedule import Schedule, beside
 from .simulate import check, contributions, simulate
 from .topology import Neighbours, Nodes
+from .transfers import ScheduleError, Transfer
 
 __all__ = [
     "CATALOGUE",

@@ -10,7 +10,8 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterator
 
 from .ports import Charge, Tariff
-from .schedule import Schedule, Step
+from .schedule import Schedule
+from .transfers import Step
 
 Slot = tuple[int, int]  # (rank, chunk)
 Moment = tuple[float, float]  # (seconds since the start, how many of these are alphas on the chain that led here)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Literal, NamedTuple
 
-from .schedule import Op, Schedule, Step
+from .schedule import Schedule
+from .transfers import Op, Step
 
 
 class Message(NamedTuple):

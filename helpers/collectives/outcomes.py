@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache, reduce
 
-import numpy as np
-
 from .primitives import find_primitive
 
 Numbers = list[float]
@@ -32,12 +30,14 @@ def origins(name: str, nranks: int, root: int = 0) -> tuple[tuple[tuple[tuple[in
     made = find_primitive(name).promise
     per_rank = {"whole": 1, "gathers": nranks, "parts": nranks}[find_primitive(name).kind]
     shape = nranks, nranks * nranks if name == "all_to_all" else per_rank, root
-    before, after = made.before(*shape), made.after(*shape)
-    inputs = [np.flatnonzero(held.any(axis=1)).tolist() for held in before]
-    outputs = [np.flatnonzero((owed >= 0).all(axis=1)).tolist() for owed in after]
+    before, after = [*made.before.masks(*shape)], [*made.after.masks(*shape)]
+    inputs = [[c for c, held in enumerate(before) if rank in held] for rank in range(nranks)]
+
+    def sources(chunk: int, mask: int) -> tuple[tuple[int, int], ...]:
+        return tuple((o, inputs[o].index(chunk)) for o in range(nranks) if mask >> o & 1)
+
     return tuple(
-        tuple(tuple((int(o), inputs[o].index(c)) for o in np.flatnonzero(after[rank, c])) for c in chunks)
-        for rank, chunks in enumerate(outputs)
+        tuple(sources(c, owed[rank]) for c, owed in enumerate(after) if rank in owed) for rank in range(nranks)
     )
 
 

@@ -10,7 +10,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from .schedule import Schedule, Step
+from .schedule import Schedule
+from .transfers import Step
 
 Flow = tuple[tuple[tuple[int, int], int], ...]  # one step's messages, in order: ((src, dst), how many chunks)
 

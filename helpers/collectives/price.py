@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from .dataflow import dataflow
 from .ports import Flow, Network, Tariff, call, chunk_nbytes, flows, named, under
 from .promises import promise
-from .schedule import Schedule, ScheduleError
+from .schedule import Schedule
+from .transfers import ScheduleError
 
 RULES = ("steps", "dataflow", "in flight")
 

@@ -13,7 +13,8 @@ from itertools import groupby
 from typing import NamedTuple
 
 from .ports import Flow, Network, call, ends, flows, pieces, under
-from .schedule import Schedule, _whole
+from .schedule import Schedule
+from .transfers import whole
 
 
 class Load(NamedTuple):
@@ -33,7 +34,7 @@ def profile_of(build: Callable[..., Schedule], tell: Tell) -> Callable[..., Prof
     """A builder's profile(nranks, ...), from what tell(nranks, ...) yields, less the loads of no steps."""
 
     def profile(nranks: int, *args: object, **kwargs: object) -> Profile:
-        _whole("nranks", nranks, 1)
+        whole("nranks", nranks, 1)
         return merged(tell(nranks, *args, **kwargs)) if nranks > 1 else ()
 
     profile.__doc__ = (

@@ -1,21 +1,28 @@
 """What each collective promises: who holds what before and after, apart from how any algorithm gets there.
 
-A promise is two int arrays [rank, chunk, origin]: how often origin's contribution is inside that slot. -1 afterwards means
-that it does not matter what is there. Every collective is linear, so a run on these counts is a proof for all inputs.
+A promise is who holds which chunk, and whose contributions are inside, once each; what is not owed to anybody does not matter.
+Every collective is linear, so a run on that is a proof for all inputs.
 Chapters: ring, primitives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+from helpers.arrays import numpy_for
 
-from .schedule import ScheduleError
+from .transfers import ScheduleError
 
-Counts = NDArray[np.int32]  # [rank, chunk, origin]: how often origin is inside
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Counts = NDArray[np.int32]  # [rank, chunk, origin]: how often origin is inside
+
+Masks = Mapping[int, int]  # of a chunk: rank -> whose contributions are inside, bit o for origin o
 ROOTED = ("broadcast", "reduce", "scatter", "gather")
 
 
@@ -52,23 +59,25 @@ class State:
     fill: int
 
     def __call__(self, nranks: int, nchunks: int, root: int | None = None) -> Counts:
-        state = np.full((nranks, nchunks, nranks), self.fill, dtype=np.int32)
-        for c in range(nchunks):
-            for rank, inside in self._rows(c, nranks, nchunks, root):
-                state[rank, c] = 0
-                state[rank, c, list(inside)] = 1
+        np = numpy_for("a promise's before or after")
+        state: Counts = np.full((nranks, nchunks, nranks), self.fill, dtype=np.int32)
+        for c, masks in enumerate(self.masks(nranks, nchunks, root)):
+            for rank, mask in masks.items():
+                state[rank, c] = [mask >> origin & 1 for origin in range(nranks)]
         return state
 
-    def masks(self, chunk: int, nranks: int, nchunks: int, root: int | None = None) -> list[tuple[int, int]]:
-        """The same for one chunk, without arrays: (rank, mask) of every holder; bit o of the mask is origin o."""
-        masks: dict[Sequence[int], int] = {}
-        rows = self._rows(chunk, nranks, nchunks, root)
-        return [(r, masks[i] if i in masks else masks.setdefault(i, sum(1 << o for o in i))) for r, i in rows]
+    def masks(self, nranks: int, nchunks: int, root: int | None = None) -> Iterator[Masks]:
+        """The same without arrays, chunk by chunk: rank -> mask for every holder."""
+        for c in range(nchunks):
+            inside = () if self.inside == "self" else _WHO[self.inside](c, nranks, nchunks, root)
+            yield _masks(_WHO[self.holders](c, nranks, nchunks, root), inside)
 
-    def _rows(self, chunk: int, nranks: int, nchunks: int, root: int | None) -> Iterator[tuple[int, Sequence[int]]]:
-        holders = _WHO[self.holders](chunk, nranks, nchunks, root)
-        everyone = () if self.inside == "self" else _WHO[self.inside](chunk, nranks, nchunks, root)
-        return ((rank, everyone or (rank,)) for rank in holders)
+
+@lru_cache(maxsize=8)  # neighbouring chunks are mostly alike
+def _masks(holders: Sequence[int], inside: Sequence[int]) -> Masks:
+    """inside: whose contributions everybody of them holds; by default each its own."""
+    everyone = sum(1 << origin for origin in inside)
+    return {rank: everyone or 1 << rank for rank in holders}
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 
 from .lower import Message, Program
-from .schedule import ScheduleError
+from .transfers import ScheduleError
 
 
 def rendezvous(programs: Sequence[Program]) -> None:

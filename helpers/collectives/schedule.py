@@ -10,42 +10,23 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain, zip_longest
-from operator import eq, itemgetter
-from typing import Literal, NamedTuple
+from operator import eq
 
-Op = Literal["copy", "reduce"]
-ARROWS: dict[Op, str] = {"copy": "→", "reduce": "⇒"}
-_OPS = {arrow: op for op, arrow in ARROWS.items()}
-
-
-class ScheduleError(ValueError):
-    """A schedule that cannot be, or does not do what its collective promises. The message names the place."""
-
-
-class Transfer(NamedTuple):
-    """Rank `src` sends chunk `chunk` to rank `dst`, which overwrites its own ("copy") or adds to it ("reduce")."""
-
-    src: int
-    dst: int
-    chunk: int
-    op: Op = "copy"
-
-    def __str__(self) -> str:
-        return f"{self.chunk}:{self.src}{ARROWS[self.op]}{self.dst}"
-
-    @classmethod
-    def parse(cls, text: str) -> Transfer:
-        """The reverse of str: "2:0⇒1"."""
-        found = re.fullmatch(r"(\d+):(\d+)([→⇒])(\d+)", text, re.ASCII)
-        if not found:
-            raise ScheduleError(
-                f'a transfer is written "chunk:src⇒dst" (adds) or "chunk:src→dst" (overwrites), got {text!r}'
-            )
-        return cls(int(found[2]), int(found[4]), int(found[1]), _OPS[found[3]])
-
+from .transfers import (
+    ARROWS,
+    Op,
+    ScheduleError,
+    Step,
+    Transfer,
+    are_ids,
+    as_step,
+    in_range,
+    transfers,
+    uncollected,
+    whole,
+)
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}")
-Step = tuple[Transfer, ...]  # every transfer of a step reads what the step before left
 
 
 @dataclass(frozen=True)
@@ -66,11 +47,9 @@ class Schedule:
 
     def __post_init__(self) -> None:
         self._validate_header()
-        steps = tuple(tuple(t if type(t) is Transfer else Transfer(*t) for t in step) for step in self.steps)
-        object.__setattr__(self, "steps", steps)
-        for number, step in enumerate(steps, 1):
-            if not self._is_sound(step):
-                self._validate(number, step)
+        with uncollected():
+            object.__setattr__(self, "steps", tuple(map(as_step, self.steps)))
+        self._validate_steps()
 
     @property
     def registers(self) -> bool:
@@ -79,9 +58,9 @@ class Schedule:
 
     def _validate_header(self) -> None:
         for name, least in (("nranks", 1), ("nchunks", 1), ("nswitches", 0)):
-            _whole(name, getattr(self, name), least)
+            whole(name, getattr(self, name), least)
         if self.root is not None:
-            _in_range("root", self.root, self.nranks, "")
+            in_range("root", self.root, self.nranks, "")
         for name in ("collective", "algorithm"):
             if getattr(self, name) is not None:
                 one_word(name, getattr(self, name))
@@ -94,6 +73,11 @@ class Schedule:
         made._validate_header()
         return made
 
+    def _validate_steps(self) -> None:
+        for number, step in enumerate(self.steps, 1):
+            if not self._is_sound(step):
+                self._validate(number, step)
+
     def _is_sound(self, step: Step) -> bool:
         """Whether nothing at all is wrong with a step, told from its columns at once: `_validate` says what is."""
         if not step:
@@ -101,14 +85,23 @@ class Schedule:
         src, dst, chunk, op = zip(*step, strict=True)
         places = self.nranks + self.nswitches
         return (
-            {*map(type, src), *map(type, dst), *map(type, chunk)} == {int}
-            and ARROWS.keys() >= set(op)
-            and min(*src, *dst, *chunk) >= 0
-            and max(*src, *dst) < places
-            and max(chunk) < self.nchunks
+            are_ids(src, places)
+            and are_ids(dst, places)
+            and are_ids(chunk, self.nchunks)
+            and ARROWS.keys() >= {*op}
             and True not in map(eq, src, dst)
-            and len(set(zip(dst, chunk, strict=True))) == len(step)
+            and self._writes_once(dst, chunk, op)
         )
+
+    def _writes_once(self, dst: Sequence[int], chunk: Sequence[int], op: Sequence[Op]) -> bool:
+        """One writer a slot; but a switch adds up all that comes in. Slots are counted place by place, so those of switches come last."""
+        slots = [place * self.nchunks + c for place, c in zip(dst, chunk, strict=True)]
+        if len(set(slots)) == len(slots):
+            return True
+        switches = self.nranks * self.nchunks
+        added = {slot for slot, op in zip(slots, op, strict=True) if slot >= switches and op == "reduce"}
+        alone = [slot for slot, op in zip(slots, op, strict=True) if slot < switches or op == "copy"]
+        return len({*alone, *added}) == len(alone) + len(added)
 
     def _validate(self, number: int, step: Step) -> None:
         if not step:
@@ -116,19 +109,19 @@ class Schedule:
         written: dict[tuple[int, int], Transfer] = {}
         for t in step:
             self._validate_transfer(number, t)
-            other = written.setdefault((t.dst, t.chunk), t)
-            adds_in_switch = t.dst >= self.nranks and t.op == other.op == "reduce"
-            if other is not t and not adds_in_switch:
+            other = written.get((t.dst, t.chunk))
+            if other and not (t.dst >= self.nranks and t.op == other.op == "reduce"):
                 raise ScheduleError(
                     f"step {number} writes chunk {t.chunk} of rank {t.dst} twice ({other} and {t}): one writer per slot and step"
                 )
+            written[t.dst, t.chunk] = t
 
     def _validate_transfer(self, number: int, t: Transfer) -> None:
         where = f" in step {number}, {t.chunk}:{t.src}→{t.dst}"
         places = self.nranks + self.nswitches
         for name, value, size in (("src", t.src, places), ("dst", t.dst, places), ("chunk", t.chunk, self.nchunks)):
             if type(value) is not int or not 0 <= value < size:
-                _in_range(name, value, size, where)
+                in_range(name, value, size, where)
         if t.op not in ARROWS:
             raise ScheduleError(f'op must be "copy" or "reduce", got {t.op!r}{where}')
         if t.src == t.dst:
@@ -150,34 +143,39 @@ class Schedule:
             mine, theirs = getattr(self, name), getattr(other, name)
             if mine != theirs:
                 raise ScheduleError(f"cannot compose: {name} is {mine} in one schedule and {theirs} in the other")
-        return self._with(collective=None, algorithm=None, root=None, steps=steps)
+        return self._bare(steps)
+
+    def _bare(self, steps: tuple[Step, ...], **sizes: int) -> Schedule:
+        return self._with(collective=None, algorithm=None, root=None, steps=steps, **sizes)
 
     def on(
         self, ranks: Sequence[int], nranks: int, chunks: Sequence[int] | None = None, nchunks: int | None = None
     ) -> Schedule:
         """The same moves inside a larger group: inner rank i becomes ranks[i], inner chunk i becomes chunks[i]."""
-        _whole("nranks", nranks, self.nranks)
+        whole("nranks", nranks, self.nranks)
         chunks = range(self.nchunks) if chunks is None else chunks
         for name, ids, size in (("ranks", ranks, self.nranks), ("chunks", chunks, self.nchunks)):
             if len(ids) != size or len(set(ids)) != size:
                 raise ScheduleError(f"{name} must name {size} different ids, got {list(ids)}")
         outer = [*ranks, *range(nranks, nranks + self.nswitches)]
-        steps = tuple(tuple(Transfer(outer[s], outer[d], chunks[c], op) for s, d, c, op in step) for step in self.steps)
-        return Schedule(None, None, nranks, nchunks or max(self.nchunks, max(chunks) + 1), steps, None, self.nswitches)
+        steps = transfers(((outer[s], outer[d], chunks[c], op) for s, d, c, op in step) for step in self.steps)
+        made = self._bare(steps, nranks=nranks, nchunks=nchunks or max(self.nchunks, max(chunks) + 1))
+        if not (are_ids(ranks, nranks) and are_ids(chunks, made.nchunks)):
+            made._validate_steps()
+        return made
 
     def cut(self, pieces: int) -> Schedule:
         """The same moves on a finer buffer: every chunk c becomes the chunks c * pieces to (c + 1) * pieces - 1, moved together."""
-        _whole("pieces", pieces, 1)
-        steps = tuple(
-            tuple(Transfer(s, d, c * pieces + k, op) for s, d, c, op in step for k in range(pieces))
-            for step in self.steps
-        )
-        return Schedule(None, None, self.nranks, self.nchunks * pieces, steps, None, self.nswitches)
+        whole("pieces", pieces, 1)
+        cut = [range(c * pieces, (c + 1) * pieces) for c in range(self.nchunks)]
+        steps = transfers(((s, d, piece, op) for s, d, c, op in step for piece in cut[c]) for step in self.steps)
+        return self._bare(steps, nchunks=self.nchunks * pieces)
 
     def backwards(self, op: Op) -> Schedule:
         """The same moves read from the end, every arrow turned round: with "reduce", a broadcast becomes a reduce."""
-        steps = tuple(tuple(Transfer(t.dst, t.src, t.chunk, op) for t in step) for step in reversed(self.steps))
-        return Schedule(None, None, self.nranks, self.nchunks, steps, None, self.nswitches)
+        made = self._bare(transfers(((d, s, c, op) for s, d, c, _ in step) for step in reversed(self.steps)))
+        made._validate_steps()
+        return made
 
     def named(self, collective: str, algorithm: str, root: int | None = None) -> Schedule:
         """The same steps, with the collective that they claim to be: what `check` holds them to."""
@@ -186,7 +184,12 @@ class Schedule:
     # questions -------------------------------------------------------------------------------------------------------
     def slots(self) -> set[tuple[int, int]]:
         """Every (rank, chunk) that some transfer reads or writes."""
-        return {(rank, t.chunk) for step in self.steps for t in step for rank in (t.src, t.dst)}
+        return {divmod(slot, self.nchunks) for slot in self._touched()}
+
+    def _touched(self) -> set[int]:
+        """The slots, counted rank by rank."""
+        n = self.nchunks
+        return {slot for step in self.steps for s, d, c, _ in step for slot in (s * n + c, d * n + c)}
 
     def sent(self) -> list[int]:
         """Chunks that each rank sends in all, in rank order."""
@@ -226,26 +229,16 @@ class Schedule:
 def beside(*schedules: Schedule) -> Schedule:
     """All at once, step beside step, as `|` does for two; no two may touch the same slot. Chapter: hierarchy."""
     first, *others = schedules
-    composed, used = first._composed(first, ()), set(first.slots())
+    composed, used = first._composed(first, ()), first._touched()
     for other in others:
         first._composed(other, ())
-        slots = other.slots()
+        slots = other._touched()
         if shared := used & slots:
-            rank, chunk = min(shared)
+            rank, chunk = divmod(min(shared), first.nchunks)
             raise ScheduleError(f"| wants disjoint slots, but both schedules use chunk {chunk} of rank {rank}")
         used |= slots
     rows = zip_longest(*(s.steps for s in schedules), fillvalue=())
     return composed._with(steps=tuple(tuple(chain.from_iterable(row)) for row in rows))
-
-
-def by_sender(steps: Iterable[Iterable[Transfer]]) -> tuple[Step, ...]:
-    """The steps of a builder that follows chunks, as schedules are printed: in each, ranks send in the order of their numbers."""
-    return tuple(tuple(sorted(step, key=itemgetter(0))) for step in steps)
-
-
-def _whole(name: str, value: object, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ScheduleError(f"{name} must be a whole number >= {least}, got {value!r}")
 
 
 def one_word(name: str, value: object) -> None:
@@ -254,11 +247,6 @@ def one_word(name: str, value: object) -> None:
         raise ScheduleError(
             f'{name} must be one word of at most 64 letters, digits and "_.+-", like "two-rings", got {value!r}'
         )
-
-
-def _in_range(name: str, value: object, size: int, where: str) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < size:
-        raise ScheduleError(f"{name} must lie in 0..{size - 1}, got {value!r}{where}")
 
 
 def _count(ids: Iterable[int], size: int) -> list[int]:

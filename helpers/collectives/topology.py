@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from .ports import AlphaBeta, call, named
-from .schedule import _whole
+from .transfers import whole
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class Nodes:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_nics", self.gpus if self.nics is None else self.nics)
-        _whole("gpus", self.gpus, 1)
-        _whole("nics", self._nics, 1)
+        whole("gpus", self.gpus, 1)
+        whole("nics", self._nics, 1)
         if not self.oversubscription >= 1:
             raise ValueError(f"oversubscription must be 1 or more, got {self.oversubscription!r}")
 

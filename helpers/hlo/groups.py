@@ -12,10 +12,10 @@ They are those of CollectiveDeviceListBase (openxla/xla, xla/hlo/ir/replica_grou
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from collections.abc import Sequence
+from itertools import pairwise, product
 from math import prod
-
-import numpy as np
+from operator import mul
 
 from helpers.hlo.text import HloError, number
 
@@ -90,7 +90,7 @@ def _counted(text: str, ndevices: int, line: int) -> Groups | None:
         raise HloError(f"groups that do not fit their own shape: {found[0]!r}", line)
     if many * each != ndevices:
         raise _undivided(found[0], ndevices, line)
-    return _rows(np.arange(prod(shape)).reshape(shape).transpose(order).reshape(many, each))
+    return _rows(_transposed(range(prod(shape)), shape, order), each)
 
 
 def _along(text: str, ndevices: int, line: int) -> Groups | None:
@@ -109,8 +109,8 @@ def _along(text: str, ndevices: int, line: int) -> Groups | None:
         raise HloError(f"parts of an axis that do not fit each other: {found[4]}", line)
     shape = [high // low for _, low, high in pieces]
     order = [at for at in range(len(pieces)) if at not in last] + last
-    whole = _ordered(found[2], found[3], ndevices, line).reshape(shape).transpose(order)
-    return _rows(whole.reshape(-1, prod(shape[at] for at in last)))
+    whole = _transposed(_ordered(found[2], found[3], ndevices, line), shape, order)
+    return _rows(whole, prod(shape[at] for at in last))
 
 
 def _pieces(parts: list[Part], sizes: dict[str, int]) -> list[Part]:
@@ -131,16 +131,23 @@ def _part(text: str, sizes: dict[str, int], line: int) -> Part | None:
     return (found[1], low, low * part) if low * part and size % (low * part) == 0 else None
 
 
-def _ordered(shape: str | None, order: str | None, ndevices: int, line: int) -> np.ndarray:
+def _ordered(shape: str | None, order: str | None, ndevices: int, line: int) -> Sequence[int]:
     """The mesh's devices, from 0 on unless told otherwise."""
     if shape is None:
-        return np.arange(ndevices)
+        return range(ndevices)
     sizes = [number(n, line) for n in shape.split(",")]
     turned = [number(n, line) for n in order.split(",")] if order else list(range(len(sizes)))
     if prod(sizes) != ndevices or sorted(turned) != list(range(len(sizes))):
         raise HloError(f"a mesh's devices [{shape}]T({order}) are not those of {ndevices}", line)
-    return np.arange(ndevices).reshape(sizes).transpose(turned).reshape(-1)
+    return _transposed(range(ndevices), sizes, turned)
 
 
-def _rows(array: np.ndarray) -> Groups:
-    return tuple(tuple(int(n) for n in row) for row in array)
+def _transposed(devices: Sequence[int], shape: list[int], order: list[int]) -> list[int]:
+    """Devices that lie in this shape, row by row, read with the axes in another order."""
+    strides = [prod(shape[axis + 1 :]) for axis in order]
+    places = product(*(range(shape[axis]) for axis in order))
+    return [devices[sum(map(mul, place, strides))] for place in places]
+
+
+def _rows(devices: Sequence[int], each: int) -> Groups:
+    return tuple(tuple(devices[at : at + each]) for at in range(0, len(devices), each))

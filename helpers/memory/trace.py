@@ -10,10 +10,16 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+from helpers.arrays import numpy_for
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Bytes = NDArray[np.int64]
 
 # In the order in which a picture stacks them. "activation" is what autograd keeps for backward, and nothing else.
 CLASSES = ("parameter", "gradient", "optimizer", "input", "cache", "activation", "communication", "temporary")
@@ -89,29 +95,38 @@ class Trace:
         return len(self.events)
 
     @cached_property
-    def by_class(self) -> NDArray[np.int64]:
+    def by_class(self) -> Bytes:
         """int64 [events, classes]: bytes alive of each class after each event. TraceError if the events contradict themselves."""
+        np = numpy_for("Trace.by_class")
         changes = np.zeros((len(self.events), len(CLASSES)), dtype=np.int64)
         for index, (_, deltas) in enumerate(self._walk()):
             for cls, delta in deltas:
                 changes[index, CLASSES.index(cls)] += delta
-        return changes.cumsum(axis=0)
+        by_class: Bytes = changes.cumsum(axis=0)
+        return by_class
 
     @cached_property
-    def total(self) -> NDArray[np.int64]:
+    def total(self) -> Bytes:
         """int64 [events]: all bytes alive after each event; the sum over classes."""
-        total: NDArray[np.int64] = self.by_class.sum(axis=1)
+        np = numpy_for("Trace.total")
+        total: Bytes = np.array(self._totals, dtype=np.int64)
         return total
+
+    @cached_property
+    def _totals(self) -> list[int]:
+        return list(accumulate(sum(delta for _, delta in deltas) for _, deltas in self._walk()))
 
     @cached_property
     def peak(self) -> Peak:
         """The first moment with the most bytes alive. TraceError for an empty trace."""
         if not self.events:
             raise TraceError("an empty trace has no peak")
-        index = int(self.total.argmax())
-        event = self.events[index]
-        by_class = {cls: int(n) for cls, n in zip(CLASSES, self.by_class[index], strict=True)}
-        return Peak(index, int(self.total[index]), by_class, event.phase, event.module, event.op)
+        nbytes = max(self._totals)
+        index = self._totals.index(nbytes)
+        event, by_class = self.events[index], dict.fromkeys(CLASSES, 0)
+        for block in self.alive(index):
+            by_class[block.cls] += block.nbytes
+        return Peak(index, nbytes, by_class, event.phase, event.module, event.op)
 
     def alive(self, index: int) -> list[Block]:
         """The blocks alive after event `index`, largest first; their bytes add up to total[index]. IndexError outside the trace."""
@@ -130,7 +145,7 @@ class Trace:
     @property
     def marks(self) -> list[tuple[int, str, int]]:
         """(event index, name, bytes alive there) of every mark, in order: the stages of the article's table."""
-        return [(i, e.op, int(self.total[i])) for i, e in enumerate(self.events) if e.kind == "mark"]
+        return [(i, e.op, self._totals[i]) for i, e in enumerate(self.events) if e.kind == "mark"]
 
     def rounded(self, nbytes: int = 512) -> Trace:
         """The same trace with every block rounded up to a multiple of `nbytes`, as the CUDA allocator rounds to 512."""

@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
-import numpy as np
-
-from helpers.collectives import Schedule, ScheduleError, contributions
+from helpers.collectives import Schedule, ScheduleError
+from helpers.collectives.simulate import counts, holdings
 
 COPIED = ("all_gather", "broadcast")  # what is sent first is part of one's own output, too
 
@@ -49,12 +48,12 @@ def fused(s: Schedule) -> tuple[tuple[Fused, ...], ...]:
     """Each rank's primitives in order. ScheduleError for a schedule through a switch: that is NVLS, and no primitive of these."""
     if s.nswitches:
         raise ScheduleError(f"{s.algorithm} goes through a switch; its ranks scatter, reduce in the switch, and gather")
-    complete = [np.all(state[: s.nranks] > 0, axis=2) for state in contributions(s)]
+    states = [[dict(chunk) for chunk in state] for state in holdings(s)]
     done: list[list[Fused]] = [[] for _ in range(s.nranks)]
     for (rank, chunk), passes in _passes(s).items():
         for one in passes:
             last = one.received[-1][0] if one.received else -1
-            name = _name(s.collective, one, bool(complete[last + 1][rank, chunk]))
+            name = _name(s.collective, one, all(counts(states[last + 1][chunk].get(rank, 0), s.nranks)))
             peers = (tuple(peer for _, peer in events) for events in (one.received, one.sent))
             done[rank].append(Fused(name, one.step, chunk, *peers))
     return tuple(tuple(sorted(one, key=lambda f: (f.step, f.chunk))) for one in done)

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from helpers.arrays import numpy_for
 from helpers.facts import public
 from helpers.nccl.predict import predict
 from helpers.nccl.runs import measured_platform, nvlink_runs
@@ -30,7 +29,7 @@ class Line(NamedTuple):
 
 def ll_line(gpus: Sequence[str]) -> Line:
     """The line of least squared relative errors through the rows of these GPUs that go by Ring and LL."""
-    rows = []
+    np, rows = numpy_for("ll_line"), []
     for run in nvlink_runs():
         steps, machine = ring_steps(run.collective, run.nranks), measured_platform(run.gpu)
         for nbytes, seconds in run.by_size() if run.gpu in gpus else []:

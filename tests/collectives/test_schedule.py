@@ -27,6 +27,7 @@ def build(*steps, nranks=3, nchunks=3, **kwargs):
         ([[Transfer(0, 1, 0)], []], "step 2 sends nothing"),
         ([[Transfer(0, 2, 1), Transfer(1, 2, 1)]], "step 1 writes chunk 1 of rank 2 twice"),
         ([[Transfer(0, 2, 1, "reduce"), Transfer(1, 2, 1, "reduce")]], "one writer per slot and step"),
+        ([[Transfer(0, 2, 1)] * 2], r"twice \(1:0→2 and 1:0→2\)"),
     ],
 )
 def test_refuses(steps, says):

@@ -11,11 +11,18 @@ def test_a_claim_prints_one_line(capsys):
 
 
 @pytest.mark.parametrize(
-    ("got", "want"), [(6, 7), (0.1 + 0.2, 0.3), ([1, 2], [1, 3]), ([1, 2], [1, 2, 3]), (False, True), (np.ones(3), 1.0)]
+    ("got", "want"), [(6, 7), (0.1 + 0.2, 0.3), ([1, 2], [1, 3]), ([1, 2], [1, 2, 3]), (False, True), ([1.0], 1.0)]
 )
 def test_a_false_claim_raises(got, want):
     with pytest.raises(ClaimError, match="mine: got"):
         claim("mine", got, want)
+
+
+def test_arrays_and_tuples_are_claimed_element_by_element():
+    claim("the same", [(1, 2), range(2)], [[1, 2], (0, 1)])
+    claim("ones", np.ones((2, 1)), ((1,), (1,)))
+    with pytest.raises(ClaimError, match="mine: got"):
+        claim("mine", np.ones(3), 1.0)
 
 
 def test_a_long_value_is_cut(capsys):

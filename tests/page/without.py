@@ -1,4 +1,4 @@
-"""Python as a page has it: the library that the page loads, and no third-party package. As a script: what blocks print, show and raise there."""
+"""Python as a page has it: its library, and no package of others. As a script: what blocks print, show and raise there."""
 
 import contextlib
 import io

@@ -16,6 +16,15 @@ from helpers.view.player.widget import player_html, player_spec, resolve
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = Path(__file__).with_name("sample")
 MACHINERY = ("assets", "helpers", "website")
+# One that begins, one that shows a table, one that a page cannot run, one that shows a widget, one that raises.
+CODES = (
+    "from helpers.collectives import CATALOGUE, check\nfrom helpers.view import player\n\n"
+    'ring = CATALOGUE["all_reduce", "ring"](nranks=3)\nprint(ring)',
+    "class Table:\n    def _repr_html_(self):\n        return '<table><tr><th>a</th></tr><tr><td>1</td></tr></table>'\n\nTable()",
+    "from helpers.ranks import Ranks\n\nwith Ranks() as ranks:\n    print(ranks.label)",
+    "player(ring)",
+    'from helpers import units\n\nmine = "3 potatoes"     # <- your size\nunits.parse_nbytes(mine)',
+)
 LIMIT_S = 600  # half a minute on two cores; for a build that hangs
 
 
@@ -63,9 +72,10 @@ def sample_notebook() -> nbformat.NotebookNode:
         "description": "A notebook with every kind of output.",
         "card": {"able": ["read outputs"], "hardware": "none"},
     }
-    spec = player_spec(resolve("all_reduce ring", nranks=3))
+    ring = resolve("all_reduce ring", nranks=3)
+    spec = player_spec(ring)
     outputs = [
-        v4.new_output("stream", name="stdout", text="all_reduce ring nranks=3\n0:0⇒1 1:1⇒2 2:2⇒0\n"),
+        v4.new_output("stream", name="stdout", text=f"{ring}\n"),
         v4.new_output(
             "display_data", {"text/html": "<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table>"}
         ),
@@ -73,12 +83,12 @@ def sample_notebook() -> nbformat.NotebookNode:
         v4.new_output("display_data", {"text/html": player_html(spec), "text/plain": "Player(...)"}),
         v4.new_output("error", ename="ScheduleError", evalue="chunk 2", traceback=["ScheduleError: chunk 2 on rank 0"]),
     ]
-    code = "from helpers.collectives import check\n\ncheck(schedule)  # raises"
     cells = [
         v4.new_markdown_cell("# What does a cell leave behind?\n\nA sentence between cells."),
         v4.new_markdown_cell("## Outputs"),
     ]
-    cells += [v4.new_code_cell(code, execution_count=i, outputs=[output]) for i, output in enumerate(outputs, 1)]
+    made = enumerate(zip(CODES, outputs, strict=True), 1)
+    cells += [v4.new_code_cell(code, execution_count=i, outputs=[output]) for i, (code, output) in made]
     kernel = {
         "kernelspec": {"name": "python3", "display_name": "Python 3"},
         "language_info": {"name": "python", "pygments_lexer": "ipython3"},

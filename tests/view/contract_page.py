@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness import FONT
+from widget_harness import FONT
 
 from helpers.view.shared.tokens import css
 from website.widgets import styles

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from helpers.view.player.spec import PlayerSpec
-from helpers.view.shared.bundle import plain_script
-from helpers.view.shared.schedules.traces import catalogue, links, traces
-from helpers.view.shared.widget import VIEW, stylesheet
+import widget_harness
 
-INTER = VIEW.parents[1] / "assets" / "vendor" / "inter" / "inter-latin-wght-normal.woff2"
-FONT = f'@font-face {{ font-family: Inter; font-weight: 100 900; src: url("{INTER.as_uri()}"); }}'
+from helpers.view.player.spec import PlayerSpec
+from helpers.view.shared.schedules.traces import catalogue, traces
 
 # The smallest honest stand-in for the site's shim and for a kernel's model: same traits, same events, answers come late.
 SHIM = """
@@ -72,30 +68,6 @@ def tables() -> TemporaryDirectory:
     return folder
 
 
-def page(specs: list[PlayerSpec], theme: str = "light", live: bool = False) -> str:
-    """HTML of a page with one player per spec."""
-    state = {"catalogue": catalogue(), "links": links(), "live": live}
-    mounts = "".join(
-        f'<div class="bim-mount" data-kind="player" data-spec="{escape(json.dumps(spec.as_json()))}"></div>'
-        for spec in specs
-    )
-    return f"""<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8"><title>Player</title>
-<meta name="viewport" content="width=device-width, initial-scale=1"><style>{FONT}{stylesheet("player")}
-body {{ margin: 0 auto; padding: 16px; max-width: 880px; background: var(--bim-page); color: var(--bim-ink); }}</style></head>
-<body><main><h1 style="font: 600 20px var(--bim-font-ui)">Player</h1>{mounts}</main><script>
-const TABLES = {json.dumps(Path(tables().name).as_uri())};
-{SHIM}
-{plain_script(VIEW / "player" / "player.mjs", "player")}
-const state = {json.dumps(state, ensure_ascii=False)};
-window.models = [...document.querySelectorAll(".bim-mount")].map((el) => {{
-  if (location.search.includes("manual")) el.dataset.clock = "manual";
-  const model = makeModel({{ ...state, spec: JSON.parse(el.dataset.spec) }});
-  BytesInMotion.widget.render({{ model, el }});
-  return model;
-}});
-</script></body></html>"""
-
-
 def answered(page) -> None:
     """Wait until every player has the answer to what it asked last."""
     page.wait_for_function("models.every((model) => !model.open)")
@@ -106,7 +78,8 @@ def unfold(page) -> None:
     page.eval_on_selector_all(".bim-more[aria-expanded=false]", "buttons => buttons.forEach((one) => one.click())")
 
 
-def write(path: Path, specs: list[PlayerSpec], **options: object) -> str:
-    """Writes the page and returns its file:// address."""
-    path.write_text(page(specs, **options), encoding="utf-8")
-    return path.resolve().as_uri()
+def write(path: Path, specs: list[PlayerSpec], theme: str = "light", live: bool = False) -> str:
+    """Writes the page with one player per spec and returns its file:// address."""
+    states = [widget_harness.known("player") | {"live": live, "spec": spec} for spec in specs]
+    model = f"const TABLES = {json.dumps(Path(tables().name).as_uri())};\n{SHIM}"
+    return widget_harness.write(path, "player", states, theme, model)

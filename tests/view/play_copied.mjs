@@ -80,7 +80,7 @@ const cells = (text) => {
   };
 };
 
-const { marks } = JSON.parse(readFileSync(0, "utf8"));
+const { marks } = JSON.parse(readFileSync(process.argv[2], "utf8"));
 console.log(
   JSON.stringify(
     marks.map((mark) =>

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 import widget_harness
 from hands import choose, copied, said, sentence
@@ -10,7 +12,7 @@ from playwright.sync_api import Page
 
 from helpers.facts import MODELS
 from helpers.memory.closed_form import step
-from helpers.view.calculator.forms import DEVICES, forms
+from helpers.view.calculator.forms import DEVICES
 from helpers.view.calculator.widget import (
     Calculator,
     CalculatorSpec,
@@ -25,15 +27,9 @@ PLAIN = calculator_spec("Llama-2-7B", seq=4096)
 
 
 @pytest.fixture
-def open_calculator(open_alone, tmp_path):
-    """open_calculator(spec, ..., theme=, width=, live=, hash_=) -> a page; errors fail the test."""
-
-    def open_(*specs, theme="light", width=1280, live=False, hash_=""):
-        states = [{"forms": forms(), "live": live, "spec": spec} for spec in specs]
-        address = widget_harness.write(tmp_path / "calculator.html", "calculator", states, theme)
-        return open_alone(f"{address}{hash_}", width)
-
-    return open_
+def open_calculator(open_widget):
+    """open_calculator(spec, ..., theme=, width=, live=, ...) -> a page; errors on it fail the test."""
+    return partial(open_widget, "calculator")
 
 
 def gib(page: Page) -> float:

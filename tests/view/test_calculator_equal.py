@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import ast
-import json
 import random
-import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +13,6 @@ from helpers.memory.closed_form import FormError, Step, step
 from helpers.memory.closed_form.kept import WIDTHS
 from helpers.view.calculator.forms import STEPS, TENSORS, forms
 from helpers.view.calculator.widget import OFFERED, CalculatorSpec, calculator_spec, computed
-from helpers.view.shared.spec import Spec
 
 CASES = 1000
 
@@ -63,14 +59,9 @@ def specs() -> list[CalculatorSpec]:
 
 
 @pytest.fixture(scope="module")
-def played(specs, node, tmp_path_factory) -> dict:
+def played(specs, play) -> dict:
     """One node process computes everything."""
-    path = tmp_path_factory.mktemp("calculator") / "cases.json"
-    path.write_text(json.dumps({"forms": forms(), "specs": specs}, default=Spec.as_json), encoding="utf-8")
-    script = Path(__file__).with_name("play_calculator.mjs")
-    done = subprocess.run([node, script, path], capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return play("calculator", {"forms": forms(), "specs": specs})
 
 
 def listed(terms) -> list[dict]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import widget_harness
 from playwright.sync_api import expect
 
-from helpers.view.choice.asked import choice_spec, published
+from helpers.view.choice.asked import choice_spec
 from helpers.view.choice.widget import compared, verdict
-from helpers.view.shared.nccl import known
 
 B200 = choice_spec("HGX-B200", "8 MiB", 4, version="2.29.2", beside="2.28.9")
 # What scrolls is reachable by keyboard, as soon as the widget has heard of its new width.
@@ -23,9 +22,8 @@ def bars(page) -> list[str]:
     return page.locator(".bim-bars .bim-name").all_text_contents()
 
 
-def test_every_control_changes_what_stands_there(open_alone, tmp_path):
-    told = {"nccl": known(), "nccl_runs": published(), "live": True, "spec": B200}
-    page = open_alone(widget_harness.write(tmp_path / "choice.html", "choice", [told]), 1280)
+def test_every_control_changes_what_stands_there(open_widget):
+    page = open_widget("choice", B200, live=True)
     shows(page, B200)
     assert bars(page)[:2] == ["Ring/Simple", "Ring/LL128"] and page.locator(".bim-lines .bim-seen").count() == len(
         [n for n in range(10, 35) if choice_spec("HGX-B200", 2**n, 4, version="2.29.2").measured()]
@@ -62,16 +60,3 @@ def test_every_control_changes_what_stands_there(open_alone, tmp_path):
     assert page.get_by_text("NVLSTree/Simple").count() and page.evaluate(widget_harness.CUT) == []
     assert widget_harness.violations_in_both_themes(page) == []
     assert page.get_by_role("button", name="Copy link").count() == 0
-
-
-def test_a_link_that_cannot_be_drawn_says_so(open_alone, tmp_path):
-    told = {"nccl": known(), "nccl_runs": published(), "live": False, "spec": B200}
-    page = open_alone(widget_harness.write(tmp_path / "choice.html", "choice", [told]), 1280)
-    good = "#choice-0--collective-all_reduce--nbytes-1024--machine-DGX-A100--nodes-1--nranks-8--version-2.27.3--beside-2.28.9"
-    for wrong in ("nranks-9", "nbytes-1000", "version-2.31.0", "machine-8xL40S"):
-        part = wrong.split("-")[0]
-        parts = [wrong if one.startswith(f"{part}-") else one for one in good.split("--")]
-        page.evaluate("hash => { location.hash = hash; }", "--".join(parts))
-        expect(page.locator(".bim-notice")).to_have_text("This link asks for something that cannot be drawn.")
-        page.evaluate("hash => { location.hash = hash; }", good)
-        shows(page, choice_spec("DGX-A100", "1 KiB", version="2.27.3", beside="2.28.9"))

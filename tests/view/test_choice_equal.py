@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import ast
-import json
 import random
-import subprocess
 from itertools import groupby
-from pathlib import Path
 
 import pytest
 import traitlets
@@ -18,7 +15,6 @@ from helpers.view.choice.asked import NODES, OFFERED, SIZES, VERSIONS, ChoiceSpe
 from helpers.view.choice.page import html
 from helpers.view.choice.widget import choice_html, choice_sentence, choice_spec, explore_choice
 from helpers.view.shared.nccl import known
-from helpers.view.shared.spec import Spec
 
 BLACKWELL = [version for version in VERSIONS if version != "2.23.4"]  # whose search knows no Blackwell
 CASES = 300
@@ -46,15 +42,10 @@ def specs() -> list[ChoiceSpec]:
 
 
 @pytest.fixture(scope="module")
-def played(specs, node, tmp_path_factory) -> dict:
+def played(specs, play) -> dict:
     """One node process computes everything."""
-    path = tmp_path_factory.mktemp("choice") / "cases.json"
     told = {"known": known(), "published": published(), "specs": specs}
-    path.write_text(json.dumps(told, default=Spec.as_json), encoding="utf-8")
-    script = Path(__file__).with_name("play_choice.mjs")
-    done = subprocess.run([node, script, path], capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return play("choice", told)
 
 
 def test_javascript_says_what_python_says(specs, played):

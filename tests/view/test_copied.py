@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
-import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -36,13 +33,9 @@ ALLOWED = (ast.Module, ast.ImportFrom, ast.alias, ast.Expr, ast.Assign, ast.Call
 
 
 @pytest.fixture(scope="module")
-def cells(node) -> list[dict[str, list[str]]]:
+def cells(play) -> list[dict[str, list[str]]]:
     """Of the plain text and of every mark: the cells of each widget."""
-    script = Path(__file__).with_name("play_copied.mjs")
-    told = json.dumps({"marks": [PLAIN, *MARKS]})
-    done = subprocess.run([node, script], input=told, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return play("copied", {"marks": [PLAIN, *MARKS]})
 
 
 def test_a_mark_makes_the_calls_that_a_plain_word_makes(cells):

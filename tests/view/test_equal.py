@@ -1,12 +1,9 @@
 """What the player computes in JavaScript is what Python computes: states, faults, prices, bytes and the text of figures."""
 
-import json
 import math
 import random
-import subprocess
 from collections import Counter
 from itertools import accumulate
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -91,17 +88,12 @@ def figures() -> dict[str, list[float]]:
 
 
 @pytest.fixture(scope="module")
-def played(cases, figures, node, tmp_path_factory) -> dict:
+def played(cases, figures, play) -> dict:
     """One node process plays everything."""
     sent = [
         {"trace": as_data(s), "nbytes": nbytes, "link": as_the_player_takes_it(network)} for s, nbytes, network in cases
     ]
-    path = tmp_path_factory.mktemp("cases") / "cases.json"
-    path.write_text(json.dumps({"cases": sent, **figures}), encoding="utf-8")
-    script = Path(__file__).with_name("play_cases.mjs")
-    done = subprocess.run([node, script, path], capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return play("cases", {"cases": sent, **figures})
 
 
 def test_there_are_enough_cases(cases):

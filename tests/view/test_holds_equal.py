@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import ast
 import itertools
-import json
-import subprocess
-from pathlib import Path
 
 import pytest
 import traitlets
@@ -14,7 +11,6 @@ import traitlets
 from helpers.view.holds.page import html
 from helpers.view.holds.steps import CLASSES, NAMES, by_class, deed, known, matched, moments, nranks, peak, states
 from helpers.view.holds.widget import HoldsSpec, explore_holds, holds_html, holds_sentence, holds_spec
-from helpers.view.shared.spec import Spec
 
 UNFIT = [{"way": "zero-4"}, {"beside": "zero-3"}, {"beside": "fsdp"}, {"at": 34}, {"at": 99}, {"rank": 4}]
 
@@ -34,15 +30,10 @@ def specs() -> list[HoldsSpec]:
 
 
 @pytest.fixture(scope="module")
-def played(specs, node, tmp_path_factory) -> dict:
+def played(specs, play) -> dict:
     """One node process computes everything."""
-    path = tmp_path_factory.mktemp("holds") / "cases.json"
     told = {"known": known(), "specs": specs, "unfit": UNFIT}
-    path.write_text(json.dumps(told, default=Spec.as_json), encoding="utf-8")
-    script = Path(__file__).with_name("play_holds.mjs")
-    done = subprocess.run([node, script, path], capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return play("holds", told)
 
 
 def test_javascript_says_and_counts_what_python_does(specs, played):

@@ -7,80 +7,70 @@ from pathlib import Path
 
 import harness
 import pytest
-import widget_harness
 from hands import copied
 from playwright.sync_api import expect
 
 from helpers.collectives import CATALOGUE
-from helpers.view.calculator.forms import forms
 from helpers.view.calculator.widget import calculator_spec
-from helpers.view.choice.asked import choice_spec, published
-from helpers.view.clock.widget import clock_spec, protocols
-from helpers.view.holds.steps import known as holdings
+from helpers.view.choice.asked import choice_spec
+from helpers.view.clock.widget import clock_spec
 from helpers.view.holds.widget import holds_spec
 from helpers.view.memory.spec import memory_spec
 from helpers.view.mesh.widget import mesh_spec
-from helpers.view.occupancy.widget import gpus, occupancy_spec
+from helpers.view.occupancy.widget import occupancy_spec
 from helpers.view.overlap.asked import overlap_spec
-from helpers.view.overlap.jobs import known as overlaps
-from helpers.view.pipeline.programs import known as pipelines
 from helpers.view.pipeline.spec import pipeline_spec
 from helpers.view.player.widget import player_spec
-from helpers.view.playground.widget import empty, known, playground_spec
-from helpers.view.primitive.widget import primitive_spec, primitives
-from helpers.view.published.known import known as published_runs
+from helpers.view.playground.widget import empty, playground_spec
+from helpers.view.primitive.widget import primitive_spec
 from helpers.view.published.widget import published_spec
 from helpers.view.routing.asked import routing_spec
 from helpers.view.segments.spec import segments_spec
-from helpers.view.shared.nccl import known as nccl_known
 from helpers.view.shared.recorded import recorded_set
-from helpers.view.shared.schedules.traces import catalogue, links
 from helpers.view.shared.widget import VIEW
 from helpers.view.warp.widget import warp_spec
-from helpers.view.yours.page import KNOWS
 from helpers.view.yours.widget import yours_spec
 
 SAVED = tomllib.loads(Path(__file__).with_name("links.toml").read_text(encoding="utf-8"))
-# Of each widget, what stands on the page before the link is followed: the traits that the page gives it.
-TRAITS = {
-    "primitive": lambda: {"primitives": primitives(), "spec": primitive_spec("all_reduce", 3, "1 2 3")},
-    "playground": lambda: {
-        "catalogue": catalogue(),
-        "links": links(),
-        "playground": known(),
-        "spec": playground_spec(empty("broadcast", 4)),
-    },
-    "memory": lambda: {
-        "spec": memory_spec(["article-cpu", "article-meta"]),
-        "trace": recorded_set("article-cpu"),
-    },
-    "segments": lambda: {"spec": segments_spec("a = 6 MiB; b = 3 MiB; del a; c = 30 MiB; del b")},
-    "occupancy": lambda: {"gpus": gpus(), "spec": occupancy_spec("A100", 256, 64, 16 * 1024)},
-    "warp": lambda: {"spec": warp_spec("memory")},
-    "clock": lambda: {"links": links(), "protocols": protocols(), "spec": clock_spec()},
-    "choice": lambda: {"nccl": nccl_known(), "nccl_runs": published(), "spec": choice_spec()},
-    "pipeline": lambda: {"pipelines": pipelines(), "spec": pipeline_spec()},
-    "holds": lambda: {"holdings": holdings(), "spec": holds_spec()},
-    "mesh": lambda: {"spec": mesh_spec(data=2, pipeline=2, tensor=2)},
-    "routing": lambda: {"spec": routing_spec()},
-    "published": lambda: {"published": published_runs(), "spec": published_spec()},
-    "overlap": lambda: {"overlaps": overlaps(), "links": links(), "spec": overlap_spec()},
-    "yours": lambda: {name: known() for name, known in KNOWS.items()} | {"spec": yours_spec()},
-    "calculator": lambda: {"forms": forms(), "spec": calculator_spec("Llama-2-7B", seq=4096)},
+# Of each widget, what stands on the page before the link is followed.
+BEFORE = {
+    "primitive": lambda: primitive_spec("all_reduce", 3, "1 2 3"),
+    "playground": lambda: playground_spec(empty("broadcast", 4)),
+    "memory": lambda: memory_spec(["article-cpu", "article-meta"]),
+    "segments": lambda: segments_spec("a = 6 MiB; b = 3 MiB; del a; c = 30 MiB; del b"),
+    "occupancy": lambda: occupancy_spec("A100", 256, 64, 16 * 1024),
+    "warp": lambda: warp_spec("memory"),
+    "clock": clock_spec,
+    "choice": choice_spec,
+    "pipeline": pipeline_spec,
+    "holds": holds_spec,
+    "mesh": lambda: mesh_spec(data=2, pipeline=2, tensor=2),
+    "routing": routing_spec,
+    "published": published_spec,
+    "overlap": overlap_spec,
+    "yours": yours_spec,
+    "calculator": lambda: calculator_spec("Llama-2-7B", seq=4096),
 }
 
 
-def written(kind: str, path: Path) -> str:
-    """The page with one widget of that kind, as a file; its address."""
-    if kind == "player":
-        return harness.write(path, [player_spec(CATALOGUE["all_reduce", "ring"](4))])
-    return widget_harness.write(path, kind, [{"live": False} | TRAITS[kind]()])
+@pytest.fixture
+def open_at(open_alone, open_widget, tmp_path):
+    """open_at(kind, address) -> the page with one widget of that kind, opened by the link."""
+
+    def open_(kind: str, address: str = ""):
+        if kind == "player":
+            path = harness.write(tmp_path / "player.html", [player_spec(CATALOGUE["all_reduce", "ring"](4))])
+            return open_alone(f"{path}?manual{address}")
+        traits = {"trace": recorded_set("article-cpu")} if kind == "memory" else {}
+        return open_widget(kind, BEFORE[kind](), clock="manual", hash_=address, **traits)
+
+    return open_
 
 
 @pytest.mark.parametrize("kind", SAVED)
-def test_a_saved_link_opens_to_its_state(kind, open_alone, tmp_path):
+def test_a_saved_link_opens_to_its_state(kind, open_at):
     saved = SAVED[kind]
-    page = open_alone(f"{written(kind, tmp_path / f'{kind}.html')}?manual{saved['address']}")
+    page = open_at(kind, saved["address"])
     expect(page.locator(".bim-sentence").first).to_have_text(saved["sentence"])
     chosen = page.locator("select").evaluate_all("all => all.map((one) => one.value)")
     assert chosen == saved["chosen"]
@@ -97,9 +87,9 @@ TELL = """hash => {
 
 
 @pytest.mark.parametrize("kind", SAVED)
-def test_a_link_with_another_word_in_a_place_of_it_changes_nothing(kind, open_alone, tmp_path):
+def test_a_link_with_another_word_in_a_place_of_it_changes_nothing(kind, open_at):
     address = SAVED[kind]["address"]
-    page = open_alone(f"{written(kind, tmp_path / f'{kind}.html')}?manual{address}")
+    page = open_at(kind, address)
     expect(page.locator(".bim-sentence").first).to_have_text(SAVED[kind]["sentence"])
     said = page.evaluate(TELL, address)
     assert {broken for broken in marked(kind, address) if page.evaluate(TELL, broken) != said} == set()
@@ -114,6 +104,29 @@ def marked(kind: str, address: str) -> list[str]:
         found += ["--".join([head, *parts[:i], f"{key}-{mark}", *parts[i + 1 :]]) for mark in MARKS]
     names = [address.replace("-mine--", f"-{name}--") for name in ("-1", "_x", "+", "x" * 65)]  # none is a schedule's
     return [*found, *names, *(f"{address}{more}" for more in ADDED.get(kind, ()))]
+
+
+UNFIT = {
+    "choice": ("nranks-9", "nbytes-1000", "version-2.31.0", "machine-8xL40S"),
+    "clock": ("link-pcie-5", "nbytes-9", "at-99999"),
+    "holds": ("way-zero-4", "beside-zero-3", "at-34", "rank-4"),
+    "mesh": ("rank-16", "axes-pipeline.2_data.99_shard.1_tensor.2", "expert-3", "gpus-7"),
+    "overlap": ("share-55",),
+    "routing": ("tokens-9",),
+}
+
+
+@pytest.mark.parametrize("kind", UNFIT)
+def test_a_link_that_cannot_be_drawn_says_so(kind, open_at):
+    page, address = open_at(kind), SAVED[kind]["address"]
+    why = "was not recorded" if kind == "holds" else "cannot be drawn"
+    for wrong in UNFIT[kind]:
+        name = wrong.partition("-")[0]
+        parts = [wrong if one.startswith(f"{name}-") else one for one in address.split("--")]
+        page.evaluate("hash => { location.hash = hash; }", "--".join(parts))
+        expect(page.locator(".bim-notice")).to_have_text(f"This link asks for something that {why}.")
+        page.evaluate("hash => { location.hash = hash; }", address)
+        expect(page.locator(".bim-sentence").first).to_have_text(SAVED[kind]["sentence"])
 
 
 def test_every_widget_that_has_links_has_one_saved():

@@ -19,7 +19,7 @@ from snapshots import HOSTILE
 from helpers.memory import Sample
 from helpers.memory.snapshot import read
 from helpers.view.memory.feed import Sender
-from helpers.view.memory.spec import against, devices, memory_spec, trace_set
+from helpers.view.memory.spec import against, memory_spec, trace_set
 from helpers.view.memory.text import amount
 from helpers.view.shared.recorded import recorded_set, traces_of
 
@@ -28,16 +28,13 @@ BACKLOG = 2.0  # seconds: a guard, far above what benchmarks/live_memory.py prin
 
 
 @pytest.fixture
-def open_memory(open_alone, tmp_path):
-    """open_memory(traces, theme=, width=, ...) -> a page with one widget whose clock only `tick` moves; errors fail the test."""
+def open_memory(open_widget):
+    """open_memory(traces, width=, ...) -> a page with one widget whose clock only `tick` moves; errors fail the test."""
 
-    def open_(
-        traces=(STEP,), theme="light", width=1280, motion="no-preference", hash_="", found=None, stream=False, **spec
-    ):
+    def open_(traces=(STEP,), width=1280, motion="no-preference", hash_="", found=None, stream=False, **spec):
         found = found or (trace_set(list(traces)) if traces else {})
-        state = {"spec": memory_spec(**spec), "trace": found, "devices": devices(), "live": stream, "stream": stream}
-        address = widget_harness.write(tmp_path / "memory.html", "memory", [state], theme)
-        return open_alone(f"{address}?manual{hash_}", width, motion)
+        how = {"width": width, "motion": motion, "hash_": hash_, "clock": "manual"}
+        return open_widget("memory", memory_spec(**spec), live=stream, stream=stream, trace=found, **how)
 
     return open_
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import base64
-import json
 import pickle
 import random
-import subprocess
-from pathlib import Path
 
 import pytest
 from memory_traces import some_trace, step_trace
@@ -104,9 +101,8 @@ STATES = [
 
 
 @pytest.fixture(scope="module")
-def played(cases, numbers, snapshots, feeds, node, tmp_path_factory) -> dict:
+def played(cases, numbers, snapshots, feeds, play) -> dict:
     """One node process computes everything."""
-    path = tmp_path_factory.mktemp("memory") / "cases.json"
     files = [pickle.dumps(snap, protocol=PROTOCOLS[i % 4]) for i, snap in enumerate(snapshots)] + list(HOSTILE)
     told = {
         "cases": [case for _, case in cases],
@@ -115,11 +111,7 @@ def played(cases, numbers, snapshots, feeds, node, tmp_path_factory) -> dict:
         "feeds": [feed for _, feed in feeds],
         "states": STATES,
     }
-    path.write_text(json.dumps(told), encoding="utf-8")
-    script = Path(__file__).with_name("play_memory.mjs")
-    done = subprocess.run([node, script, path], capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return json.loads(done.stdout)
+    return play("memory", told)
 
 
 def rows(trace: Trace) -> list[list]:

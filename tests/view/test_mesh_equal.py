@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import ast
-import json
 import random
-import subprocess
 from math import prod
-from pathlib import Path
 
 import pytest
 import torch.distributed as dist
@@ -19,7 +16,6 @@ from helpers.parallel.meshes import Axes
 from helpers.view.mesh.axes import MOST, NAMES, NODES, MeshSpec, coordinates, crossing, group, groups, refusal
 from helpers.view.mesh.page import html
 from helpers.view.mesh.widget import explore_mesh, mesh_html, mesh_sentence, mesh_spec
-from helpers.view.shared.spec import Spec
 
 CASES, REFUSED = 1_000, 200
 ALL = (*NAMES, "expert")
@@ -76,16 +72,11 @@ def refused() -> list[dict]:
 
 
 @pytest.fixture(scope="module")
-def played(specs, refused, node, tmp_path_factory) -> dict:
+def played(specs, refused, play) -> dict:
     """One node process computes everything."""
-    path = tmp_path_factory.mktemp("mesh") / "cases.json"
     unfit = [GOOD, *(GOOD.replace(*change) for change in UNFIT.items()), GOOD.replace("mesh-0", "mesh-1")]
     told = {"specs": specs, "refused": refused, "unfit": unfit}
-    path.write_text(json.dumps(told, default=Spec.as_json), encoding="utf-8")
-    script = Path(__file__).with_name("play_mesh.mjs")
-    done = subprocess.run([node, script, path], capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return play("mesh", told)
 
 
 def test_javascript_finds_and_says_what_python_does(specs, played):

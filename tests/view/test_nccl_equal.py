@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import math
 import random
-import subprocess
 from collections import Counter
 from dataclasses import asdict
-from pathlib import Path
 
 import pytest
 
@@ -87,14 +85,9 @@ def cases() -> list[tuple]:
 
 
 @pytest.fixture(scope="module")
-def played(cases, node, tmp_path_factory) -> list[dict]:
+def played(cases, play) -> list[dict]:
     """One node process computes everything."""
-    path = tmp_path_factory.mktemp("nccl") / "cases.json"
-    path.write_text(json.dumps({"known": known(), "cases": [list(map(as_data, case)) for case in cases]}), "utf-8")
-    script = Path(__file__).with_name("play_nccl.mjs")
-    done = subprocess.run([node, script, path], capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return play("nccl", {"known": known(), "cases": [list(map(as_data, case)) for case in cases]})
 
 
 def same(a: float | None, b: float | None) -> bool:

@@ -6,10 +6,8 @@ import widget_harness
 from playwright.sync_api import expect
 
 from helpers.view.overlap.asked import overlap_spec
-from helpers.view.overlap.jobs import known
 from helpers.view.overlap.ways import ways
 from helpers.view.overlap.words import best, compared, verdict
-from helpers.view.shared.schedules.traces import links
 
 BARS = {"buckets": 15, "units": 3}
 
@@ -43,13 +41,8 @@ def recorded(page) -> None:
     assert page.locator(".bim-details tbody tr").count() == len(ways()["ways"])
 
 
-def alone(open_alone, tmp_path, live):
-    told = {"live": live, "spec": overlap_spec(), "overlaps": known(), "links": links()}
-    return open_alone(widget_harness.write(tmp_path / "overlap.html", "overlap", [told]), 1280)
-
-
-def test_every_control_changes_what_stands_there(open_alone, tmp_path):
-    page = alone(open_alone, tmp_path, True)
+def test_every_control_changes_what_stands_there(open_widget):
+    page = open_widget("overlap", overlap_spec(), live=True)
     shows(page)
     size = page.get_by_role("slider", name="A bucket is full at")
     size.press("ArrowRight")
@@ -92,22 +85,3 @@ def test_every_control_changes_what_stands_there(open_alone, tmp_path):
     assert page.locator(".bim-lanes .bim-end").count() and page.evaluate(widget_harness.CUT) == []
     assert widget_harness.violations_in_both_themes(page) == []
     assert page.get_by_role("button", name="Copy link").count() == 0
-
-
-def test_a_link_that_cannot_be_drawn_says_so(open_alone, tmp_path):
-    page = alone(open_alone, tmp_path, False)
-    good = "#overlap-0--model-Llama-3-8B--gpu-B200--link-nvlink-5--tokens-2048--share-50--mode-units--bucket-0--prefetch-2--way-naive"
-    page.evaluate("hash => { location.hash = hash; }", good.replace("share-50", "share-55"))
-    expect(page.locator(".bim-notice")).to_have_text("This link asks for something that cannot be drawn.")
-    page.evaluate("hash => { location.hash = hash; }", good)
-    shows(
-        page,
-        mode="units",
-        model="Llama-3-8B",
-        gpu="B200",
-        link="nvlink-5",
-        tokens=2048,
-        share=50,
-        bucket="all",
-        prefetch=2,
-    )

@@ -6,8 +6,6 @@ import ast
 import json
 import math
 import random
-import subprocess
-from pathlib import Path
 
 import pytest
 import traitlets
@@ -87,9 +85,8 @@ def specs() -> list[OverlapSpec]:
 
 
 @pytest.fixture(scope="module")
-def played(cases, specs, node, tmp_path_factory) -> dict:
+def played(cases, specs, play) -> dict:
     """One node process computes everything."""
-    path = tmp_path_factory.mktemp("overlap") / "cases.json"
     told = {
         "cases": cases,
         "specs": [spec.as_json() for spec in specs],
@@ -97,11 +94,7 @@ def played(cases, specs, node, tmp_path_factory) -> dict:
         "links": links(),
         "wrong": WRONG,
     }
-    path.write_text(json.dumps(told), encoding="utf-8")
-    script = Path(__file__).with_name("play_overlap.mjs")
-    done = subprocess.run([node, script, path], capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return play("overlap", told)
 
 
 def near(got: list[float], want: list[float]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import pytest
 import widget_harness
@@ -11,8 +12,8 @@ from lanes import some
 from playwright.sync_api import Page, expect
 
 from helpers.collectives import CATALOGUE, Schedule, ScheduleError, check
-from helpers.view.playground.widget import SIZES, begun, empty, known, playground_spec, targets
-from helpers.view.shared.schedules.traces import as_data, catalogue, links
+from helpers.view.playground.widget import SIZES, begun, empty, playground_spec, targets
+from helpers.view.shared.schedules.traces import as_data
 
 RING = CATALOGUE["all_reduce", "ring"](4)
 DOUBLED = Schedule("all_reduce", "mine", 4, 4, (*RING.steps[:3], RING.steps[2], *RING.steps[3:]))
@@ -20,16 +21,9 @@ BROADCAST = playground_spec(empty("broadcast", 4))
 
 
 @pytest.fixture
-def open_playground(open_alone, tmp_path):
-    """open_playground(spec, ..., theme=, width=, motion=, live=) -> a page whose clock only `tick` moves; errors fail the test."""
-
-    def open_(*specs, theme="light", width=1280, motion="no-preference", live=False, clock="manual", hash_=""):
-        traits = {"catalogue": catalogue(), "links": links(), "playground": known(), "live": live}
-        states = [traits | {"spec": spec} for spec in specs]
-        address = widget_harness.write(tmp_path / "playground.html", "playground", states, theme)
-        return open_alone(f"{address}?{clock}{hash_}", width, motion)
-
-    return open_
+def open_playground(open_widget):
+    """open_playground(spec, ..., theme=, width=, live=, ...) -> a page whose clock only `tick` moves; errors on it fail the test."""
+    return partial(open_widget, "playground", clock="manual")
 
 
 def tick(page: Page, ms: float = 450) -> None:

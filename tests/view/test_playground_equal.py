@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
-import subprocess
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -151,7 +148,7 @@ def plain(shape: tuple) -> dict:
 
 
 @pytest.fixture(scope="module")
-def played(cases, texts, shapes, attempts, node, tmp_path_factory) -> dict:
+def played(cases, texts, shapes, attempts, play) -> dict:
     """One node process computes everything."""
     told = {
         "cases": [str(s) for s in cases],
@@ -161,12 +158,7 @@ def played(cases, texts, shapes, attempts, node, tmp_path_factory) -> dict:
         "attempts": [{"name": name, "text": str(s)} for name, s in attempts],
         "known": {"links": links(), "tasks": targets()},
     }
-    path = tmp_path_factory.mktemp("playground") / "cases.json"
-    path.write_text(json.dumps(told), encoding="utf-8")
-    script = Path(__file__).with_name("play_playground.mjs")
-    done = subprocess.run([node, script, path], capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return play("playground", told)
 
 
 def _shape(s: Schedule) -> dict:

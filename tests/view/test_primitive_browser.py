@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 import widget_harness
 from hands import choose, copied, press, said, sentence
@@ -10,21 +12,15 @@ from playwright.sync_api import Page, expect
 
 from helpers.collectives import OPS, PRIMITIVES
 from helpers.view.primitive.rows import number_text
-from helpers.view.primitive.widget import PrimitiveSpec, after, primitive_spec, primitives
+from helpers.view.primitive.widget import PrimitiveSpec, after, primitive_spec
 
 SUM = primitive_spec("all_reduce", 3, "1 2 3")
 
 
 @pytest.fixture
-def open_primitive(open_alone, tmp_path):
-    """open_primitive(spec, ..., theme=, width=, motion=, live=) -> a page whose clock only `tick` moves; errors fail the test."""
-
-    def open_(*specs, theme="light", width=1280, motion="no-preference", live=False, clock="manual", hash_=""):
-        states = [{"primitives": primitives(), "live": live, "spec": spec} for spec in specs]
-        address = widget_harness.write(tmp_path / "primitive.html", "primitive", states, theme)
-        return open_alone(f"{address}?{clock}{hash_}", width, motion)
-
-    return open_
+def open_primitive(open_widget):
+    """open_primitive(spec, ..., theme=, width=, live=, ...) -> a page whose clock only `tick` moves; errors on it fail the test."""
+    return partial(open_widget, "primitive", clock="manual")
 
 
 def tick(page: Page, ms: float) -> None:

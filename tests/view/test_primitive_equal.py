@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import ast
-import json
 import math
 import random
-import subprocess
-from pathlib import Path
 
 import pytest
 from kernel_harness import Kernel
@@ -17,7 +14,6 @@ from helpers.collectives.outcomes import givers
 from helpers.collectives.primitives import SHARES
 from helpers.view.primitive.rows import number_text, read_values, usual, usual_length
 from helpers.view.primitive.widget import PrimitiveSpec, after, before, getters, primitive_spec, primitives
-from helpers.view.shared.spec import Spec
 
 CASES = 1500
 
@@ -67,15 +63,10 @@ SHARED = [(key, n) for key in SHARES for n in range(2, 17)]
 
 
 @pytest.fixture(scope="module")
-def played(specs, numbers, node, tmp_path_factory) -> dict:
+def played(specs, numbers, play) -> dict:
     """One node process computes everything."""
-    path = tmp_path_factory.mktemp("primitives") / "cases.json"
     told = {"primitives": primitives(), "specs": specs, "numbers": numbers, "texts": TEXTS, "shares": SHARED}
-    path.write_text(json.dumps(told, default=Spec.as_json), encoding="utf-8")
-    script = Path(__file__).with_name("play_primitives.mjs")
-    done = subprocess.run([node, script, path], capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout, parse_int=lambda text: int(text) if len(text) < 16 else float(text))
+    return play("primitives", told, parse_int=lambda text: int(text) if len(text) < 16 else float(text))
 
 
 def test_there_are_enough_cases(specs):

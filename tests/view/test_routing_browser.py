@@ -25,9 +25,8 @@ def shows(page, **asked) -> None:
     assert page.locator(".bim-routes .bim-cell").count() == spec.nranks * spec.experts
 
 
-def test_every_control_changes_what_stands_there(open_alone, tmp_path):
-    told = {"live": True, "spec": routing_spec()}
-    page = open_alone(widget_harness.write(tmp_path / "routing.html", "routing", [told]), 1280)
+def test_every_control_changes_what_stands_there(open_widget):
+    page = open_widget("routing", routing_spec(), live=True)
     shows(page)
     page.get_by_role("slider", name="Skew of the router").press("ArrowRight")
     shows(page, skew=60)
@@ -57,13 +56,3 @@ def test_every_control_changes_what_stands_there(open_alone, tmp_path):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert widget_harness.violations_in_both_themes(page) == []
     assert page.get_by_role("button", name="Copy link").count() == 0
-
-
-def test_a_link_that_cannot_be_drawn_says_so(open_alone, tmp_path):
-    told = {"live": False, "spec": routing_spec()}
-    page = open_alone(widget_harness.write(tmp_path / "routing.html", "routing", [told]), 1280)
-    good = "#routing-0--nranks-4--tokens-8--experts-8--top_k-2--skew-20--capacity-0--seed-3"
-    page.evaluate("hash => { location.hash = hash; }", good.replace("tokens-8", "tokens-9"))
-    expect(page.locator(".bim-notice")).to_have_text("This link asks for something that cannot be drawn.")
-    page.evaluate("hash => { location.hash = hash; }", good)
-    shows(page, skew=20, capacity=0, seed=3)

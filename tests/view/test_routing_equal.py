@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 import json
 import random
-import subprocess
-from pathlib import Path
 
 import pytest
 import traitlets
@@ -39,14 +37,9 @@ def specs() -> list[RoutingSpec]:
 
 
 @pytest.fixture(scope="module")
-def played(specs, node, tmp_path_factory) -> dict:
+def played(specs, play) -> dict:
     """One node process computes everything."""
-    path = tmp_path_factory.mktemp("routing") / "cases.json"
-    path.write_text(json.dumps([spec.as_json() for spec in specs]), encoding="utf-8")
-    script = Path(__file__).with_name("play_routing.mjs")
-    done = subprocess.run([node, script, path], capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return play("routing", [spec.as_json() for spec in specs])
 
 
 def test_javascript_routes_as_python_does(specs, played):

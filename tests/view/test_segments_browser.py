@@ -1,7 +1,6 @@
 """The widget `segments` in a browser, from a file: stepped by buttons, keys and the curve; two ways beside each other; a phone."""
 
 import pytest
-import segments_page
 from hands import copied
 
 from helpers.view.segments.spec import segments_spec
@@ -11,9 +10,9 @@ GROWING = "a = 40 MiB; b = 40 MiB; c = 40 MiB; del a, b, c; d = 30 MiB; e = 30 M
 
 
 @pytest.fixture
-def page(tmp_path, open_alone):
+def page(open_widget):
     specs = [segments_spec(PROGRAM, label="a program"), segments_spec(GROWING, mode="fixed", limit="140 MiB", step=10)]
-    return open_alone(segments_page.write(tmp_path / "page.html", specs) + "?manual")
+    return open_widget("segments", *specs, clock="manual")
 
 
 def said(widget):
@@ -75,9 +74,8 @@ def test_a_link_holds_the_state_and_python_makes_the_same_widget(page):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_it_fits_a_phone(tmp_path, open_alone, theme):
-    specs = [segments_spec(PROGRAM, label="a program", step=4)]
-    page = open_alone(segments_page.write(tmp_path / "page.html", specs, theme), width=375)
+def test_it_fits_a_phone(open_widget, theme):
+    page = open_widget("segments", segments_spec(PROGRAM, label="a program", step=4), theme=theme, width=375)
     assert page.evaluate("document.documentElement.scrollWidth") == 375
     assert page.locator(".bim-strips").count() == 4
     assert page.locator(".bim-beside-ways").count() == 0

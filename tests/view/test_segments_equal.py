@@ -1,9 +1,6 @@
 """What the widget `segments` draws is what Python's replay holds: every block at every event, on random programs; and its words fit."""
 
-import json
 import random
-import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -32,14 +29,10 @@ def some_trace(seed: int) -> Trace:
 
 
 @pytest.fixture(scope="module")
-def played(node, tmp_path_factory):
+def played(play):
     traces = [some_trace(seed) for seed in range(40)]
     specs = [segments_spec(trace, limit=LIMIT) for trace in traces]
-    path = tmp_path_factory.mktemp("segments") / "specs.json"
-    path.write_text(json.dumps([spec.as_json() for spec in specs]))
-    script = Path(__file__).parent / "play_segments.mjs"
-    done = subprocess.run([node, script, path], capture_output=True, text=True, timeout=60, check=True)
-    return list(zip(traces, json.loads(done.stdout), strict=True))
+    return list(zip(traces, play("segments", specs), strict=True))
 
 
 def test_every_block_of_every_state_is_equal(played):
@@ -75,13 +68,9 @@ def test_words_tell_what_the_allocator_did(played):
                 assert "NaN" not in words
 
 
-def test_the_sentences_of_a_small_program(node, tmp_path):
+def test_the_sentences_of_a_small_program(play):
     text = "a = 6 MiB; b = 3 MiB; del a; c = 4 MiB; d = 100; del c; e = 19 MiB; empty_cache()"
-    path = tmp_path / "spec.json"
-    path.write_text(json.dumps([segments_spec(text, limit=60 * MIB).as_json()]))
-    script = Path(__file__).parent / "play_segments.mjs"
-    done = subprocess.run([node, script, path], capture_output=True, text=True, timeout=60, check=True)
-    fixed, _ = json.loads(done.stdout)[0]
+    fixed, _ = play("segments", [segments_spec(text, limit=60 * MIB)])[0]
     assert [f"{step['words']['lead']}: {step['words']['texts'][0]}" for step in fixed] == [
         "Start: Nothing is reserved. 8 events follow, on a device with 60 MiB.",
         "a = 6 MiB: No free block fits: cudaMalloc 20 MiB, 14 MiB stay free behind it.",

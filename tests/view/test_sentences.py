@@ -1,10 +1,7 @@
 """What the player says of a step is true: every claim is read back from the sentence and counted in the schedule."""
 
-import json
 import re
-import subprocess
 from collections import defaultdict
-from pathlib import Path
 
 import pytest
 from offer import catalogued
@@ -25,14 +22,10 @@ TOGETHER = re.compile(r"(?P<who>.+?) sends?(?: (?P<messages>\d+) messages)? at o
 
 
 @pytest.fixture(scope="module")
-def told(root, tmp_path_factory) -> list[tuple[Schedule, list]]:
+def told(play) -> list[tuple[Schedule, list]]:
     """Every schedule of the offer with what is said of each of its steps."""
     schedules = catalogued()
-    cases = tmp_path_factory.mktemp("sentences") / "cases.json"
-    cases.write_text(json.dumps([as_data(s) for s in schedules]))
-    script = Path(__file__).with_name("tell.mjs")
-    done = subprocess.run(["node", str(script), str(cases)], capture_output=True, text=True, check=True)
-    return list(zip(schedules, json.loads(done.stdout), strict=True))
+    return list(zip(schedules, play("sentences", [as_data(s) for s in schedules]), strict=True))
 
 
 def place(s: Schedule, words: str) -> int:

@@ -1,9 +1,6 @@
 """How many slices a switch is given: by price, alike in the page and in Python, so that ring and switch stand as they were measured."""
 
-import json
 import random
-import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -16,18 +13,14 @@ from helpers.view.shared.schedules.traces import NRANKS, catalogue, links, offer
 SLICED = [entry for entry in catalogue() if entry["slices"]]
 
 
-def test_the_page_and_python_choose_alike(node, tmp_path):
+def test_the_page_and_python_choose_alike(play):
     rng = random.Random(0)
     cases = [
         (i, {"nranks": rng.choice(NRANKS), "nbytes": int(2 ** rng.uniform(0, 36)), "link": rng.choice([*LINKS])})
         for i in [*range(len(SLICED))] * 400
     ]
-    path = tmp_path / "cases.json"
-    path.write_text(json.dumps({"entries": SLICED, "cases": cases, "links": links()}), encoding="utf-8")
-    script = Path(__file__).with_name("play_slices.mjs")
-    done = subprocess.run([node, script, path], capture_output=True, text=True, timeout=60, check=True)
     ours = [usual(SLICED[i], asked["nranks"], asked["nbytes"], LINKS[asked["link"]])["slices"] for i, asked in cases]
-    assert json.loads(done.stdout) == ours
+    assert play("slices", {"entries": SLICED, "cases": cases, "links": links()}) == ours
     assert set(ours) == {1, 2, 4, 6, 8}
 
 

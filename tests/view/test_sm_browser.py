@@ -9,22 +9,10 @@ import widget_harness
 from lanes import some
 from playwright.sync_api import Page, expect
 
-from helpers.view.occupancy.widget import found, gpus, occupancy_sentence, occupancy_spec
+from helpers.view.occupancy.widget import found, occupancy_sentence, occupancy_spec
 from helpers.view.warp.widget import BRANCHES, VIEWS, counts, warp_sentence, warp_spec
 
 A100 = occupancy_spec("A100", 256, 64, 16 * 1024)
-
-
-@pytest.fixture
-def open_widget(open_alone, tmp_path):
-    """open_widget(kind, spec, ..., theme=, width=, live=, hash_=) -> a page; errors on it fail the test."""
-
-    def open_(kind, *specs, theme="light", width=1280, live=False, hash_=""):
-        states = [{"gpus": gpus(), "live": live, "spec": spec} for spec in specs]
-        address = widget_harness.write(tmp_path / f"{kind}.html", kind, states, theme)
-        return open_alone(f"{address}{hash_}", width)
-
-    return open_
 
 
 def sentence(page: Page, nth: int = 0) -> str:

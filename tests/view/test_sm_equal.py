@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import ast
-import json
 import random
-import subprocess
-from pathlib import Path
 
 import pytest
 
 from helpers.memory.occupancy import curve
 from helpers.memory.warps import bank_conflicts, coalesce, diverge, pattern, strided
 from helpers.view.occupancy.widget import NVIDIA, OccupancySpec, found, gpus, occupancy_sentence, occupancy_spec
-from helpers.view.shared.spec import Spec
 from helpers.view.warp.widget import (
     BRANCHES,
     LENGTHS,
@@ -55,14 +51,9 @@ def cases() -> dict:
 
 
 @pytest.fixture(scope="module")
-def played(cases, node, tmp_path_factory) -> dict:
+def played(cases, play) -> dict:
     """One node process computes everything."""
-    path = tmp_path_factory.mktemp("sm") / "cases.json"
-    path.write_text(json.dumps(cases, default=Spec.as_json), encoding="utf-8")
-    script = Path(__file__).with_name("play_sm.mjs")
-    done = subprocess.run([node, script, path], capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return play("sm", cases)
 
 
 def test_there_are_enough_cases(cases):

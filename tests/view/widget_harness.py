@@ -6,12 +6,13 @@ import json
 from html import escape
 from pathlib import Path
 
-from harness import FONT
-
+from helpers.view import widgets as table
 from helpers.view.shared.bundle import plain_script
 from helpers.view.shared.spec import Spec
 from helpers.view.shared.widget import VIEW, stylesheet
 
+INTER = VIEW.parents[1] / "assets" / "vendor" / "inter" / "inter-latin-wght-normal.woff2"
+FONT = f'@font-face {{ font-family: Inter; font-weight: 100 900; src: url("{INTER.as_uri()}"); }}'
 AXE = (Path(__file__).parents[1] / "vendor" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
 COLOURS = ["color-contrast", "link-in-text-block"]
 OF_THEMES = {"type": "rule", "values": COLOURS}
@@ -37,7 +38,7 @@ function makeModel(state) {
 """
 
 
-def page(kind: str, states: list[dict], theme: str = "light") -> str:
+def page(kind: str, states: list[dict], theme: str = "light", model: str = MODEL) -> str:
     """HTML of a page with one widget per state (its traits); `models` and `stops`, what each render returned, are the window's."""
     mounts = "".join(
         f'<div class="bim-mount" data-kind="{kind}" data-state="{escape(json.dumps(state, default=Spec.as_json))}"></div>'
@@ -46,7 +47,7 @@ def page(kind: str, states: list[dict], theme: str = "light") -> str:
     return f"""<!doctype html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8"><title>{kind}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><style>{FONT}{stylesheet(kind)}
 body {{ margin: 0 auto; padding: 16px; max-width: 880px; background: var(--bim-page); color: var(--bim-ink); }}</style></head>
-<body><main><h1 style="font: 600 20px var(--bim-font-ui)">{kind}</h1>{mounts}</main><script>{MODEL}
+<body><main><h1 style="font: 600 20px var(--bim-font-ui)">{kind}</h1>{mounts}</main><script>{model}
 {plain_script(VIEW / kind / f"{kind}.mjs", kind)}
 window.models = []; window.stops = [];
 for (const el of document.querySelectorAll(".bim-mount")) {{
@@ -57,9 +58,14 @@ for (const el of document.querySelectorAll(".bim-mount")) {{
 </script></body></html>"""
 
 
-def write(path: Path, kind: str, states: list[dict], theme: str = "light") -> str:
+def known(kind: str) -> dict:
+    """What the site tells a widget of that kind before it is drawn."""
+    return {name: value() for name, value in table.line(kind).page.KNOWS.items()}
+
+
+def write(path: Path, kind: str, states: list[dict], theme: str = "light", model: str = MODEL) -> str:
     """Writes the page and returns its file:// address."""
-    path.write_text(page(kind, states, theme), encoding="utf-8")
+    path.write_text(page(kind, states, theme, model), encoding="utf-8")
     return path.resolve().as_uri()
 
 

@@ -12,7 +12,8 @@ from fractions import Fraction
 from ..about import algorithm
 from ..forms import P, S, ceil
 from ..profiles import LoadLike
-from ..schedule import Schedule, _in_range, _whole, beside
+from ..schedule import Schedule, beside
+from ..transfers import in_range, whole
 from . import ring
 
 
@@ -95,10 +96,10 @@ def _met(total: int, low: int, other_low: int, high: int) -> bool:
 )
 def broadcast(nranks: int, root: int = 0, nchunks: int | None = None) -> Schedule:
     """Pipelined from the root both ways round, half of the chunks each way."""
-    _whole("nranks", nranks, 1)
-    _in_range("root", root, nranks, "")
+    whole("nranks", nranks, 1)
+    in_range("root", root, nranks, "")
     nchunks = 2 * nranks if nchunks is None else nchunks
-    _whole("nchunks", nchunks, 1)
+    whole("nchunks", nchunks, 1)
     ways = ([(root + i) % nranks for i in range(nranks)], [(root - i) % nranks for i in range(nranks)])
     # The even chunks the one way, the odd ones the other
     shares = [range(k, nchunks, 2) for k in range(min(2, nchunks))]

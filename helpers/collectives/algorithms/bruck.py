@@ -14,7 +14,8 @@ from itertools import product
 from ..about import algorithm
 from ..forms import P, ceil, function, log2
 from ..profiles import LoadLike
-from ..schedule import Schedule, ScheduleError, Transfer, _whole, by_sender
+from ..schedule import Schedule
+from ..transfers import Row, ScheduleError, by_sender, transfers, whole
 
 SOURCE = (
     'Bruck, Ho, Kipnis, Upfal, Weathersby, "Efficient algorithms for all-to-all communications in multiport'
@@ -31,7 +32,7 @@ def ones(nranks: int) -> int:
 
 def _distances(nranks: int) -> list[int]:
     """The powers of two below nranks."""
-    _whole("nranks", nranks, 1)
+    whole("nranks", nranks, 1)
     return [1 << k for k in range((nranks - 1).bit_length())]
 
 
@@ -70,8 +71,8 @@ def reduce_scatter(nranks: int) -> Schedule:
 
 
 def _gathered(nranks: int) -> Schedule:
-    steps = tuple(
-        tuple(Transfer(r, (r - d) % nranks, (r + j) % nranks) for r in range(nranks) for j in range(min(d, nranks - d)))
+    steps = transfers(
+        ((r, (r - d) % nranks, (r + j) % nranks, "copy") for r in range(nranks) for j in range(min(d, nranks - d)))
         for d in _distances(nranks)
     )
     return Schedule(None, None, nranks, nranks, steps)
@@ -94,14 +95,14 @@ def _in_bits(nranks: int) -> list[LoadLike]:
 def all_to_all(nranks: int) -> Schedule:
     """A chunk that has to go i ranks further goes in the powers of two that make i; each step moves all with that bit, half of the data."""
     distances = _distances(nranks)
-    steps: list[list[Transfer]] = [[] for _ in distances]
+    steps: list[list[Row]] = [[] for _ in distances]
     for src, i in product(range(nranks), repeat=2):
         rank, chunk = src, src * nranks + (src + i) % nranks
         for d, step in zip(distances, steps, strict=True):
             if i & d:
-                step.append(Transfer(rank % nranks, (rank + d) % nranks, chunk))
+                step.append((rank % nranks, (rank + d) % nranks, chunk, "copy"))
                 rank += d
-    return Schedule("all_to_all", "bruck", nranks, nranks * nranks, tuple(map(tuple, steps)))
+    return Schedule("all_to_all", "bruck", nranks, nranks * nranks, transfers(steps))
 
 
 def _far_first(nranks: int, aggregate: int | None = None) -> Iterator[LoadLike]:
@@ -147,15 +148,15 @@ def pat_reduce_scatter(nranks: int, aggregate: int | None = None) -> Schedule:
 
 def _aggregated(nranks: int, aggregate: int | None) -> Schedule:
     """Follow a chunk: rank owner + i has it from rank owner + i without its lowest set bit, which is the distance of the hop."""
-    _whole("nranks", nranks, 1)
+    whole("nranks", nranks, 1)
     most = nranks if aggregate is None else aggregate
-    _whole("aggregate", most, 1)
+    whole("aggregate", most, 1)
     if aggregate is not None and most & (most - 1):
         raise ScheduleError(f"aggregate must be a power of two, got {aggregate}")
-    steps = []
+    steps: list[list[Row]] = []
     for d in reversed(_distances(nranks)):
         givers = range(0, nranks - d, 2 * d)  # as counted from the owner
         for k in range(0, len(givers), most):
             hops = product(givers[k : k + most], range(nranks))
-            steps.append([Transfer((owner + i) % nranks, (owner + i + d) % nranks, owner) for i, owner in hops])
+            steps.append([((owner + i) % nranks, (owner + i + d) % nranks, owner, "copy") for i, owner in hops])
     return Schedule(None, None, nranks, nranks, by_sender(steps))

@@ -12,7 +12,8 @@ from fractions import Fraction
 
 from ..about import algorithm
 from ..forms import P, ceil
-from ..schedule import Schedule, Transfer, _whole
+from ..schedule import Schedule
+from ..transfers import Transfer, transfers, whole
 from . import flat
 
 SOURCE = '"Pairwise exchange" of Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH", 2005'
@@ -35,9 +36,9 @@ def all_to_all(nranks: int) -> Schedule:
     MPICH pairs r with r xor t where P is a power of two. Here, in round t, r plays (t - r) modulo P-1 (modulo P for odd P), and
     who would play itself plays the last rank.
     """
-    _whole("nranks", nranks, 1)
-    steps = tuple(
-        tuple(Transfer(r, peer, r * nranks + peer) for r, peer in _round(nranks, t)) for t in range((nranks - 1) | 1)
+    whole("nranks", nranks, 1)
+    steps = transfers(
+        ((r, peer, r * nranks + peer, "copy") for r, peer in _round(nranks, t)) for t in range((nranks - 1) | 1)
     )
     return Schedule("all_to_all", "pairwise", nranks, nranks * nranks, steps if nranks > 1 else ())
 
@@ -67,9 +68,9 @@ def one_shot(nranks: int) -> Schedule:
     The registers of rank r are place P + r: a place that many may add into at once, as into a switch, since the inputs must stay
     as they are until all have read them. A GPU does this by loads from its peers' memory; `execute` by messages into a buffer.
     """
-    _whole("nranks", nranks, 1)
+    whole("nranks", nranks, 1)
     ranks = range(nranks)
-    reads = (tuple(Transfer((r + t) % nranks, nranks + r, 0, "reduce") for r in ranks) for t in range(1, nranks))
+    reads = transfers((((r + t) % nranks, nranks + r, 0, "reduce") for r in ranks) for t in range(1, nranks))
     add = tuple(Transfer(nranks + r, r, 0, "reduce") for r in ranks)
     return Schedule("all_reduce", "one-shot", nranks, 1, (*reads, add) if nranks > 1 else (), nswitches=nranks)
 

@@ -11,7 +11,8 @@ from fractions import Fraction
 from ..about import algorithm
 from ..forms import P
 from ..profiles import LoadLike
-from ..schedule import Op, Schedule, Transfer, _in_range, _whole
+from ..schedule import Schedule
+from ..transfers import Op, Transfer, in_range, transfers, whole
 
 
 def _turns(nranks: int, root: int = 0) -> list[LoadLike]:
@@ -129,7 +130,7 @@ def reduce_scatter(nranks: int) -> Schedule:
 )
 def all_to_all(nranks: int) -> Schedule:
     """In step t rank r sends rank r+t what it has for it."""
-    _whole("nranks", nranks, 1)
+    whole("nranks", nranks, 1)
     return _shift(nranks, nranks * nranks, lambda r, peer: r * nranks + peer, "copy").named("all_to_all", "flat")
 
 
@@ -144,16 +145,15 @@ def _to_root(nranks: int, root: int, chunk_of: Callable[[int], int], nchunks: in
 
 
 def _others(nranks: int, root: int) -> list[int]:
-    _whole("nranks", nranks, 1)
-    _in_range("root", root, nranks, "")
+    whole("nranks", nranks, 1)
+    in_range("root", root, nranks, "")
     return [(root + i) % nranks for i in range(1, nranks)]
 
 
 def _shift(nranks: int, nchunks: int, chunk_for: Callable[[int, int], int], op: Op) -> Schedule:
     """In step t rank r sends rank r+t the chunk that chunk_for(r, r+t) names."""
-    _whole("nranks", nranks, 1)
-    steps = tuple(
-        tuple(Transfer(r, (r + t) % nranks, chunk_for(r, (r + t) % nranks), op) for r in range(nranks))
-        for t in range(1, nranks)
+    whole("nranks", nranks, 1)
+    steps = transfers(
+        ((r, (r + t) % nranks, chunk_for(r, (r + t) % nranks), op) for r in range(nranks)) for t in range(1, nranks)
     )
     return Schedule(None, None, nranks, nchunks, steps)

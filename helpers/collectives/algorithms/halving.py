@@ -15,7 +15,8 @@ from fractions import Fraction
 from ..about import algorithm
 from ..forms import P, floor, function, log2, minimum
 from ..profiles import LoadLike
-from ..schedule import Schedule, Step, Transfer, _whole
+from ..schedule import Schedule
+from ..transfers import Row, transfers, whole
 
 SOURCE = 'Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH", 2005'
 PARTNERS = "with a fold, the partners of the ranks that fold; else none"
@@ -23,11 +24,12 @@ CORE = 2 ** floor(log2(P))  # so many ranks take part all the time
 FOLD = minimum(1, P - CORE)  # 1 where the others fold, 0 where there are none
 
 Chunks = Callable[[int], Iterable[int]]  # core rank -> the chunks that it is in charge of
+Rows = Iterable[Row]  # of one step
 
 
 def _core(nranks: int) -> int:
     """The largest power of two that is not above nranks: so many ranks take part all the time."""
-    _whole("nranks", nranks, 1)
+    whole("nranks", nranks, 1)
     return 1 << (nranks.bit_length() - 1)
 
 
@@ -73,7 +75,7 @@ def all_reduce(nranks: int) -> Schedule:
     core = _core(nranks)
     fold, unfold = _fold(nranks, range(core))
     steps = (*fold, *_halving(core, lambda k: [k]), *_doubling(core, lambda k: [k]), *unfold)
-    return Schedule("all_reduce", "halving-doubling", nranks, core, steps)
+    return Schedule("all_reduce", "halving-doubling", nranks, core, transfers(steps))
 
 
 @algorithm(
@@ -91,8 +93,8 @@ def doubled_all_reduce(nranks: int) -> Schedule:
     """Partners exchange and add the whole buffer in every step: fewest steps, and as many buffers as steps."""
     core = _core(nranks)
     fold, unfold = _fold(nranks, [0])
-    steps = (tuple(Transfer(k, k ^ d, 0, "reduce") for k in range(core)) for d in _distances(core))
-    return Schedule("all_reduce", "recursive-doubling", nranks, 1, (*fold, *steps, *unfold))
+    steps: list[Rows] = [[(k, k ^ d, 0, "reduce") for k in range(core)] for d in _distances(core)]
+    return Schedule("all_reduce", "recursive-doubling", nranks, 1, transfers((*fold, *steps, *unfold)))
 
 
 @algorithm(
@@ -113,9 +115,9 @@ def reduce_scatter(nranks: int) -> Schedule:
     """
     core, charge = _core(nranks), _in_charge(nranks)
     fold, _ = _fold(nranks, range(nranks))
-    last = tuple(Transfer(r - core, r, r) for r in range(core, nranks))
+    last: list[Row] = [(r - core, r, r, "copy") for r in range(core, nranks)]
     steps = (*fold, *_halving(core, charge), *([last] if last else []))
-    return Schedule("reduce_scatter", "recursive-halving", nranks, nranks, steps)
+    return Schedule("reduce_scatter", "recursive-halving", nranks, nranks, transfers(steps))
 
 
 @algorithm(
@@ -136,10 +138,11 @@ def reduce_scatter(nranks: int) -> Schedule:
 def all_gather(nranks: int) -> Schedule:
     """Recursive doubling: partners exchange all that they have, so that everybody has twice as much in every step."""
     core, charge = _core(nranks), _in_charge(nranks)
-    first = tuple(Transfer(r, r - core, r) for r in range(core, nranks))
-    last = tuple(Transfer(r - core, r, c) for r in range(core, nranks) for c in range(nranks) if c != r)
+    first: list[Row] = [(r, r - core, r, "copy") for r in range(core, nranks)]
+    last: list[Row] = [(r - core, r, c, "copy") for r in range(core, nranks) for c in range(nranks) if c != r]
     ends = ([first], [last]) if first else ([], [])
-    return Schedule("all_gather", "recursive-doubling", nranks, nranks, (*ends[0], *_doubling(core, charge), *ends[1]))
+    steps = (*ends[0], *_doubling(core, charge), *ends[1])
+    return Schedule("all_gather", "recursive-doubling", nranks, nranks, transfers(steps))
 
 
 def _in_charge(nranks: int) -> Chunks:
@@ -147,23 +150,23 @@ def _in_charge(nranks: int) -> Chunks:
     return lambda k: range(k, nranks, _core(nranks))
 
 
-def _fold(nranks: int, chunks: Iterable[int]) -> tuple[list[Step], list[Step]]:
+def _fold(nranks: int, chunks: Iterable[int]) -> tuple[list[Rows], list[Rows]]:
     """(before, after): rank core + i adds its whole buffer into rank i, and gets it back; two empty lists for a power of two."""
     core = _core(nranks)
     pairs = [(r, r - core, c) for r in range(core, nranks) for c in chunks]
-    before = tuple(Transfer(r, partner, c, "reduce") for r, partner, c in pairs)
-    after = tuple(Transfer(partner, r, c) for r, partner, c in pairs)
+    before: list[Row] = [(r, partner, c, "reduce") for r, partner, c in pairs]
+    after: list[Row] = [(partner, r, c, "copy") for r, partner, c in pairs]
     return ([before], [after]) if pairs else ([], [])
 
 
-def _halving(core: int, charge: Chunks) -> Iterable[Step]:
+def _halving(core: int, charge: Chunks) -> Iterable[Rows]:
     for d in reversed(_distances(core)):
-        yield tuple(Transfer(k, k ^ d, c, "reduce") for k in range(core) for j in _block(k ^ d, d) for c in charge(j))
+        yield [(k, k ^ d, c, "reduce") for k in range(core) for j in _block(k ^ d, d) for c in charge(j)]
 
 
-def _doubling(core: int, charge: Chunks) -> Iterable[Step]:
+def _doubling(core: int, charge: Chunks) -> Iterable[Rows]:
     for d in _distances(core):
-        yield tuple(Transfer(k, k ^ d, c) for k in range(core) for j in _block(k, d) for c in charge(j))
+        yield [(k, k ^ d, c, "copy") for k in range(core) for j in _block(k, d) for c in charge(j)]
 
 
 def _block(k: int, d: int) -> range:

@@ -13,7 +13,8 @@ from fractions import Fraction
 from ..about import algorithm
 from ..forms import G, P
 from ..profiles import LoadLike
-from ..schedule import Schedule, ScheduleError, _whole, beside
+from ..schedule import Schedule, beside
+from ..transfers import ScheduleError, whole
 from . import ring
 
 SOURCE = 'Cho, Finkler, Kung, Hunter, "BlueConnect: Decomposing all-reduce for deep learning on heterogeneous network hierarchy", 2019'
@@ -21,14 +22,14 @@ SOURCE = 'Cho, Finkler, Kung, Hunter, "BlueConnect: Decomposing all-reduce for d
 
 def per_node(nranks: int, most: int = 8) -> int:
     """GPUs per node where nothing is said: the largest divisor of nranks below it, and not above 8."""
-    _whole("nranks", nranks, 1)
+    whole("nranks", nranks, 1)
     return max(g for g in range(1, min(most, max(nranks - 1, 1)) + 1) if nranks % g == 0)
 
 
 def _nodes(nranks: int, gpus: int | None) -> int:
     gpus = per_node(nranks) if gpus is None else gpus
-    _whole("nranks", nranks, 1)
-    _whole("gpus", gpus, 1)
+    whole("nranks", nranks, 1)
+    whole("gpus", gpus, 1)
     if nranks % gpus:
         raise ScheduleError(f"nodes are alike: {nranks} ranks do not divide into nodes of {gpus} GPUs")
     return nranks // gpus

@@ -13,7 +13,8 @@ from fractions import Fraction
 from ..about import algorithm
 from ..forms import P, S
 from ..profiles import LoadLike
-from ..schedule import Op, Schedule, Transfer, _in_range, _whole, by_sender
+from ..schedule import Schedule
+from ..transfers import Op, Row, by_sender, in_range, transfers, whole
 
 SOURCE = 'Patarasuk, Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009'
 
@@ -37,7 +38,7 @@ def _line(nranks: int, root: int = 0, nchunks: int | None = None) -> list[LoadLi
 )
 def reduce_scatter(nranks: int) -> Schedule:
     """Every chunk travels once round the ring and is added to by every rank that it passes. Rank r ends owning chunk r."""
-    _whole("nranks", nranks, 1)
+    whole("nranks", nranks, 1)
     return _reduce_scatter(nranks, -1).named("reduce_scatter", "ring")
 
 
@@ -52,7 +53,7 @@ def reduce_scatter(nranks: int) -> Schedule:
 )
 def all_gather(nranks: int) -> Schedule:
     """Every chunk travels once round the ring and is copied by every rank that it passes. Rank r starts with chunk r."""
-    _whole("nranks", nranks, 1)
+    whole("nranks", nranks, 1)
     return _all_gather(nranks, -1).named("all_gather", "ring")
 
 
@@ -71,7 +72,7 @@ def all_reduce(nranks: int, first: int = -1) -> Schedule:
 
     first: which chunk rank r sends first, relative to r; -1 (NCCL's: rank r owns chunk r half way) or 0 (owns chunk r+1), or any other.
     """
-    _whole("nranks", nranks, 1)
+    whole("nranks", nranks, 1)
     return (_reduce_scatter(nranks, first) + _all_gather(nranks, first)).named("all_reduce", "ring")
 
 
@@ -112,19 +113,19 @@ def reduce(nranks: int, root: int = 0, nchunks: int | None = None) -> Schedule:
 
 
 def _rooted(nranks: int, root: int) -> None:
-    _whole("nranks", nranks, 1)
-    _in_range("root", root, nranks, "")
+    whole("nranks", nranks, 1)
+    in_range("root", root, nranks, "")
 
 
 def _pipelined(nranks: int, nchunks: int | None, hops: list[tuple[int, int, int]], op: Op) -> Schedule:
     """hops: (rank, the next, the step in which the first chunk goes there), the root's first. Chunk c follows c steps later."""
     nchunks = nranks if nchunks is None else nchunks
-    _whole("nchunks", nchunks, 1)
-    steps: list[list[Transfer]] = [[] for _ in range(nchunks + nranks - 2)] if hops else []
+    whole("nchunks", nchunks, 1)
+    steps: list[list[Row]] = [[] for _ in range(nchunks + nranks - 2)] if hops else []
     for rank, after, first in hops:
         for c in range(nchunks):
-            steps[first + c].append(Transfer(rank % nranks, after % nranks, c, op))
-    return Schedule(None, None, nranks, nchunks, tuple(map(tuple, steps)))
+            steps[first + c].append((rank % nranks, after % nranks, c, op))
+    return Schedule(None, None, nranks, nchunks, transfers(steps))
 
 
 def _reduce_scatter(nranks: int, first: int) -> Schedule:
@@ -139,9 +140,9 @@ def _all_gather(nranks: int, first: int) -> Schedule:
 
 def _round(nranks: int, starts: list[int], op: Op) -> Schedule:
     """Follow chunk c: it starts at rank starts[c], and in each of P-1 steps the rank that has it passes it to the next."""
-    steps: list[list[Transfer]] = [[] for _ in range(nranks - 1)]
+    steps: list[list[Row]] = [[] for _ in range(nranks - 1)]
     for c, start in enumerate(starts):
         for t, step in enumerate(steps):
             rank = (start + t) % nranks
-            step.append(Transfer(rank, (rank + 1) % nranks, c, op))
+            step.append((rank, (rank + 1) % nranks, c, op))
     return Schedule(None, None, nranks, nranks, by_sender(steps))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..schedule import _whole
+from ..transfers import whole
 
 Tree = list[int]
 
@@ -33,7 +33,7 @@ def double_tree(nranks: int) -> tuple[Tree, Tree]:
 
     NCCL builds them over nodes; inside a node there is a chain. For even nranks no rank is inner in both trees, for odd ones rank 0 is.
     """
-    _whole("nranks", nranks, 1)
+    whole("nranks", nranks, 1)
     first = bit_tree(nranks)
     if nranks % 2:
         return first, _played(first, [(r - 1) % nranks for r in range(nranks)])

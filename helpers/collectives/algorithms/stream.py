@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..schedule import Schedule, Transfer, _whole
+from ..schedule import Schedule
+from ..transfers import Transfer, whole
 from .shapes import Tree, depths
 
 
@@ -24,8 +25,8 @@ def stream(nranks: int, trees: Sequence[Tree], nchunks: int, last_first: bool = 
 
     Every edge has a beat, 0 or 1, and carries a chunk every second step (every step, where one beat is enough).
     """
-    _whole("nranks", nranks, 1)
-    _whole("nchunks", nchunks, 1)
+    whole("nranks", nranks, 1)
+    whole("nchunks", nchunks, 1)
     steps = defaultdict(list)
     for edge, first, period in _timetable(trees):
         chunks = _carried(edge.tree, trees, nchunks)

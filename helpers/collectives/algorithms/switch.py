@@ -17,13 +17,14 @@ from fractions import Fraction
 from ..about import algorithm
 from ..forms import P, S, ceil, minimum
 from ..profiles import LoadLike, Tell
-from ..schedule import Op, Schedule, Step, Transfer, _whole
+from ..schedule import Schedule
+from ..transfers import Row, Step, transfers, whole
 
 NVLS = "NVIDIA/nccl src/device/all_reduce.h (NCCL_ALGO_NVLS), since 2.17"
 SHARP = 'Graham et al., "Scalable hierarchical aggregation protocol (SHArP)", 2016'
 
 SLICES = 8
-Hop = list[tuple[int, int, int, Op]]  # src, dst, chunk, op: all of one hop may go at once
+Hop = list[Row]  # all of one hop may go at once
 
 
 def _loads(up: tuple[int, ...], down: tuple[int, ...]) -> Tell:
@@ -96,19 +97,19 @@ def all_reduce(nranks: int, slices: int = SLICES) -> Schedule:
 
 
 def _read_sums(nranks: int) -> list[Hop]:
-    _whole("nranks", nranks, 1)
+    whole("nranks", nranks, 1)
     ranks, switch = range(nranks), nranks
     return [[(r, switch, c, "reduce") for r in ranks for c in ranks], [(switch, r, r, "copy") for r in ranks]]
 
 
 def _store_all(nranks: int) -> list[Hop]:
-    _whole("nranks", nranks, 1)
+    whole("nranks", nranks, 1)
     ranks, switch = range(nranks), nranks
     return [[(r, switch, r, "copy") for r in ranks], [(switch, r, c, "copy") for r in ranks for c in ranks]]
 
 
 def _sliced(nranks: int, hops: list[Hop], slices: int) -> Schedule:
-    _whole("slices", slices, 1)
+    whole("slices", slices, 1)
     return Schedule(None, None, nranks, nranks * slices, _pipelined(nranks, hops, slices), nswitches=1)
 
 
@@ -116,9 +117,9 @@ def _pipelined(nranks: int, hops: list[Hop], slices: int) -> tuple[Step, ...]:
     """In step t, slice t - i of every chunk takes hop i."""
     if nranks == 1:
         return ()
-    return tuple(
-        tuple(
-            Transfer(src, dst, chunk * slices + t - i, op)
+    return transfers(
+        (
+            (src, dst, chunk * slices + t - i, op)
             for i, hop in enumerate(hops)
             if 0 <= t - i < slices
             for src, dst, chunk, op in hop
@@ -148,9 +149,9 @@ def sharp(nranks: int, nchunks: int = SLICES, radix: int = 8) -> Schedule:
 
     Pipelined over nchunks. With P up to radix one switch is enough, and two steps less.
     """
-    _whole("nranks", nranks, 1)
-    _whole("nchunks", nchunks, 1)
-    _whole("radix", radix, 1)
+    whole("nranks", nranks, 1)
+    whole("nchunks", nchunks, 1)
+    whole("radix", radix, 1)
     leaves = -(-nranks // radix)
     top = nranks + leaves
     levels = [[(r, nranks + r // radix) for r in range(nranks)]]

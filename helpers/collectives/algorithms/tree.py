@@ -10,7 +10,8 @@ from fractions import Fraction
 from ..about import algorithm
 from ..forms import P, ceil, log2
 from ..profiles import LoadLike
-from ..schedule import Schedule, Transfer, _in_range, _whole
+from ..schedule import Schedule
+from ..transfers import Transfer, in_range, transfers, whole
 
 SOURCE = 'Chan, Heimlich, Purkayastha, van de Geijn, "Collective communication: theory, practice, and experience", 2007'
 
@@ -110,12 +111,12 @@ def gather(nranks: int, root: int = 0) -> Schedule:
 
 def _handed_out(nranks: int, root: int) -> Schedule:
     """Ids relative to the root: with distance d, every multiple i of 2d hands rank i + d the chunks i + d to i + 2d - 1."""
-    _whole("nranks", nranks, 1)
-    _in_range("root", root, nranks, "")
+    whole("nranks", nranks, 1)
+    in_range("root", root, nranks, "")
     at = [(root + i) % nranks for i in range(nranks)]
-    steps = tuple(
-        tuple(
-            Transfer(at[i], at[i + d], at[j])
+    steps = transfers(
+        (
+            (at[i], at[i + d], at[j], "copy")
             for i in range(0, nranks - d, 2 * d)
             for j in range(i + d, min(i + 2 * d, nranks))
         )
@@ -126,8 +127,8 @@ def _handed_out(nranks: int, root: int) -> Schedule:
 
 def _rounds(nranks: int, root: int) -> list[list[tuple[int, int]]]:
     """The pairs (holder, new holder) of each round; ids relative to the root: in round k, i passes to i + 2**k."""
-    _whole("nranks", nranks, 1)
-    _in_range("root", root, nranks, "")
+    whole("nranks", nranks, 1)
+    in_range("root", root, nranks, "")
     rounds, holders = [], 1
     while holders < nranks:
         givers = range(min(holders, nranks - holders))

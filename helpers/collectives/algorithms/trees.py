@@ -12,7 +12,8 @@ from fractions import Fraction
 from ..about import algorithm
 from ..forms import P, S, ceil, floor, function, log2, minimum
 from ..profiles import LoadLike
-from ..schedule import Schedule, _in_range, _whole
+from ..schedule import Schedule
+from ..transfers import in_range, whole
 from .shapes import double_tree, heap, two_trees
 from .stream import stream, stream_steps, stream_up, up_and_down
 
@@ -84,7 +85,7 @@ def reduce(nranks: int, root: int = 0, nchunks: int = NCHUNKS) -> Schedule:
 )
 def all_reduce(nranks: int, nchunks: int = NCHUNKS) -> Schedule:
     """Up one binary tree to rank 0, then down the same tree."""
-    _whole("nranks", nranks, 1)
+    whole("nranks", nranks, 1)
     return up_and_down(nranks, [heap(nranks)], nchunks).named("all_reduce", "binary-tree")
 
 
@@ -135,7 +136,7 @@ def reduce_two(nranks: int, root: int = 0, nchunks: int = NCHUNKS) -> Schedule:
 )
 def all_reduce_two(nranks: int, nchunks: int = NCHUNKS) -> Schedule:
     """Up two complementary trees to rank 0, half of the chunks each, then down both."""
-    _whole("nranks", nranks, 1)
+    whole("nranks", nranks, 1)
     return up_and_down(nranks, two_trees(nranks), nchunks).named("all_reduce", "two-trees")
 
 
@@ -156,10 +157,10 @@ def all_reduce_double(nranks: int, nchunks: int = NCHUNKS) -> Schedule:
     early(P) is 1 where P leaves 1 divided by 4 and has an odd number of ones in binary: there the two trees share one beat
     at their roots and at their deepest leaves, and each way is done a step earlier. Found by enumeration, tested up to 64.
     """
-    _whole("nranks", nranks, 1)
+    whole("nranks", nranks, 1)
     return up_and_down(nranks, double_tree(nranks), nchunks).named("all_reduce", "double-tree")
 
 
 def _rooted(nranks: int, root: int) -> None:
-    _whole("nranks", nranks, 1)
-    _in_range("root", root, nranks, "")
+    whole("nranks", nranks, 1)
+    in_range("root", root, nranks, "")

@@ -6,11 +6,9 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from helpers.arrays import numpy_for
 from helpers.memory.allocator.books import Action
 from helpers.memory.allocator.caching import Allocator
 from helpers.memory.allocator.errors import OutOfMemory
@@ -19,20 +17,25 @@ from helpers.memory.allocator.rules import Rules
 from helpers.memory.allocator.state import Segment, segments
 from helpers.memory.trace import Trace, TraceError
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Bytes = NDArray[np.int64]
+
 EMPTY_CACHE = "empty_cache"  # a mark of this name empties the cache
 
 
 @dataclass(frozen=True)
 class Replay:
-    """A trace as the model of the allocator saw it. allocated, reserved: int64 [events], bytes after each event, as torch counts them.
+    """A trace as the model of the allocator saw it. curve: (allocated, reserved) after each event, in bytes, as torch counts them.
 
     actions: all it did, in order. device_calls: cudaMallocs, or maps of pages. oom: the error that ended it, or None.
     """
 
     trace: Trace
     rules: Rules
-    allocated: NDArray[np.int64]
-    reserved: NDArray[np.int64]
+    curve: tuple[tuple[int, int], ...]
     actions: tuple[Action, ...]
     device_calls: int
     retries: int
@@ -40,17 +43,32 @@ class Replay:
 
     def __len__(self) -> int:
         """Events that were replayed: all of the trace's, or those up to the one that found no memory."""
-        return len(self.allocated)
+        return len(self.curve)
+
+    @cached_property
+    def allocated(self) -> Bytes:
+        """int64 [events]: bytes in blocks that hold a tensor, after each event."""
+        return self._column(0)
+
+    @cached_property
+    def reserved(self) -> Bytes:
+        """int64 [events]: bytes in segments, after each event."""
+        return self._column(1)
+
+    def _column(self, which: int) -> Bytes:
+        np = numpy_for("a replay's curve")
+        column: Bytes = np.array([row[which] for row in self.curve], dtype=np.int64)
+        return column
 
     @property
     def peak_allocated(self) -> int:
         """The most bytes in blocks that hold a tensor: what torch.cuda.max_memory_allocated() would say."""
-        return int(self.allocated.max(initial=0))
+        return max((allocated for allocated, _ in self.curve), default=0)
 
     @property
     def peak_reserved(self) -> int:
         """The most bytes in segments: what torch.cuda.max_memory_reserved() would say."""
-        return int(self.reserved.max(initial=0))
+        return max((reserved for _, reserved in self.curve), default=0)
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -74,7 +92,7 @@ class Replay:
     @property
     def fragmentation(self) -> Fragmentation:
         """Fragmentation at the first moment with the most bytes reserved; at the end where it ran out of memory."""
-        return self.measure(len(self) - 1 if self.oom else int(self.reserved.argmax()))
+        return self.measure(len(self) - 1 if self.oom else max(range(len(self)), key=lambda i: self.curve[i][1]))
 
     def _refuse(self, index: int) -> int:
         if not -len(self) <= index < len(self):
@@ -100,12 +118,10 @@ def replay(
     """
     allocator = Allocator(Rules(expandable=expandable, limit=limit, **settings), addresses)
     curves, oom = _run(allocator, trace)
-    curve = np.array(curves, dtype=np.int64).reshape(-1, 2)
     made = Replay(
         trace,
         allocator.rules,
-        curve[:, 0],
-        curve[:, 1],
+        tuple(curves),
         tuple(allocator.actions),
         allocator.device_calls,
         allocator.retries,

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from helpers.collectives import Schedule, Transfer, contributions
+from helpers.collectives import Schedule, Transfer
+from helpers.collectives.simulate import counts, holdings
 from helpers.view.shared.schedules.named import What, resolve
 from helpers.view.shared.words import counted
 from helpers.view.sketch.svg import WIDTH, Moment, Sketch, arrow, badge, cell, group, label, line, mark, rect
@@ -54,9 +55,9 @@ def route(s: Schedule, chunk: int) -> list[tuple[int, Transfer]]:
 
 def slots(s: Schedule, chunk: int, way: list[tuple[int, Transfer]]) -> list[list[int]]:
     """How often each origin is inside the chunk, where it starts and where each of its transfers ends: the proof's own counts."""
-    states = list(contributions(s))
-    ends = [states[n][t.dst, chunk] for n, t in way]
-    return [list(map(int, one)) for one in (states[0][way[0][1].src, chunk], *ends)]
+    states = [dict(state[chunk]) for state in holdings(s)]
+    inside = [states[0][way[0][1].src], *(states[n][t.dst] for n, t in way)]
+    return [counts(one, s.nranks) for one in inside]
 
 
 def sentences(s: Schedule, chunk: int, way: list[tuple[int, Transfer]], held: list[list[int]]) -> list[str]:

@@ -55,11 +55,8 @@ def as_data(schedule: Schedule) -> dict:
 
 
 def _masks(state: State, nranks: int, nchunks: int, root: int | None) -> list[list[int]]:
-    table = [[state.fill] * nchunks for _ in range(nranks)]
-    for chunk in range(nchunks):
-        for rank, mask in state.masks(chunk, nranks, nchunks, root):
-            table[rank][chunk] = mask
-    return table
+    chunks = [*state.masks(nranks, nchunks, root)]
+    return [[chunk.get(rank, state.fill) for chunk in chunks] for rank in range(nranks)]
 
 
 def build(
