@@ -166,6 +166,37 @@ def test_nccl_may_import_collectives_and_never_the_other_way(seen):
             assert not [name for name in seen[module]["modules"] if name.startswith("helpers.nccl")]
 
 
+def named_by(source: str) -> set[str]:
+    """Packages of helpers that a source imports, also inside its functions."""
+    nodes = list(ast.walk(ast.parse(source)))
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [
+        f"{node.module}.{alias.name}"
+        for node in nodes
+        if isinstance(node, ast.ImportFrom) and not node.level
+        for alias in node.names
+    ]
+    return {name.split(".")[1] for name in names if name.startswith("helpers.")}
+
+
+def test_an_import_between_packages_points_to_an_earlier_one_of_the_map():
+    order = list(FLOOR)
+    assert order.index("step") < order.index("parallel") < order.index("measure")
+    assert named_by("def f():\n    from helpers import units, view\n    import helpers.ranks.play") == {
+        "units",
+        "view",
+        "ranks",
+    }
+    up = {
+        (str(path.relative_to(HELPERS)), name)
+        for path in sorted(HELPERS.rglob("*.py"))
+        if (own := path.relative_to(HELPERS).parts[0].removesuffix(".py")) in order
+        for name in named_by(path.read_text())
+        if name in order and order.index(name) > order.index(own)
+    }
+    assert up == set()
+
+
 def reached(lab: Path) -> set[str]:
     """Modules that a lab reaches through their package, as "helpers.facts.fit" in `facts.fit`, and names in no import of its own."""
     cells = [cell["source"] for cell in json.loads(lab.read_text())["cells"] if cell["cell_type"] == "code"]

@@ -12,10 +12,10 @@ from torch import nn
 from helpers.facts import MODELS
 from helpers.measure.predict.predict import predict_step
 from helpers.measure.sharding import Sharding, ShardingError
-from helpers.measure.step.models import build
 from helpers.memory import CLASSES
 from helpers.memory.allocator import replay
 from helpers.memory.closed_form import activations, fsdp2_states, states
+from helpers.step.models import build
 
 LLAMA = replace(MODELS["Llama-2-7B"], layers=2)
 SEQ = 512

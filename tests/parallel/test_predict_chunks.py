@@ -18,10 +18,10 @@ from helpers.measure.sharding import Sharding
 from helpers.measure.sharding.fsdp2 import fully_shard, mesh_of
 from helpers.measure.sharding.part import Part
 from helpers.measure.sharding.share import wait_for_pieces
-from helpers.measure.step import checkpointing
-from helpers.measure.step.precision import FSDP2, computes, optimizer
 from helpers.parallel.zero import Zero
 from helpers.parallel.zero.watched import unsharded
+from helpers.step import checkpointing
+from helpers.step.precision import FSDP2, computes, optimizer
 
 NRANKS = 4
 CHUNKINGS = ("torchtitan", "recompute", "liger")

@@ -17,11 +17,11 @@ from helpers.measure import build
 from helpers.measure.predict.predict import STAGES
 from helpers.measure.sharding import Sharding
 from helpers.measure.sharding.fsdp2 import fully_shard, mesh_of
-from helpers.measure.step import checkpointing
-from helpers.measure.step.precision import FSDP2
 from helpers.memory import CLASSES, Trace
 from helpers.memory.closed_form import fsdp2_states
 from helpers.parallel.zero.watched import unsharded
+from helpers.step import checkpointing
+from helpers.step.precision import FSDP2
 
 NRANKS = 4
 STATES = ("parameter", "gradient", "optimizer")

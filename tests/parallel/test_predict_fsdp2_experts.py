@@ -18,9 +18,9 @@ from test_predict_fsdp2_pipeline import step
 from helpers.measure.sharding import Parts, Sharding
 from helpers.measure.sharding.fsdp2 import fully_shard, mesh_of, sharded
 from helpers.measure.sharding.part import Part
-from helpers.measure.step import checkpointing
-from helpers.measure.step.precision import FSDP2
 from helpers.memory import Trace
+from helpers.step import checkpointing
+from helpers.step.precision import FSDP2
 
 PRECISIONS = [*FSDP2]
 
@@ -44,8 +44,8 @@ def shared_out(model: Part, case: Case, plan: Sharding, mesh) -> None:
 def real(case: Case) -> Trace:
     """The second step of this rank, watched."""
     from helpers.measure.sharding import moves
-    from helpers.measure.step.experts import Experts
     from helpers.parallel.expert.exchange import all_to_all
+    from helpers.step.experts import Experts
 
     torch.set_num_threads(1)
     mesh = mesh_of(case.plan)
@@ -83,8 +83,8 @@ def in_a_pipeline(case: Case, virtual: int) -> Trace:
     from torch.distributed.device_mesh import init_device_mesh
 
     from helpers.measure.sharding import moves
-    from helpers.measure.step.experts import Experts
     from helpers.parallel.expert.exchange import all_to_all
+    from helpers.step.experts import Experts
 
     torch.set_num_threads(1)
     mesh = init_device_mesh("cpu", (2, 1, 2), mesh_dim_names=("stage", "alike", "spread"))

@@ -20,16 +20,17 @@ from helpers.ledger import SETUPS
 from helpers.ledger.states import state_traffic
 from helpers.measure.predict.predict import STAGES
 from helpers.measure.sharding import Parts, Sharding
-from helpers.measure.sharding.fsdp2 import Stages, fully_shard
+from helpers.measure.sharding.fsdp2 import fully_shard
 from helpers.measure.sharding.part import Part
 from helpers.measure.sharding.pipeline import schedule
-from helpers.measure.step import checkpointing
-from helpers.measure.step.precision import FSDP2
+from helpers.measure.sharding.stages import Stages
 from helpers.memory import Trace
 from helpers.parallel.counting import Moved, counted
 from helpers.parallel.pipeline.runner import Runner
 from helpers.pipeline import peak
 from helpers.ranks import Ranks
+from helpers.step import checkpointing
+from helpers.step.precision import FSDP2
 
 DATA, PIPELINE = 2, 2
 TEAM, TEAMS = 2, ("replicate", "shard")

@@ -14,10 +14,10 @@ from test_predict_fsdp2 import draw, real, steps
 
 from helpers.measure import build
 from helpers.measure.sharding import Sharding
-from helpers.measure.step import checkpointing
-from helpers.measure.step.precision import FSDP2, computes, optimizer
 from helpers.memory import Trace
 from helpers.parallel.zero import Hybrid, Zero
+from helpers.step import checkpointing
+from helpers.step.precision import FSDP2, computes, optimizer
 
 TEAM = 2
 PLAN = Sharding(data=4, zero=3, team=TEAM)

@@ -21,11 +21,11 @@ from helpers.facts import Model
 from helpers.meanwhile import aloud
 from helpers.measure.sharding import Share
 from helpers.measure.sharding.fsdp2 import fake_ranks
-from helpers.measure.step import checkpointing, chunked, models
-from helpers.measure.step import precision as types
-from helpers.measure.tracker.tracker import Tracker, track
 from helpers.memory import Peak, Sharding, Trace
 from helpers.memory.allocator import Replay, replay
+from helpers.step import checkpointing, chunked, models
+from helpers.step import precision as types
+from helpers.tracker.tracker import Tracker, track
 
 from . import like_cpu
 from .fast_meta import FastMeta, answers, without_compiler

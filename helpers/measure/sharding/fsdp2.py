@@ -1,14 +1,14 @@
 """torch's own FSDP2 on ranks that are not there: fully_shard on meta tensors, whose collectives nobody answers.
 
 What is gathered, reduced and freed, and when, is decided by the torch that is installed; here stands only what a trainer says to it, as
-torchtitan does (distributed/fsdp.py at b5bcd76). In a pipeline torch's stages (torch.distributed.pipelining) say it. Chapters: sharded, too-big.
+torchtitan does (distributed/fsdp.py at b5bcd76). In a pipeline torch's stages (torch.distributed.pipelining) say it. Chapters: sharded,
+too-big.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import pairwise
@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from helpers.measure.step.precision import Policy
 from helpers.memory.sharding import Sharding, ShardingError
 from helpers.parallel.zero.training import blocks
+from helpers.parallel.zero.watched import fsdp_params
 from helpers.patches import FAKE_RANKS
-from helpers.pipeline.action import Action
+from helpers.step.precision import Policy
 
 from .part import Elsewhere
 
@@ -109,8 +109,11 @@ def fully_shard(model: nn.Module, policy: Policy, sharding: Sharding, mesh: Devi
 
 def _experts_apart(model: nn.Module, alike: DeviceMesh, everybody: DeviceMesh) -> dict[str, Callable]:
     """Experts that are elsewhere are a group of their own in their block's unit, among the ranks that have the same ones."""
-    from torch.distributed.fsdp._fully_shard._fsdp_common import ShardPlacementResult
-    from torch.distributed.fsdp._fully_shard._fsdp_init import _get_mesh_info
+    try:
+        from torch.distributed.fsdp._fully_shard._fsdp_common import ShardPlacementResult
+        from torch.distributed.fsdp._fully_shard._fsdp_init import _get_mesh_info
+    except ImportError:
+        raise ShardingError(f"FSDP2 with experts elsewhere is torch's from 2.12 on, got {torch.__version__}") from None
     from torch.distributed.tensor import Shard
 
     theirs = {p for one in model.modules() if isinstance(one, Elsewhere) for p in one.parameters()}
@@ -150,17 +153,6 @@ def sharded(model: nn.Module) -> list[nn.Module]:
     return [module for module in model.modules() if isinstance(module, FSDPModule)]
 
 
-def fsdp_params(model: nn.Module) -> list:
-    """torch's record of each parameter: its shard, and where it is whole. There is no public name for it."""
-    states = dict.fromkeys(module._get_fsdp_state() for module in sharded(model))
-    return [one for state in states for group in _groups(state) for one in group.fsdp_params]
-
-
-def _groups(state: object) -> list:
-    plural = getattr(state, "_fsdp_param_groups", None)  # from 2.12 on, where the singular refuses two
-    return plural if plural is not None else [group for group in [state._fsdp_param_group] if group]
-
-
 def shards(model: nn.Module) -> list[nn.Parameter]:
     """What the optimizer works on, plain tensors: DTensor's own way to an operator makes tensors of whole sizes that no GPU sees.
 
@@ -186,59 +178,3 @@ def _widened(one: object, widen: Callable, seen: Callable) -> None:
     """A gradient that is added up whole may get another type, and so another tensor."""
     widen()
     seen(one.unsharded_accumulated_grad, "gradient")
-
-
-class Stages:
-    """What torch's stages ask of the parts of the model that a rank has, and when. parts: by their stage; program: of this rank's step.
-
-    No backward reduces, and what it has gathered stays; once the last gradient of a part has been sent on, all of it is reduced and freed.
-    A rank with several parts gathers them ahead of their use.
-    """
-
-    def __init__(self, parts: Mapping[int, nn.Module], program: Sequence[Action]):
-        self.parts, self.moves = parts, asked(program) if len(parts) > 1 else {}
-        self.ends = {max(i for i, one in enumerate(program) if _of(one, stage)): stage for stage in parts}
-        self.handles: dict[int, list] = defaultdict(list)
-
-    def before(self, at: int, action: Action) -> None:
-        """The at-th action is next."""
-        for kind, stage in self.moves.get(at, ()):
-            for module in sharded(self.parts[stage]):
-                if kind == "UNSHARD":
-                    self.handles[stage].append(module.unshard(async_op=True))
-                else:
-                    module.reshard()
-        if action.computes:
-            for handle in self.handles.pop(action.stage, ()):
-                handle.wait()
-        if action.kind == "B" and self.parts:
-            part = self.parts[action.stage]
-            part.set_is_last_backward(False)
-            part.set_reshard_after_backward(False)
-            part.set_requires_gradient_sync(False)
-
-    def after(self, at: int) -> None:
-        """The at-th action is over."""
-        if at in self.ends:
-            from torch.distributed.pipelining.stage import _PipelineStageBase
-
-            _PipelineStageBase.perform_reduce_grad(SimpleNamespace(submod=self.parts[self.ends[at]]), 1)
-
-
-def _of(action: Action, stage: int) -> bool:
-    """Is it a backward of the stage, or does it send on what one gave?"""
-    return action.stage == stage and action.kind in ("B", "SEND_B")
-
-
-def asked(program: Sequence[Action]) -> dict[int, list[tuple[str, int]]]:
-    """Before which of a rank's actions torch's schedules gather (UNSHARD) or drop (RESHARD) which stages."""
-    from torch.distributed.pipelining.schedules import _Action, _add_unshard_reshard
-
-    computes = [at for at, one in enumerate(program) if one.computes]
-    found, done = defaultdict(list), 0
-    for one in _add_unshard_reshard([_Action.from_str(str(program[at])) for at in computes]):
-        if one.computation_type.name not in ("UNSHARD", "RESHARD"):
-            done += 1
-        elif done < len(computes):  # behind the last one all is freed already
-            found[computes[done] if done else 0].append((one.computation_type.name, one.stage_index))
-    return dict(found)

@@ -21,9 +21,9 @@ from helpers.memory.sharding import Sharding
 from helpers.pipeline import SCHEDULES, PipelineSchedule, peak
 from helpers.pipeline.action import Action
 
-from .fsdp2 import Stages
 from .moves import received
 from .part import Part
+from .stages import Stages
 
 Targets = tuple[Tensor, Tensor]
 Spot = tuple[int, int]  # stage and micro-batch

@@ -10,12 +10,12 @@ from torch import Tensor, nn
 
 from helpers.facts import Model
 from helpers.measure.predict.meta_step import MetaStep, Setup
-from helpers.measure.step import checkpointing
-from helpers.measure.step import precision as types
-from helpers.measure.tracker.tracker import Tracker
 from helpers.memory.sharding import Sharding, ShardingError
 from helpers.parallel.zero import Paper, Zero
 from helpers.parallel.zero.training import blocks
+from helpers.step import checkpointing
+from helpers.step import precision as types
+from helpers.tracker.tracker import Tracker
 
 from . import fsdp2
 from .buckets import make_buckets
