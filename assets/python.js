@@ -53,10 +53,10 @@ BytesInMotion.python = (() => {
       throw error;
     });
     tell({ phase: "starting" });
-    worker = new Worker(url);
-    await ready(worker, boot);
-    worker.onmessage = ({ data }) => heard(data);
-    worker.onerror = ({ message }) => broke(message);
+    const own = (worker = new Worker(url));
+    await ready(own, boot);
+    own.onmessage = ({ data }) => own === worker && heard(data); // what an ended one still says is nobody's
+    own.onerror = ({ message }) => own === worker && broke(message);
   }
 
   function ready(own, boot) {

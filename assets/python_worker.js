@@ -8,12 +8,15 @@
     / {2}File "(?:\/lib\/python\d+\.zip\/_pyodide|<exec>|\/home\/reader\/helpers\/page\/).*\n(?: {4}.*\n)*/g;
   const ASK = `
 import importlib, json, sys
+from pyodide.ffi import jsnull
 
 def _own(given):
     if isinstance(given, memoryview):
         return given.tobytes()
     if isinstance(given, dict):
         return {key: _own(value) for key, value in given.items()}
+    if given is jsnull:
+        return None
     return [_own(one) for one in given] if isinstance(given, list) else given
 
 def _ask(path, args):

@@ -16,7 +16,7 @@ CHAPTERS = [
     if page.stem
     not in ("intro", "setup", "renting", "yours", "guesses", "catalogue", "playground", "puzzles", "recorded-runs")
 ]
-# Sizes that a sentence chooses as its example, addresses, and what a page of ours reads at most, which tests/view/test_yours_equal.py
+# Sizes that a sentence chooses as its example, addresses, and what a page of ours reads at most, which tests/view/test_yours_browser.py
 # holds to its script; a derived, quoted or measured number never stands here.
 CHOSEN = ("1 KiB", "64 KiB", "64 MiB", "1 GiB", "24 MiB")
 TYPED = re.compile(r"\d[\d.,]*\s*(?:[KMGT]i?B(?:/s)?|[KMGT]b/s|bytes|µs|us|ms|ns|%|per cent)\b|\d[\d.,]*\s*%")

@@ -13,7 +13,7 @@ from types import CodeType
 from helpers.page.absent import lacks
 
 ROOT = Path(__file__).resolve().parent.parent
-# What a page has, but cannot do.
+# What a page has, but cannot do; the library's own uses of it fail there, or are not reached.
 CANNOT = {
     "threading": "threads",
     "concurrent": "threads",
@@ -62,7 +62,8 @@ def imports_of(tree: ast.AST) -> dict[str, str]:
 def lacking(what: str, *attributes: str) -> str:
     """What "helpers.exercises:ring" or "torch" or helpers.view with the attribute "show" lacks in the page; "" where it has all."""
     module, *names = resolved(what, *attributes)
-    return _absent(module) or (_needed(module, names[0]) if names and _file(module) else "")
+    own = lacks(module) or CANNOT.get(module.split(".")[0], "")
+    return own or (_needed(module, names[0]) if names and _file(module) else "")
 
 
 def resolved(what: str, *attributes: str) -> list[str]:
@@ -72,10 +73,6 @@ def resolved(what: str, *attributes: str) -> list[str]:
     while names and module.startswith("helpers") and _file(f"{module}.{names[0]}"):
         module = f"{module}.{names.pop(0)}"
     return [module, *names]
-
-
-def _absent(module: str) -> str:
-    return lacks(module) or CANNOT.get(module.split(".")[0], "")
 
 
 @cache
@@ -118,10 +115,10 @@ def _uses(module: str, name: str) -> tuple[str, list[tuple[str, str]]]:
     known, defined = _library(module)
     chains = {chain for _, chain in looked_up(defined[name], inside=True, made=True)} if name in defined else {(name,)}
     found = []
-    for first, *rest in chains:
+    for first, *rest in sorted(chains):
         if first in known:
             target, *names = resolved(known[first], *rest)
-            if reason := _absent(target):
+            if reason := lacks(target):
                 return reason, []
             found += [(target, names[0])] if names and _file(target) else []
         elif first in defined:

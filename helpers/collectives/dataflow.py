@@ -50,15 +50,16 @@ def dataflow(s: Schedule, tariff: Tariff, in_flight: bool = False) -> tuple[floa
 
 def _serve(charge: Charge, ready: Moment, free: dict[Hashable, Moment], in_flight: bool) -> Moment:
     """When the message is through everything that it occupies; each is taken from when both it and the message are free."""
+    ports, begins, transfer, wires = charge
     done = []
-    for port in charge.ports:
+    for port in ports:
         seconds, alpha = max(free[port], ready)
-        done.append((seconds + charge.alpha + charge.transfer, alpha + charge.alpha))
-        free[port] = (seconds + charge.transfer, alpha) if in_flight else done[-1]
-    for wire, transfer in charge.wires:
+        done.append((seconds + begins + transfer, alpha + begins))
+        free[port] = (seconds + transfer, alpha) if in_flight else done[-1]
+    for wire, transfer in wires:
         seconds, alpha = max(free[wire], ready)
         free[wire] = seconds + transfer, alpha
-        done.append((seconds + transfer + charge.alpha, alpha + charge.alpha))
+        done.append((seconds + transfer + begins, alpha + begins))
     return max(done)
 
 

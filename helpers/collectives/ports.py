@@ -6,14 +6,17 @@ The pricing rules (`price`, `dataflow`) and the loads of `profiles` are all told
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from functools import cached_property
+from operator import itemgetter
+from typing import Protocol
 
 from .schedule import Schedule
 from .transfers import Step
 
 Flow = tuple[tuple[tuple[int, int], int], ...]  # one step's messages, in order: ((src, dst), how many chunks)
+_ENDS = itemgetter(0, 1)  # of a transfer
 
 
 class AlphaBeta(Protocol):
@@ -37,13 +40,8 @@ class Network(Protocol):
     def link(self, src: int, dst: int, /) -> AlphaBeta: ...
 
 
-class Charge(NamedTuple):
-    """What one message costs: alpha and transfer seconds on each of its ports, and (name, transfer seconds) on each wire."""
-
-    ports: tuple[Hashable, Hashable]
-    wires: tuple[tuple[Hashable, float], ...]
-    alpha: float
-    transfer: float
+# What one message costs: its ports, alpha and transfer seconds on each of them, and (name, transfer seconds) of each wire
+Charge = tuple[tuple[Hashable, Hashable], float, float, Sequence[tuple[Hashable, float]]]
 
 
 @dataclass(frozen=True)
@@ -56,11 +54,17 @@ class Tariff:
 
     def charge(self, src: int, dst: int, nchunks: int) -> Charge:
         link, nbytes = self.network.link(src, dst), nchunks * self.size
-        named = getattr(self.network, "ports", None)
-        ports = named(src, dst) if named else ends(src, dst, self.nranks)
-        wires = getattr(self.network, "wires", None)
-        shared = tuple((name, nbytes * beta) for name, beta in wires(src, dst)) if wires else ()
-        return Charge(ports, shared, link.alpha, nbytes * link.beta)
+        ports = self._ports(src, dst) if self._ports else ends(src, dst, self.nranks)
+        wires = [(name, nbytes * beta) for name, beta in self._wires(src, dst)] if self._wires else ()
+        return ports, link.alpha, nbytes * link.beta, wires
+
+    @cached_property
+    def _ports(self) -> Callable[[int, int], tuple[Hashable, Hashable]] | None:
+        return getattr(self.network, "ports", None)
+
+    @cached_property
+    def _wires(self) -> Callable[[int, int], Iterable[tuple[Hashable, float]]] | None:
+        return getattr(self.network, "wires", None)
 
 
 def call(network: object) -> float:
@@ -96,7 +100,7 @@ def ends(src: int, dst: int, nranks: int) -> tuple[Hashable, Hashable]:
 
 def messages(step: Step) -> Flow:
     """All chunks from src to dst in one step are one message."""
-    return tuple(Counter((src, dst) for src, dst, _, _ in step).items())
+    return tuple(Counter(map(_ENDS, step)).items())
 
 
 def flows(s: Schedule) -> list[Flow]:

@@ -97,9 +97,9 @@ def _streamed(moves: Sequence[Flow], tariff: Tariff) -> tuple[StepPrice, ...]:
     """The time of the port with the most bytes in all, shared out among the steps."""
     ports: dict[Hashable, float] = defaultdict(float)
     for (src, dst), nchunks in (message for flow in moves for message in flow):
-        charge = tariff.charge(src, dst, nchunks)
-        for port in charge.ports:
-            ports[port] += charge.transfer
+        ends, _, transfer, _ = tariff.charge(src, dst, nchunks)
+        for port in ends:
+            ports[port] += transfer
     steps = _step_locked(moves, tariff)
     alone = math.fsum(step.transfer for step in steps)
     share = max(ports.values(), default=0) / alone if alone else 1.0
@@ -113,18 +113,17 @@ def _step_locked(steps: Sequence[Flow], tariff: Tariff) -> tuple[StepPrice, ...]
 
 
 def _price_step(flow: Flow, tariff: Tariff) -> StepPrice:
-    ports: dict[object, list[float]] = {}
-    wires: dict[object, list[float]] = {}
+    """Of every port, and of every wire: seconds of alpha, and of bytes."""
+    ports: dict[Hashable, tuple[float, float]] = {}
+    wires: dict[Hashable, tuple[float, float]] = {}
     for (src, dst), nchunks in flow:
-        charge = tariff.charge(src, dst, nchunks)
-        for port in charge.ports:
-            load = ports.setdefault(port, [0.0, 0.0])
-            load[0] += charge.alpha
-            load[1] += charge.transfer
-        for wire, transfer in charge.wires:
-            load = wires.setdefault(wire, [0.0, 0.0])
-            load[0] = max(load[0], charge.alpha)
-            load[1] += transfer
+        ends, alpha, transfer, shared = tariff.charge(src, dst, nchunks)
+        for port in ends:
+            waited, sent = ports.get(port, (0.0, 0.0))
+            ports[port] = waited + alpha, sent + transfer
+        for wire, transfer in shared:
+            waited, sent = wires.get(wire, (0.0, 0.0))
+            wires[wire] = max(waited, alpha), sent + transfer
     alpha, transfer = max((*ports.values(), *wires.values()), key=sum)
     return StepPrice(alpha + transfer, alpha, transfer)
 

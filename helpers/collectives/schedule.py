@@ -22,7 +22,6 @@ from .transfers import (
     as_step,
     in_range,
     transfers,
-    uncollected,
     whole,
 )
 
@@ -47,8 +46,7 @@ class Schedule:
 
     def __post_init__(self) -> None:
         self._validate_header()
-        with uncollected():
-            object.__setattr__(self, "steps", tuple(map(as_step, self.steps)))
+        object.__setattr__(self, "steps", tuple(map(as_step, self.steps)))
         self._validate_steps()
 
     @property
@@ -83,10 +81,8 @@ class Schedule:
         if not step:
             return False
         src, dst, chunk, op = zip(*step, strict=True)
-        places = self.nranks + self.nswitches
         return (
-            are_ids(src, places)
-            and are_ids(dst, places)
+            are_ids((*src, *dst), self.nranks + self.nswitches)
             and are_ids(chunk, self.nchunks)
             and ARROWS.keys() >= {*op}
             and True not in map(eq, src, dst)
@@ -114,7 +110,7 @@ class Schedule:
                 raise ScheduleError(
                     f"step {number} writes chunk {t.chunk} of rank {t.dst} twice ({other} and {t}): one writer per slot and step"
                 )
-            written[t.dst, t.chunk] = t
+            written.setdefault((t.dst, t.chunk), t)
 
     def _validate_transfer(self, number: int, t: Transfer) -> None:
         where = f" in step {number}, {t.chunk}:{t.src}→{t.dst}"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from functools import partial
 from operator import itemgetter
 from typing import Literal, NamedTuple
@@ -45,25 +43,12 @@ Row = tuple[int, int, int, Op]  # a transfer's fields
 Step = tuple[Transfer, ...]  # every transfer of a step reads what the step before left
 
 
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Python's search for cycles waits while transfers are made by the million: they have none, and it would look at all of them often."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
 _transfer = partial(tuple.__new__, Transfer)  # of a row, all of whose fields are told
 
 
 def transfers(steps: Iterable[Iterable[Row]]) -> tuple[Step, ...]:
     """Steps of transfers, of a builder's plain rows."""
-    with uncollected():
-        return tuple(tuple(map(_transfer, step)) for step in steps)
+    return tuple(tuple(map(_transfer, step)) for step in steps)
 
 
 def by_sender(steps: Iterable[Iterable[Row]]) -> tuple[Step, ...]:

@@ -78,11 +78,6 @@ class Flops:
         """What is computed: the FLOPs of HFU."""
         return self.model + self.again
 
-    @property
-    def rescored(self) -> float:
-        """Q K^T once more, in the backward of flash attention: published HFUs leave it out, torch's counter has it."""
-        return self.scores / 2
-
     def of(self, share: float) -> Flops:
         """A share of it, as of one rank."""
         return replace(self, blocks=self.blocks * share, scores=self.scores * share, head=self.head * share)

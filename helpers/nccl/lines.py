@@ -7,16 +7,13 @@ later start. Chapter: latency-bandwidth.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from helpers.arrays import numpy_for
-from helpers.facts import public
 from helpers.nccl.predict import predict
 from helpers.nccl.runs import measured_platform, nvlink_runs
 from helpers.nccl.tuning import ring_steps
-
-NVLS_ROWS = "nccl-tests-h200-b200-nvls"
 
 
 class Line(NamedTuple):
@@ -38,14 +35,3 @@ def ll_line(gpus: Sequence[str]) -> Line:
                 rows.append([1 / seconds, steps / seconds, steps * nbytes / run.nranks / seconds])
     (call, step, beta), *_ = np.linalg.lstsq(np.array(rows), np.ones(len(rows)), rcond=None)
     return Line(float(call), float(step), float(1 / beta))
-
-
-def switch_rates(gpu: str) -> list[float]:
-    """What a GPU's port passes one way, in bytes per second, in each row of all_reduce that went by NVLS: 1 + 1/nranks buffers."""
-    rows: Sequence[Mapping[str, Any]] = public(NVLS_ROWS).rows
-    return [_port(row["busbw"], row["nranks"]) for row in rows if (row["gpu"], row["algorithm"]) == (gpu, "NVLS")]
-
-
-def _port(busbw: float, nranks: int) -> float:
-    algbw = busbw * 1e9 * nranks / (2 * (nranks - 1))
-    return algbw * (1 + 1 / nranks)

@@ -13,6 +13,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from helpers.facts import Model as Shape
+
 from .checks import divides, whole
 
 Params = dict[str, Tensor]
@@ -225,6 +227,22 @@ class Transformer(Model):
             y[torch.arange(self.seq, device="cpu") >= lengths] = IGNORED
         here = torch.get_default_device()
         return Batch(x.to(here), y.to(here))
+
+
+def shape_of(model: Transformer) -> Shape:
+    """The same model as `helpers.facts` describes models: what formulas take."""
+    return Shape(
+        "the small transformer",
+        layers=model.layers,
+        hidden=model.width,
+        heads=model.heads,
+        kv_heads=model.kv_heads,
+        ffn=model.ffn,
+        vocab=model.vocab,
+        context=model.seq,
+        mlp="gelu",
+        positions="learned",
+    )
 
 
 def _seeded(seed: int, step: int) -> torch.Generator:

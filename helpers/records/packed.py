@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers.plain_gzip import GzipError, unfolded
+from helpers.plain_json import TooDeep, read_json
 from helpers.records.record import FOLDER
 from helpers.records.whole import PACKED, RecordError, whole
 
@@ -47,8 +48,10 @@ def records_of(text: str) -> dict[str, Any]:
     if len(text) > MOST:
         raise RecordError(f"a run of gpu-check has at most {MOST} letters, and this text {len(text)}")
     try:
-        told = json.loads(text, parse_constant=_no_number)
-    except (ValueError, RecursionError):
+        told = read_json(text, parse_constant=_no_number)
+    except TooDeep as error:
+        raise RecordError(f"a run of gpu-check, and damaged: it {error}") from None
+    except ValueError:
         raise RecordError("a run of gpu-check, and damaged: no JSON") from None
     records = told.get("records") if isinstance(told, dict) else None
     if not isinstance(records, dict) or CHECK not in records:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers.plain_gzip import GzipError, unfolded
+from helpers.plain_json import TooDeep, read_json
 from helpers.records.fields import Bad, expected, text_without_names
 from helpers.records.kinds import memory, predicted, published, run
 from helpers.records.labs import lab
@@ -67,14 +68,14 @@ def whole(path: Path, folder: Path) -> Any:
     try:
         text = _text(path)
         text_without_names(text)
-        data = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+        data = read_json(text, object_pairs_hook=_once, parse_constant=_no_number)
         check(data, path.name.partition(".")[0])
     except UnicodeDecodeError as error:
         raise RecordError(f"{place.as_posix()}: no text in UTF-8 from byte {error.start} on") from None
     except json.JSONDecodeError as error:
         said = f"line {error.lineno}, column {error.colno}: {error.msg}"
         raise RecordError(f"{place.as_posix()}: no JSON: {said}") from None
-    except (Bad, GzipError, RecursionError) as error:
+    except (Bad, GzipError, TooDeep) as error:
         raise RecordError(f"{place.as_posix()}: {error}") from None
     return data
 

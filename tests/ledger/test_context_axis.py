@@ -15,8 +15,7 @@ from helpers.memory import Sharding, ShardingError
 from helpers.memory.closed_form import padded, step
 from helpers.memory.closed_form.weights import RankWeights
 from helpers.parallel.context.ours import predicted
-from helpers.parallel.flops import shape_of
-from helpers.parallel.model import Transformer
+from helpers.parallel.model import Transformer, shape_of
 from helpers.parallel.reference import Training
 
 SEVENTY = SETUPS["70B"]

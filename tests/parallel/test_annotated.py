@@ -10,6 +10,7 @@ import torch
 
 from helpers.parallel import MLP, Training, Transformer, difference, train
 from helpers.parallel.annotated import LAYOUTS, Layout, NoJaxError, blocks, by_dtensor, by_hand, by_jax, total
+from helpers.parallel.counting import counted
 
 TRAINING = Training(steps=2)  # the deep MLP, 4 matrices of 16 x 16, a batch of 8, float64, plain gradient descent
 NRANKS = 4
@@ -22,8 +23,16 @@ def trained(training: Training) -> dict:
 
 def went_back(training: Training) -> dict:
     """Inside a rank: of one forward and backward how many calls we counted, and torch's CommDebugMode."""
-    found = {name: by_dtensor.backward_only(training, layout) for name, layout in LAYOUTS.items()}
-    return {name: (moved.ncalls(), sum(theirs.values())) for name, (moved, _, theirs) in found.items()}
+    from torch.distributed.tensor.debug import CommDebugMode
+
+    found = {}
+    for name, layout in LAYOUTS.items():
+        mesh, params = by_dtensor.set_up(training, layout)
+        x, y = (by_dtensor.lies(one, mesh, layout, layout.batch) for one in training.data(0))
+        with counted() as moved, CommDebugMode() as theirs, by_dtensor.quiet():
+            by_dtensor.forward(training, layout, params, x, y).backward()
+        found[name] = moved.ncalls(), theirs.get_total_counts()
+    return found
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,12 @@ import time
 
 import pytest
 import torch
+from counting_flops import counted_flops
 from lanes import some
 
 from helpers.ledger.flops import flops
 from helpers.parallel import Training, Transformer, strategy
-from helpers.parallel.flops import counted_flops, shape_of
+from helpers.parallel.model import shape_of
 from helpers.parallel.overlapping import WAYS, Step, predicted
 from helpers.parallel.overlapping.lanes import Event
 from helpers.parallel.scaling import CLOCKED, clocked, emulated

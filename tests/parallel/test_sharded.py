@@ -17,7 +17,7 @@ from helpers.measure import Sharding, predict_step
 from helpers.memory import CLASSES
 from helpers.memory.closed_form import states
 from helpers.parallel import MLP, Training, Transformer, difference, sharded, train
-from helpers.parallel.flops import shape_of
+from helpers.parallel.model import shape_of
 from helpers.parallel.module import Module
 from helpers.parallel.report import lines
 from helpers.parallel.sharded import How

@@ -57,7 +57,10 @@ BAD = [
     ),
     ({"records": {}}, "no run of gpu-check: expected an object with 'records', and 'gpu-check' among them"),
     ([1], "no run of gpu-check"),
-    (gzip.compress(b"[" * 100_000), "no JSON"),
+    (
+        gzip.compress(b"[" * 100_000),
+        "a run of gpu-check, and damaged: it is nested 100000 levels deep, expected at most 200",
+    ),
     (gzip.compress(b"{"), "a run of gpu-check, and damaged: no JSON"),
     (gzip.compress(b"\xff"), "run-8xh100.json.gz: no text in UTF-8"),
     (gzip.compress(b" " * (MOST + 1)), f"has at most {MOST} letters"),

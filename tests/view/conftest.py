@@ -44,7 +44,9 @@ class Heard(Tab):
         self.page.set_default_timeout(10_000)
         self.page.on("pageerror", lambda error: self.hear(str(error)))
         self.page.on("console", lambda message: self.hear(message.text) if message.type == "error" else None)
-        self.page.on("request", lambda r: None if r.url.startswith(("file:", "data:", "about:")) else self.hear(r.url))
+        self.page.on(
+            "request", lambda r: None if r.url.startswith(("file:", "data:", "about:", "blob:")) else self.hear(r.url)
+        )
 
     def hear(self, trouble: str) -> None:
         self.troubles.append(trouble)

@@ -7,6 +7,7 @@ from pathlib import Path
 from widget_harness import FONT
 
 from helpers.view.shared.tokens import css
+from website.python import python_files
 from website.widgets import styles
 
 ROOT = Path(__file__).parents[2]
@@ -19,6 +20,11 @@ def write_static(folder: Path, files: dict[str, str]) -> None:
         path = folder / "_static" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+
+
+def python_scripts() -> dict[str, str]:
+    """What a page loads when Python is asked."""
+    return {**python_files(), "python.js": (ROOT / "assets" / "python.js").read_text(encoding="utf-8")}
 
 
 def write_page(folder: Path, widget, mount: str) -> str:

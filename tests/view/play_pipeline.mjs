@@ -1,6 +1,6 @@
 // Computes the cases of a JSON file with the widget's own modules; prints what it found as JSON. Driven by test_pipeline_equal.py.
 import { readFileSync } from "node:fs";
-import { read } from "../../helpers/view/pipeline/own.mjs";
+import { drawn } from "../../helpers/view/pipeline/own.mjs";
 import { decode, encode, python } from "../../helpers/view/pipeline/link.mjs";
 import { sharesText } from "../../helpers/view/pipeline/panel/shares.mjs";
 import { alternatives, fits, interleaves, runsOf } from "../../helpers/view/pipeline/state.mjs";
@@ -30,7 +30,7 @@ function play(s, i) {
   const stops = stopsOf(runs);
   const at = stops[s.step];
   const elsewhere = { ...s, text: "" }; // a page without this schedule of a reader's own
-  const linked = decode(encode(s, 1, elsewhere), 1, elsewhere, (text) => read(pipelines, text));
+  const linked = decode(encode(s, 1, elsewhere), 1, elsewhere, drawn);
   return {
     runs: runs.map((one) => found(one, at)),
     stops,
@@ -42,10 +42,18 @@ function play(s, i) {
   };
 }
 
+function linked(text) {
+  try {
+    return drawn(text) ?? null;
+  } catch {
+    return null; // as decode has it
+  }
+}
+
 console.log(
   JSON.stringify({
     played: specs.map(play),
-    read: texts.map((text) => read(pipelines, text)),
+    drawn: texts.map(linked),
     fit: unfit.map((one) => fits(pipelines, one)),
   }),
 );

@@ -175,11 +175,11 @@ def busy_by_hand(s: Schedule, nbytes: float, network: Link | Nodes, rank: int) -
     for step, cost in zip(flows(s), costs, strict=True):
         free, spans = Counter(), []
         for (src, dst), n in step:
-            charge = tariff.charge(src, dst, n)
-            for port, mine in zip(charge.ports, (src, dst), strict=True):
+            ports, alpha, transfer, _ = tariff.charge(src, dst, n)
+            for port, mine in zip(ports, (src, dst), strict=True):
                 if mine == rank:
-                    spans.append((free[port], free[port] + charge.alpha + charge.transfer))
-                free[port] += charge.alpha + charge.transfer
+                    spans.append((free[port], free[port] + alpha + transfer))
+                free[port] += alpha + transfer
         end = 0.0
         for a, b in sorted(spans):
             total += max(0.0, b - max(a, end))

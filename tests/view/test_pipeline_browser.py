@@ -204,6 +204,7 @@ def test_a_schedule_of_the_readers_own_beside_the_tables(open_pipeline):
 
 def test_a_pasted_schedule_is_shown_or_refused_and_its_link_opens_elsewhere(open_pipeline):
     page = open_pipeline(START)
+    widget_harness.answers(page)
     page.get_by_text("A schedule of your own").click()
     text = page.get_by_role("textbox", name="A schedule as text")
     assert PipelineSchedule.parse(text.input_value()).programs == START.schedules[0].programs

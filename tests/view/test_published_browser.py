@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+from base64 import b64decode
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from playwright.sync_api import Locator, Page, expect
 from helpers.nccl import parse_nccl_tests
 from helpers.units import bandwidth_text, seconds_text
 from helpers.view.published.known import known
-from helpers.view.published.widget import START, PublishedSpec, published_spec
+from helpers.view.published.widget import START, PublishedSpec, explore_published, published_spec
 from helpers.view.published.words import name, oddity, reading
 
 TABLE = Path(__file__).parents[1] / "nccl" / "output" / "tables" / "article-4xh100-all_reduce.txt"
@@ -99,10 +100,11 @@ def test_a_readers_own_table_is_one_more_curve_and_stays_in_the_browser(open_pub
     text = TABLE.read_text(encoding="utf-8")
     out = next(row.out_of_place for row in parse_nccl_tests(text).rows if row.nbytes == 2**23)
     page = open_published(published_spec("H100.all_reduce.4.half.2.29.2.in-2.29.2"))
+    widget_harness.answers(page)
     page.get_by_text("Your own numbers beside them").click()
     page.get_by_role("textbox", name="Your own table").fill("my busbw is 355")
     page.get_by_role("button", name="Draw it").click()
-    told = page.locator(".bim-pub-yours [role=status]")
+    told = page.locator(".bim-pub-yours .bim-told[role=status]")
     expect(told).to_contain_text("this is no output of nccl-tests")
     page.get_by_role("textbox", name="Your own table").fill(text)
     page.get_by_role("button", name="Draw it").click()
@@ -141,7 +143,7 @@ def whole_runs(page: Page, told: Locator) -> None:
         (packed, "yours: all_reduce, 2 ranks, nccl, 2 x H100 is curve Y."),
         (gzip.compress(b'{"records": {"gpu-check": {}}}'), "this run has no bandwidths by size: it ran on one GPU"),
         (gzip.compress(b'{"records": [null]}'), "this run has no bandwidths by size"),
-        (packed[:-9], "run-2xh100.json.gz is packed by gzip and damaged"),
+        (packed[:-9], "run-2xh100.json.gz is packed by gzip and ends too early"),
         (gzip.compress(b" " * 2**27), "run-2xh100.json.gz is longer than 4 MiB"),
     ):
         page.locator("input[type=file]").set_input_files(
@@ -180,3 +182,27 @@ def test_links_and_kernels(open_published):
     shows(page, second)
     assert math.isclose(page.locator(".bim-pub-chart").bounding_box()["height"], 300)
     assert page.get_by_role("button", name="Copy link").count() == 0
+
+
+def test_in_a_kernel_the_kernel_reads(open_published):
+    """The message that the page sends, as ipywidgets hands it over, and the answer that the widget sends."""
+    widget = explore_published()
+    sent = []
+    widget.send = sent.append
+    page = open_published(published_spec(), live=True)
+    page.get_by_text("Your own numbers beside them").click()
+    packed = gzip.compress(TABLE.read_bytes())
+    page.locator("input[type=file]").set_input_files(
+        [{"name": "table.gz", "mimeType": "application/gzip", "buffer": packed}]
+    )
+    page.wait_for_function("models[0].sent.length")
+    (message,) = page.evaluate("models[0].sent")
+    buffers = [memoryview(b64decode(one["bytes"])) for one in message.pop("buffers")]
+    widget._handle_custom_msg(message, buffers)
+    widget._handle_custom_msg(message | {"ask": "os:getcwd", "args": []}, [])  # nothing but what the widget asks
+    assert buffers == [packed] and len(sent) == 1
+    page.evaluate("message => models[0].hear(message)", sent[0])
+    told = page.locator(".bim-pub-yours .bim-told[role=status]")
+    expect(told).to_have_text("yours: all_reduce on 4 ranks, out of place is curve Y.")
+    widget._handle_custom_msg({"ask": message["ask"], "number": 2, "args": [3]}, [])
+    assert sent[1]["error"] == "AttributeError: 'int' object has no attribute 'startswith'"

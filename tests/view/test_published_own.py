@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import copy
+import gzip
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from helpers.facts.fit import minimax
 from helpers.nccl import TableError, nccl_tests_tables
 from helpers.ranks.recorded import machine, versions
+from helpers.yours.own import MOST, curves
 
 TABLES = sorted((Path(__file__).parents[1] / "nccl" / "output" / "tables").glob("*.txt"))
 NO_BANDWIDTH = "no row of this table has a time and a bandwidth"  # one rank alone: its busbw is 0
@@ -69,45 +69,34 @@ ONCE = {"nbytes": 1024, "min": 3e-5, "median": 3e-5, "algbw": 1e8, "busbw": 1e8}
 TWICE = changed(data={"all_reduce": [line(2048, 2e-5), line(1024, 1e-5), ONCE]})
 ASKED = [(None, None, None), (None, "LL", None), ("Ring", "LL", 1), ("Ring", "LL", 2)]
 NAMED = ["NCCL's own choice", "own choice/LL", "Ring/LL, 1 channel", "Ring/LL, 2 channels"]
-LONG = changed(data={f"of {n}": [line(i, 1e-5 + i * 1e-11) for i in range(1, n + 1)] for n in (200, 201)})
 REFUSED = [
     (json.dumps(sweep(timed=False)), "the ranks of this sweep shared a GPU, so nothing was timed"),
     (json.dumps(sweep(cases=sweep()["cases"][1:])), "no combination of this sweep ran"),
-    (json.dumps(sweep()).replace('"busbw"', '"bus"'), "cases.0.rows.0.busbw is a positive number, got undefined"),
+    (json.dumps(sweep()).replace('"busbw"', '"bus"'), "cases.0.rows.0.busbw is a positive number, got None"),
     ("hello", "this is no output of nccl-tests"),
     ("", "this is no output of nccl-tests"),
     (
         changed(name="gpu-roofline", data={"rate": 1.0}),
-        'the JSON "gpu-roofline" has no bandwidths by size: of gpu-check',
+        "the JSON 'gpu-roofline' has no bandwidths by size: of gpu-check",
     ),
     ("{}", "this JSON has no bandwidths by size"),
     (changed(data={}), "has no bandwidths by size"),
     (broken("min", 0), "data.all_reduce.3.min is a positive number, got 0"),
-    (broken("nbytes", "1 KiB"), 'data.all_reduce.3.nbytes is a positive number, got "1 KiB"'),
-    (broken("median", None), "data.all_reduce.3.median is a positive number, got null"),
+    (broken("nbytes", "1 KiB"), "data.all_reduce.3.nbytes is a positive number, got '1 KiB'"),
+    (broken("median", None), "data.all_reduce.3.median is a positive number, got None"),
     ('{"results": []}', "it has no list of results"),
 ]
 
 
-@pytest.fixture(scope="module")
-def read(node, tmp_path_factory):
-    """What became of every table, of a gpu-check and of what is refused, in one process."""
-    tables = [path.read_text(encoding="utf-8") for path in TABLES]
-    texts = [*tables, json.dumps(check()), json.dumps(sweep()), LONG, *(text for text, _ in REFUSED)]
-    ran = sweep()["cases"][0]
-    cases = [ran | dict(zip(("algorithm", "protocol", "channels"), asked, strict=True)) for asked in ASKED]
-    texts += [TWICE, json.dumps(sweep(cases=cases))]
-    path = tmp_path_factory.mktemp("own") / "texts.json"
-    path.write_text(json.dumps(texts), encoding="utf-8")
-    script = Path(__file__).with_name("play_published_own.mjs")
-    done = subprocess.run([node, script, path], capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+def read(given: str | bytes, name: str = "This text") -> list[dict] | dict:
+    """The curves, or what is said where there is none."""
+    told = json.loads(curves(given, name))
+    return told.get("curves", told)
 
 
 @pytest.mark.parametrize("path", TABLES, ids=lambda path: path.stem)
-def test_every_real_table_joins_with_what_python_reads(read, path):
-    got = read[TABLES.index(path)]
+def test_every_real_table_joins_with_what_the_reader_finds(path):
+    got = read(path.read_text(encoding="utf-8"))
     try:
         tables = nccl_tests_tables(path.read_text(encoding="utf-8"))
     except TableError as error:
@@ -129,12 +118,11 @@ def test_every_real_table_joins_with_what_python_reads(read, path):
         assert all(
             busbw == timing.busbw or 0 < busbw < 5e6 for busbw, (_, timing) in zip(curve["busbw"], half, strict=True)
         )
-        assert curve["line"] is None or (curve["line"]["alpha"], curve["line"]["beta"]) == minimax(curve["sizes"], told)
         assert curve["name"].startswith("yours: ")
 
 
-def test_a_gpu_check_joins_collective_by_collective(read):
-    both = read[len(TABLES)]
+def test_a_gpu_check_joins_collective_by_collective():
+    both = read(json.dumps(check()))
     assert [curve["name"] for curve in both] == [
         f"yours: {collective}, 2 ranks, nccl, 2 x H100" for collective in ("all_reduce", "all_gather")
     ]
@@ -143,30 +131,33 @@ def test_a_gpu_check_joins_collective_by_collective(read):
     assert dict(first["from"])["Date"] == "2026-11-23" and "gpu_check" in dict(first["from"])["Command"]
 
 
-def test_a_line_is_sought_through_so_many_sizes_and_not_through_more(read):
-    """It tries every three of them: a table of thousands would hold the page up."""
-    few, many = read[len(TABLES) + 2]
-    assert (len(few["sizes"]), few["line"] is None) == (200, False)
-    assert (len(many["sizes"]), many["line"]) == (201, None)
-
-
-def test_a_sweep_joins_combination_by_combination(read):
-    (one,) = read[len(TABLES) + 1]
+def test_a_sweep_joins_combination_by_combination():
+    (one,) = read(json.dumps(sweep()))
     assert one["name"] == "yours: all_reduce on 2 ranks, Ring/LL128"
     assert (one["sizes"], dict(one["from"])["Versions"]) == ([2**10, 2**20], "NCCL 2.27.7")
 
 
-def test_every_combination_has_its_name(read):
-    assert [one["name"] for one in read[-1]] == [f"yours: all_reduce on 2 ranks, {name}" for name in NAMED]
+def test_every_combination_has_its_name():
+    ran = sweep()["cases"][0]
+    cases = [ran | dict(zip(("algorithm", "protocol", "channels"), asked, strict=True)) for asked in ASKED]
+    assert [one["name"] for one in read(json.dumps(sweep(cases=cases)))] == [
+        f"yours: all_reduce on 2 ranks, {name}" for name in NAMED
+    ]
 
 
-def test_sizes_rise_and_of_one_that_comes_twice_the_last_counts(read):
+def test_sizes_rise_and_of_one_that_comes_twice_the_last_counts():
     """A median that is the least time is a single repetition: no bar is drawn."""
-    (one,) = read[-2]
+    (one,) = read(TWICE)
     assert (one["sizes"], one["seconds"], one["repeats"]) == ([1024, 2048], [3e-5, 2e-5], [1, 2])
 
 
 @pytest.mark.parametrize(("text", "words"), REFUSED, ids=[words[:40] for _, words in REFUSED])
-def test_what_has_no_curve_is_refused_with_the_reason(read, text, words):
-    got = read[len(TABLES) + 3 + [one for one, _ in REFUSED].index(text)]
-    assert words in got["refused"]
+def test_what_has_no_curve_is_refused_with_the_reason(text, words):
+    assert words in read(text)["refused"]
+
+
+def test_a_file_may_be_packed_and_is_read_no_further_than_a_table_goes():
+    text = TABLES[1].read_text(encoding="utf-8")
+    assert read(gzip.compress(text.encode()), "x.gz") == read(text.encode(), "x") == read(text)
+    assert read(gzip.compress(text.encode())[:-9], "x.gz") == {"refused": "x.gz is packed by gzip and ends too early"}
+    assert read(gzip.compress(b" " * (MOST + 1)), "x.gz")["refused"].startswith("x.gz is longer than 4 MiB")

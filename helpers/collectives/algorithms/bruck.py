@@ -94,15 +94,16 @@ def _in_bits(nranks: int) -> list[LoadLike]:
 )
 def all_to_all(nranks: int) -> Schedule:
     """A chunk that has to go i ranks further goes in the powers of two that make i; each step moves all with that bit, half of the data."""
-    distances = _distances(nranks)
-    steps: list[list[Row]] = [[] for _ in distances]
-    for src, i in product(range(nranks), repeat=2):
-        rank, chunk = src, src * nranks + (src + i) % nranks
-        for d, step in zip(distances, steps, strict=True):
-            if i & d:
-                step.append((rank % nranks, (rank + d) % nranks, chunk, "copy"))
-                rank += d
-    return Schedule("all_to_all", "bruck", nranks, nranks * nranks, transfers(steps))
+    steps = transfers(
+        (
+            ((src + (i & d - 1)) % nranks, (src + (i & d - 1) + d) % nranks, src * nranks + (src + i) % nranks, "copy")
+            for src in range(nranks)
+            for i in range(nranks)
+            if i & d
+        )
+        for d in _distances(nranks)
+    )
+    return Schedule("all_to_all", "bruck", nranks, nranks * nranks, steps)
 
 
 def _far_first(nranks: int, aggregate: int | None = None) -> Iterator[LoadLike]:

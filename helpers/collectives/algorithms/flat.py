@@ -12,7 +12,7 @@ from ..about import algorithm
 from ..forms import P
 from ..profiles import LoadLike
 from ..schedule import Schedule
-from ..transfers import Op, Transfer, in_range, transfers, whole
+from ..transfers import Op, in_range, transfers, whole
 
 
 def _turns(nranks: int, root: int = 0) -> list[LoadLike]:
@@ -135,13 +135,13 @@ def all_to_all(nranks: int) -> Schedule:
 
 
 def _from_root(nranks: int, root: int, chunk_for: Callable[[int], int], nchunks: int) -> Schedule:
-    others = _others(nranks, root)
-    return Schedule(None, None, nranks, nchunks, tuple((Transfer(root, r, chunk_for(r)),) for r in others))
+    steps = transfers([(root, r, chunk_for(r), "copy")] for r in _others(nranks, root))
+    return Schedule(None, None, nranks, nchunks, steps)
 
 
 def _to_root(nranks: int, root: int, chunk_of: Callable[[int], int], nchunks: int, op: Op) -> Schedule:
-    others = _others(nranks, root)
-    return Schedule(None, None, nranks, nchunks, tuple((Transfer(r, root, chunk_of(r), op),) for r in others))
+    steps = transfers([(r, root, chunk_of(r), op)] for r in _others(nranks, root))
+    return Schedule(None, None, nranks, nchunks, steps)
 
 
 def _others(nranks: int, root: int) -> list[int]:

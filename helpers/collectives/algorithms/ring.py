@@ -14,7 +14,7 @@ from ..about import algorithm
 from ..forms import P, S
 from ..profiles import LoadLike
 from ..schedule import Schedule
-from ..transfers import Op, Row, by_sender, in_range, transfers, whole
+from ..transfers import Op, Row, in_range, transfers, whole
 
 SOURCE = 'Patarasuk, Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009'
 
@@ -130,19 +130,16 @@ def _pipelined(nranks: int, nchunks: int | None, hops: list[tuple[int, int, int]
 
 def _reduce_scatter(nranks: int, first: int) -> Schedule:
     """Chunk c starts at rank c - first and is added to by every rank that it passes."""
-    return _round(nranks, [c - first for c in range(nranks)], "reduce")
+    return _round(nranks, first, "reduce")
 
 
 def _all_gather(nranks: int, first: int) -> Schedule:
     """Chunk c starts where the reduce-scatter left it, at rank c - first - 1, and is copied by every rank that it passes."""
-    return _round(nranks, [c - first - 1 for c in range(nranks)], "copy")
+    return _round(nranks, first + 1, "copy")
 
 
-def _round(nranks: int, starts: list[int], op: Op) -> Schedule:
-    """Follow chunk c: it starts at rank starts[c], and in each of P-1 steps the rank that has it passes it to the next."""
-    steps: list[list[Row]] = [[] for _ in range(nranks - 1)]
-    for c, start in enumerate(starts):
-        for t, step in enumerate(steps):
-            rank = (start + t) % nranks
-            step.append((rank, (rank + 1) % nranks, c, op))
-    return Schedule(None, None, nranks, nranks, by_sender(steps))
+def _round(nranks: int, first: int, op: Op) -> Schedule:
+    """In step t rank r passes on chunk r + first - t, which came to it in the step before."""
+    ranks = range(nranks)
+    steps = transfers(((r, (r + 1) % nranks, (r + first - t) % nranks, op) for r in ranks) for t in range(nranks - 1))
+    return Schedule(None, None, nranks, nranks, steps)

@@ -46,21 +46,6 @@ def train(training: Training, layout: Layout) -> Trained:
     return Trained(losses, kept({name: p.full_tensor() for name, p in params.items()}), moved)
 
 
-def backward_only(training: Training, layout: Layout) -> tuple[Moved, list[str], dict[str, int]]:
-    """Inside a rank: of one forward and backward the calls, how the gradients lie then, and what torch's CommDebugMode counts.
-
-    The last are torch's names for operators. The optimizer has not stepped: what is still open is not summed yet.
-    """
-    from torch.distributed.tensor.debug import CommDebugMode
-
-    mesh, params = set_up(training, layout)
-    x, y = (lies(one, mesh, layout, layout.batch) for one in training.data(0))
-    with counted() as moved, CommDebugMode() as seen, quiet():
-        forward(training, layout, params, x, y).backward()
-    theirs = {str(op).rpartition(".")[2]: number for op, number in seen.get_comm_counts().items() if number}
-    return moved, [str(p.grad.placements) for p in params.values()], theirs
-
-
 def set_up(training: Training, layout: Layout) -> tuple[Any, dict[str, Any]]:
     """Inside a rank: the mesh, and every parameter as a DTensor that lies as the layout says."""
     from torch.distributed.device_mesh import init_device_mesh

@@ -14,8 +14,7 @@ import torch
 import torch.distributed as dist
 
 from helpers.ledger.flops import Flops, flops
-from helpers.parallel.flops import shape_of
-from helpers.parallel.model import Transformer
+from helpers.parallel.model import Transformer, shape_of
 from helpers.parallel.reference import Training
 from helpers.parallel.strategy import unwatched
 from helpers.parallel.table import STRATEGIES

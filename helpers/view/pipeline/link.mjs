@@ -26,8 +26,8 @@ export function encode(s, index, base) {
   return `#pipeline-${index}${parts}${s.text && s.text !== base.text ? `--text-${packed(s.text)}` : ""}`;
 }
 
-// The spec in a link made for this widget, over the author's own; null when it is about something else. read: of own.mjs
-export function decode(hash, index, base, read) {
+// The spec in a link made for this widget, over the author's own; null when it is about something else. drawn: of own.mjs
+export function decode(hash, index, base, drawn) {
   const values = PARTS.map((part) => `--${part}-(${WORDS.includes(part) ? "[\\w-]+?" : "[\\d.]+"})`).join("");
   const found = new RegExp(`^#pipeline-${index}${values}(?:--text-([\\w.~!*'()%+-]+))?$`).exec(hash);
   if (!found) return null;
@@ -35,14 +35,14 @@ export function decode(hash, index, base, read) {
   const { schedule, versus, ...rest } = Object.fromEntries(told);
   const whole = { ...base, ...rest, schedule, text: "", versus: versus === "none" ? "" : versus };
   if (schedule !== OWN) return whole;
-  return { ...whole, ...ownOf(found[PARTS.length + 1], base, read) };
+  return { ...whole, ...ownOf(found[PARTS.length + 1], base, drawn) };
 }
 
 // The page's own schedule, or one that travels in the link; nothing where there is none, or it cannot be drawn.
-function ownOf(words, { schedule, text }, read) {
+function ownOf(words, { schedule, text }, drawn) {
   if (!words) return text && { schedule, text };
   try {
-    return read(unpacked(words)).change;
+    return drawn(unpacked(words));
   } catch {
     return undefined; // no text at all
   }

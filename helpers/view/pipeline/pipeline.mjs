@@ -4,7 +4,7 @@ import { follow, landed } from "../shared/page/follow.mjs";
 import { onWidth, placeOf } from "../shared/page/lifecycle.mjs";
 import { motion } from "../shared/page/motion.mjs";
 import { decode } from "./link.mjs";
-import { read } from "./own.mjs";
+import { drawn } from "./own.mjs";
 import { furniture, legend } from "./panel/furniture.mjs";
 import { picture } from "./panel/picture.mjs";
 import { readout } from "./panel/readout.mjs";
@@ -120,9 +120,8 @@ function doesOf(widget) {
 
 // A link may bring a schedule of its own, and a step that it has or has not.
 function linking({ known, base }) {
-  const own = (text) => read(known, text);
   return {
-    decode: (hash, index) => decode(hash, index, base, own),
+    decode: (hash, index) => decode(hash, index, base, drawn),
     fits: (s) => fits(known, s) && s.step < stopsOf(runsOf(known, s)).length,
   };
 }

@@ -8,8 +8,8 @@ from fractions import Fraction
 from functools import cached_property
 
 from helpers.collectives import ScheduleError
-from helpers.pipeline import SCHEDULES, PipelineSchedule, Times, dry_run
-from helpers.pipeline.messages import with_messages
+from helpers.pipeline import SCHEDULES, PipelineSchedule, Times
+from helpers.pipeline.own import proved
 from helpers.view.pipeline.programs import MICROBATCHES, RANKS, STAGES, sizes
 from helpers.view.pipeline.run import Run
 from helpers.view.shared.spec import Spec
@@ -91,7 +91,7 @@ def pipeline_spec(
     if isinstance(schedule, PipelineSchedule):
         if nranks is not None or nmicrobatches is not None:
             raise ValueError("a PipelineSchedule brings its own nranks and nmicrobatches: leave them out")
-        named, text = schedule.name, _own(schedule)
+        named, text = schedule.name, proved(schedule, MOST)
         size = schedule.nranks, schedule.nmicrobatches
     elif schedule in SCHEDULES:
         named, text = schedule, ""
@@ -106,22 +106,6 @@ def pipeline_spec(
     if not isinstance(step, int) or isinstance(step, bool) or not 0 <= step <= last:
         raise ValueError(f"step must be a whole number from 0 to {last}, got {step!r}")
     return replace(asked, step=step)
-
-
-def _own(s: PipelineSchedule) -> str:
-    """The computations of a reader's schedule, once it is proved; "" for one that is the table's own."""
-    for name, most in MOST.items():
-        if getattr(s, name) > most:
-            raise ValueError(f"the widget draws {name} up to {most}, got {getattr(s, name)}")
-    bare = replace(s, programs=s.computed)
-    dry_run(with_messages(bare) if s.programs == s.computed else s)
-    return "" if _is_the_tables(bare) else str(bare)
-
-
-def _is_the_tables(s: PipelineSchedule) -> bool:
-    if s.name not in SCHEDULES or (s.nranks, s.nmicrobatches, s.nvirtual) not in sizes(s.name):
-        return False
-    return SCHEDULES[s.name](s.nranks, s.nmicrobatches, s.nvirtual).computed == s.programs
 
 
 def _whole(name: str, value: object) -> int:

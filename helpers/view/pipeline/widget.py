@@ -48,6 +48,7 @@ class PipelineWidget(SpecWidget):
 
     name = "pipeline"
     about = "a pipeline"
+    asks = ("helpers.pipeline.own:read",)
     said, mounted = map(staticmethod, (pipeline_sentence, pipeline_html))
     pipelines = traitlets.Dict().tag(sync=True)
 

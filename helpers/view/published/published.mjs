@@ -14,6 +14,8 @@ import { furniture, isFree } from "./panel/furniture.mjs";
 import { cards } from "./panel/numbers.mjs";
 import { provenance } from "./panel/provenance.mjs";
 
+const MANY = 200; // sizes through which a line is sought: it tries every three
+
 const sizesOf = (runs) => [...new Set(runs.flatMap(({ sizes }) => sizes))].sort((a, b) => a - b);
 
 // The size on the list that is nearest, by factors.
@@ -81,6 +83,7 @@ function choose(widget, letter, field, value) {
 }
 
 function own(widget, curves, picked = 0) {
+  for (const one of curves ?? []) one.line ??= one.sizes.length > MANY ? null : lineThrough(one.sizes, one.seconds);
   widget.own = curves;
   widget.picked = picked;
   widget.parts.own.show(curves, picked);

@@ -1,6 +1,6 @@
 """The widget `published`: busbw or time of published runs over the size, with NCCL's model and a plain line; a reader's own table joins.
 
-Model and line are Python's; the page works the line out anew, tested equal. Pages: recorded-runs, benchmarking.
+Model, line and a reader's own curves are Python's; the page works the line out anew, tested equal. Pages: recorded-runs, benchmarking.
 """
 
 from __future__ import annotations
@@ -114,6 +114,7 @@ class PublishedWidget(SpecWidget):
 
     name = "published"
     about = "published runs"
+    asks = ("helpers.yours.own:curves",)
     said, mounted = map(staticmethod, (sentence, published_html))
     published = traitlets.Dict().tag(sync=True)
 

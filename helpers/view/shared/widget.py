@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import anywidget
 import traitlets
@@ -59,6 +61,7 @@ class SpecWidget(CourseWidget):
     """
 
     about = ""
+    asks: tuple[str, ...] = ()  # what its page may ask of the kernel: "module:function", which gives a JSON text
     spec_of: Callable[..., Spec]
     said: Callable[[Spec], str]
     mounted: Callable[[Spec], str]
@@ -67,6 +70,20 @@ class SpecWidget(CourseWidget):
     def __init__(self, spec: Spec, **known: object):
         self._saved = spec  # what a saved notebook shows is what the cell asked for
         super().__init__(spec=spec.as_json(), **known)
+        self.on_msg(self._answer)
+
+    def _answer(self, _: object, message: Mapping[str, Any], buffers: Sequence[bytes]) -> None:
+        """The JSON that one of `asks` gives, or the error; python.mjs has written the message."""
+        if (path := message.get("ask")) not in self.asks:
+            return
+        module, _, name = path.partition(":")
+        rest = iter(buffers)
+        args = [bytes(next(rest)) if one is None else one for one in message["args"]]
+        try:
+            said = {"value": getattr(import_module(module), name)(*args)}
+        except Exception as error:
+            said = {"error": f"{type(error).__name__}: {error}"}
+        self.send({"answer": message["number"], **said})
 
     def sentence(self) -> str:
         return self.said(self._saved)

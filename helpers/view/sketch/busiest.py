@@ -70,9 +70,9 @@ def port_times(s: Schedule, nbytes: int, network: Network) -> list[dict[Port, Bu
 def _of_step(tariff: Tariff, flow: tuple) -> dict[Port, Busy]:
     found: dict[Port, Busy] = defaultdict(lambda: Busy(0.0, 0.0))
     for (src, dst), nchunks in flow:
-        charge = tariff.charge(src, dst, nchunks)
-        for port in charge.ports:
-            found[port] = Busy(found[port].alpha + charge.alpha, found[port].transfer + charge.transfer)
+        ports, alpha, transfer, _ = tariff.charge(src, dst, nchunks)
+        for port in ports:
+            found[port] = Busy(found[port].alpha + alpha, found[port].transfer + transfer)
     return dict(found)
 
 

@@ -2,7 +2,7 @@
 import { h, svg } from "../shared/page/dom.mjs";
 import { legend } from "../shared/page/furniture.mjs";
 import { canvas, label, line } from "../shared/page/shapes.mjs";
-import { bandwidthText, nbytesText } from "./verdict/texts.mjs";
+import { bandwidthText, nbytesText } from "../shared/page/numbers.mjs";
 
 const HIGH = 250;
 const ROOM = { left: 44, right: 16, top: 36, bottom: 28 };

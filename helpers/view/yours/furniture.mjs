@@ -19,7 +19,7 @@ const RATES = [
 ];
 
 // Text is pasted or typed; files are chosen, or dropped anywhere on the widget.
-function intake({ does, index }) {
+function intake({ does, index, known }) {
   const id = `bim-yours-${index}`;
   const box = h("textarea", {
     id,
@@ -29,6 +29,12 @@ function intake({ does, index }) {
     autocomplete: "off",
     wrap: "off",
     input: does.typed,
+    paste: (event) => {
+      const text = event.clipboardData.getData("text");
+      if (text.length <= known.box) return;
+      event.preventDefault(); // a browser lays such a text out for seconds
+      does.pasted(text);
+    },
   });
   const file = h("input", {
     type: "file",
@@ -71,7 +77,7 @@ function examples({ examples: all, does }) {
 }
 
 function machines({ known, does }) {
-  const options = Object.entries(known.places).map(([key, { title }]) => h("option", { value: key }, title));
+  const options = Object.entries(known.places).map(([key, title]) => h("option", { value: key }, title));
   const select = h(
     "select",
     { "aria-label": "The machine", change: () => does.on(select.value) },
@@ -132,6 +138,7 @@ export function furniture(widget) {
     about: said("bim-about"),
     what: said("bim-what"),
     sentence: said("bim-sentence"),
+    coming: h("div"),
     spoken: said("bim-sr", { "aria-live": "polite" }),
     stage: h("div", { class: "bim-stage" }),
     beside: h("div", { class: "bim-beside" }),
@@ -140,8 +147,8 @@ export function furniture(widget) {
   };
   const on = said("bim-controls");
   on.append("The machine: ", machine);
-  const { about, what, sentence, stage, beside, causes, spoken, proof } = parts;
-  const room = h("div", { class: "bim-room" }, what, sentence, stage, beside, causes);
+  const { about, what, sentence, coming, stage, beside, causes, spoken, proof } = parts;
+  const room = h("div", { class: "bim-room" }, what, sentence, coming, stage, beside, causes);
   parts.room = room;
   const stays = h("p", { class: "bim-stays" }, STAYS);
   const body = h(

@@ -7,14 +7,12 @@
 
 from __future__ import annotations
 
-from helpers.view.shared.nccl import known as nccl
 from helpers.view.shared.options import text
-from helpers.view.yours.examples import examples
-from helpers.view.yours.known import known
+from helpers.view.yours.known import judged, known
 from helpers.view.yours.widget import yours_html, yours_spec
 
 OPTIONS = {"machine": text}
-KNOWS = {"nccl": nccl, "yours": known, "yours_examples": examples}
+KNOWS = {"yours": known, "yours_examples": judged}
 
 
 def html(argument: str, options: dict, content: str = "") -> str:

@@ -2,11 +2,14 @@
 import { h } from "../shared/page/dom.mjs";
 import { copy, tool } from "../shared/page/link.mjs";
 import { chart } from "./chart.mjs";
-import { fixed, nbytesText, upperFirst } from "./verdict/texts.mjs";
+import { nbytesText } from "../shared/page/numbers.mjs";
 
 const ALONE = "No published run has its collective and number of ranks, joined as these are.";
 const UNTOLD = "no machine"; // the name of that remark
 const WAITS = "Nothing stands there yet.";
+const READS = "Reading ...";
+
+const upperFirst = (text) => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 
 // A remark that asks for the machine leads to where it is chosen.
 function chooser({ machine }) {
@@ -33,7 +36,7 @@ function causeOf({ name, why, chapter, command, accuses }, { known, parts }) {
 // The reader's seconds over those of a published run: at a typical size, and at the largest that both have.
 function nearText({ title, typical, ratios }) {
   const [nbytes, ratio] = ratios.at(-1);
-  return `${title}: ${fixed(typical, 2)} at a typical size, ${fixed(ratio, 2)} at ${nbytesText(nbytes)}`;
+  return `${title}: ${typical.toFixed(2)} at a typical size, ${ratio.toFixed(2)} at ${nbytesText(nbytes)}`;
 }
 
 // All that a run measured; published runs beside a curve, where it bends, and why nothing was predicted.
@@ -50,19 +53,25 @@ function besideLines({ kind, lines, nearest, bends, unpredicted, points }) {
   ].filter(Boolean);
 }
 
-// Another machine moves nothing that stands below: the room of the verdict does not shrink then.
-export function keepRoom({ parts: { room } }) {
-  room.style.minHeight = `${room.getBoundingClientRect().height}px`;
+// Another machine moves nothing that stands below, nor does waiting: the room of the verdict does not shrink then.
+export function keepRoom({ parts: { room } }, keeps) {
+  room.style.minHeight = keeps ? `${room.getBoundingClientRect().height}px` : "";
+}
+
+function sentenceOf({ found, isAwaited }) {
+  if (isAwaited) return READS;
+  if (!found) return WAITS;
+  return found.refused ? `Not read: ${found.refused}` : found.sentence;
 }
 
 export function tell(widget) {
-  const { parts, found, s, examples, files } = widget;
+  const { parts, found, s, examples } = widget;
   const example = examples.find(({ name }) => name === s.example);
   parts.tries.show(s.example);
-  parts.chosen.textContent = files.join(", ");
+  parts.chosen.textContent = example ? "" : (found?.files ?? []).join(", ");
   parts.about.textContent = example ? `This example is ${example.about}.` : "This is your own.";
   parts.what.textContent = [found?.what, found?.machine].filter(Boolean).join(", on ");
-  parts.sentence.textContent = found ? (found.refused ? `Not read: ${found.refused}` : found.sentence) : WAITS;
+  parts.sentence.textContent = sentenceOf(widget);
   parts.spoken.textContent = parts.sentence.textContent;
   parts.stage.replaceChildren(...[found && chart(found, parts.stage.clientWidth)].filter(Boolean));
   parts.beside.replaceChildren(...(found ? besideLines(found) : []).map((words) => h("p", {}, words)));

@@ -1,6 +1,6 @@
-"""The widget `yours`: a reader's own table, topology, log, dumps or snapshot, read in the page, and a verdict on it. Chapter: yours.
+"""The widget `yours`: a reader's own table, topology, log, dumps or snapshot, and Python's verdict on it, in the page. Chapter: yours.
 
-All is computed in the browser, from what known.py hands over; what the reader gives is sent nowhere.
+The page asks `helpers.yours.page`, in the browser; what the reader gives is sent nowhere.
 """
 
 from __future__ import annotations

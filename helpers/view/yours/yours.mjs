@@ -1,82 +1,102 @@
-// The widget `yours`: what a reader pastes, drops or chooses, and the verdict on it. Ties state, reading and drawing together.
+// The widget `yours`: what a reader pastes, drops or chooses, and Python's verdict on it. Ties state, asking and drawing together.
 import { onWidth, placeOf } from "../shared/page/lifecycle.mjs";
+import { asker } from "../shared/page/python.mjs";
 import { furniture } from "./furniture.mjs";
-import { contents, given, listed, opened, tooMuch } from "./given.mjs";
+import { given, opened, tooMuch } from "./given.mjs";
 import { decode } from "./link.mjs";
 import { keepRoom, tell } from "./telling.mjs";
-import { verdictOn } from "./verdict/asked.mjs";
-import { refusal } from "./verdict/empty.mjs";
 
 const PAUSE = 300; // ms after the last key before a text is read
+const QUIET = 150; // ms that a verdict stands while the next one comes
+const LONG = 1000; // ms after which a question that nobody waits for any more is ended
+const VERDICT = "helpers.yours.page:verdict";
 
-// What nobody foresaw is said, too, and the page lives on.
-function verdictOf(known, own, machine) {
-  const why = own instanceof Error ? own.message : typeof own === "string" ? tooMuch(own.length) : "";
-  if (why) return refusal(why);
-  try {
-    return verdictOn(known, own, machine);
-  } catch (error) {
-    console.error(error);
-    return refusal(`this page has a fault of its own with it (${error.message})`);
-  }
-}
+const exampleOf = ({ examples, s }) => examples.find(({ name }) => name === s.example);
 
-// The verdict on what stands there, and all that shows it.
-function judge(widget) {
-  const { s, known, parts } = widget;
-  const empty = typeof widget.given === "string" && !widget.given.trim();
-  widget.found = empty ? null : verdictOf(known, widget.given, s.machine || null);
-  parts.machine.value = s.machine;
-  tell(widget);
-}
-
-// A text that waits for its next key, and a file that is still being read, come too late from here on.
+// What came before comes too late from here on: a text that waits for its next key, a file that is being read, an answer.
 function begin(widget) {
   clearTimeout(widget.timer);
+  clearTimeout(widget.quiet);
   widget.turn += 1;
   return widget.turn;
 }
 
-// An example by its name, on its own machine or on a told one.
-async function tryOut(widget, name, machine = null) {
-  const turn = begin(widget);
-  const example = widget.examples.find((one) => one.name === name);
-  const found = given(example);
-  const own = found instanceof Promise ? await found : found;
+function show(widget, found, isAwaited = false) {
+  Object.assign(widget, { found, isAwaited });
+  keepRoom(widget, isAwaited || widget.keeps);
+  tell(widget);
+}
+
+const refusal = ({ known }, why) => ({ ...known.refusal, refused: why });
+
+// What is known of it without Python: nothing stands there, it is too much, or the example's verdict came with the page.
+function atOnce(widget) {
+  const { given: own, s, known } = widget;
+  const example = exampleOf(widget);
+  if (example && s.machine === (example.machine ?? "")) return example.found;
+  if (own instanceof Error) return refusal(widget, own.message);
+  if (own.text === undefined) return undefined;
+  const why = tooMuch(known, own.text.length);
+  return why ? refusal(widget, why) : own.text.trim() ? undefined : null;
+}
+
+// An answer of Python's; a long one that nobody waits for any more is ended first.
+async function ask(widget, turn) {
+  const { given: own, s } = widget;
+  if (widget.since && performance.now() - widget.since > LONG) BytesInMotion.python.stop();
+  widget.since = performance.now();
+  const said = await widget.ask(VERDICT, own.text ?? own.contents, s.machine || null, own.names ?? []);
   if (turn !== widget.turn) return;
-  widget.given = own;
-  widget.s = { example: name, machine: machine ?? example.machine ?? "" };
-  widget.parts.room.style.minHeight = "";
-  widget.files = [];
-  widget.parts.box.value = example.text ?? "";
+  widget.since = 0;
+  if (said.stopped) judge(widget);
+  else took(widget, said);
+}
+
+function took(widget, { value, error }) {
+  clearTimeout(widget.quiet);
+  const why = error?.startsWith("Python ") ? error : `this page has a fault of its own with it (${error})`;
+  if (value?.text) widget.parts.box.value = value.text;
+  show(widget, value ?? refusal(widget, why));
+}
+
+// The verdict on what stands there, and all that shows it.
+function judge(widget) {
+  const turn = begin(widget);
+  widget.parts.machine.value = widget.s.machine;
+  const found = atOnce(widget);
+  if (found !== undefined) {
+    show(widget, found);
+    return;
+  }
+  widget.quiet = setTimeout(() => show(widget, null, true), QUIET);
+  ask(widget, turn);
+}
+
+// own: a text or files, or the Error that says why there are none. s: the example and the machine.
+function take(widget, own, s) {
+  Object.assign(widget, { given: own, s: { ...widget.s, ...s }, keeps: false });
   judge(widget);
 }
 
-// The reader's own: a text, bytes, dumps by rank, or the Error that says why it is none of them.
-// files: their names, as ranks were told from them.
-function take(widget, own, files = []) {
-  widget.s = { ...widget.s, example: "" };
-  widget.given = own;
-  widget.parts.room.style.minHeight = "";
-  widget.files = files;
-  judge(widget);
+// An example by its name, on its own machine or on a told one.
+function tryOut(widget, name, machine = null) {
+  const example = widget.examples.find((one) => one.name === name);
+  widget.parts.box.value = example.text ?? "";
+  take(widget, given(example), { example: name, machine: machine ?? example.machine ?? "" });
 }
 
 async function open(widget, files) {
   if (!files.length) return;
   const turn = begin(widget);
-  const chosen = [...files];
-  widget.parts.sentence.textContent = "Reading ...";
-  const read = await contents(chosen).catch((error) => error);
-  await new Promise((drawn) => setTimeout(drawn));
+  show(widget, null, true);
+  const own = await opened(widget.known, [...files]).catch((error) => error);
   if (turn !== widget.turn) return;
-  const own = read instanceof Error ? read : opened(read);
-  widget.parts.box.value = typeof own === "string" ? own : "";
-  take(widget, own, listed(chosen, own));
+  widget.parts.box.value = "";
+  take(widget, own, { example: "" });
 }
 
 function doesOf(widget) {
-  const later = () => take(widget, widget.parts.box.value);
+  const later = () => take(widget, { text: widget.parts.box.value }, { example: "" });
   return {
     tryOut: (name) => tryOut(widget, name),
     typed: () => {
@@ -84,9 +104,12 @@ function doesOf(widget) {
       widget.timer = setTimeout(later, PAUSE);
     },
     open: (files) => open(widget, files),
+    pasted: (text) => {
+      widget.parts.box.value = "";
+      take(widget, { text, names: [`${text.split("\n").length} pasted lines`] }, { example: "" });
+    },
     on: (machine) => {
-      widget.s = { ...widget.s, machine };
-      keepRoom(widget);
+      Object.assign(widget, { s: { ...widget.s, machine }, keeps: true });
       judge(widget);
     },
   };
@@ -102,18 +125,17 @@ function onHash(widget) {
 }
 
 function render({ model, el }) {
-  const known = { ...model.get("yours"), nccl: model.get("nccl") };
   const widget = {
-    known,
+    model,
+    known: model.get("yours"),
     examples: model.get("yours_examples"),
     s: model.get("spec"),
     index: placeOf(el),
-    files: [],
-    timer: 0,
     turn: 0,
   };
   widget.does = doesOf(widget);
   widget.parts = furniture(widget);
+  widget.ask = asker(widget, widget.parts.coming, () => judge(widget));
   el.append(widget.parts.root);
   tryOut(widget, widget.s.example, widget.s.machine);
   const hash = () => onHash(widget);
@@ -121,7 +143,7 @@ function render({ model, el }) {
   window.addEventListener("hashchange", hash);
   hash();
   return () => {
-    clearTimeout(widget.timer);
+    begin(widget);
     ended();
     window.removeEventListener("hashchange", hash);
   };

@@ -218,8 +218,8 @@ def test_too_deep_too_long_and_too_hungry():
     deep = b"]" * 100_000 + b"a" * 99_999 + b"."
     with pytest.raises(FlightRecorderError, match="deeper than 32"):
         parse_flight_recorder([b"\x80\x02" + deep])
-    with pytest.raises(FlightRecorderError, match=r"not JSON|deeper than 32"):
-        parse_flight_recorder(["[" * 100_000 + "]" * 100_000])
+    with pytest.raises(FlightRecorderError, match="the dump is nested 33 levels deep, expected at most 32"):
+        parse_flight_recorder(["[" * 33 + "]" * 33])
     with pytest.raises(NotPlain, match="longer than 10 bytes"):
         load_plain(pickle.dumps(list(range(100))), longest=10)
     with pytest.raises(FlightRecorderError, match="as number 2147483647"):

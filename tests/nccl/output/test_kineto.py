@@ -216,7 +216,7 @@ def test_traces_that_do_not_belong_together():
         (b"\xff{", "not JSON: these bytes are no text in UTF-8"),
         (gzip.compress(b"{}", mtime=0)[:-6], "packed by gzip and ends too early"),
         (b"\x1f\x8bgarbage", "packed by gzip and damaged"),
-        ("[" * 100_000, "nested too deep"),
+        ("[" * 201, "the trace is nested 201 levels deep, expected at most 200"),
         ('{"traceEvents": [' + "9" * 5000 + "]}", "a number of 5000 digits"),
         (3, "expected a path, a text or bytes, got int"),
         (text(), "no event in it has a duration"),

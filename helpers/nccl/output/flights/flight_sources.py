@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from helpers.nccl.output.flights.flight_checks import FlightRecorderError
+from helpers.plain_json import TooDeep, read_json
 from helpers.plain_pickle import DEEPEST, NotPlain, check_depth, load_plain
 
 LONGEST = 64 << 20  # bytes of one dump; 2,000 operations with their stacks are some 4 MiB
@@ -41,14 +42,14 @@ def _json(source: bytes | bytearray | str) -> object:
     """What is wrong in it is told by the words before: Python's own words for it are others in every version."""
     try:
         text = source if isinstance(source, str) else source.decode()
-        return json.loads(text, parse_int=_whole_number)
+        return read_json(text, DEEPEST, parse_int=_whole_number)
     except json.JSONDecodeError as error:
         before = error.doc[: error.pos].rstrip(" \t\r\n,")
         raise FlightRecorderError(f"not JSON from behind {before[-QUOTED:]!r} on") from None
     except UnicodeDecodeError:
         raise FlightRecorderError("not JSON: these bytes are no text in UTF-8") from None
-    except RecursionError:
-        raise NotPlain(f"is nested deeper than {DEEPEST} levels") from None
+    except TooDeep as error:
+        raise NotPlain(str(error)) from None
 
 
 def _whole_number(digits: str) -> int:

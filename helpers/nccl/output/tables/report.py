@@ -17,6 +17,7 @@ from helpers.nccl.output.tables.fits import REDOPS, WORD, Numbers, RawRow
 from helpers.nccl.output.tables.header import Facts, NcclDevice, NcclSettings, program_of, version_of
 from helpers.nccl.output.tables.printed import DIGITS, Printed, printed
 from helpers.nccl.output.tables.tables import NcclTable, Rows
+from helpers.plain_json import TooDeep, read_json
 
 _COLUMNS = ("size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong")
 _RANKS, _BYTES = ("nthreads", "ngpus"), ("minimum_bytes", "maximum_bytes")
@@ -38,22 +39,13 @@ def report(text: str) -> NcclTable:
 def _loaded(text: str) -> Any:
     """What the JSON holds, numbers as they are written. nccl-tests writes all of it in one line: an error quotes what stands before it."""
     try:
-        told = json.loads(text, parse_float=str, parse_int=str, parse_constant=str)
-        deep = _is_deeper(told, _DEEPEST)
+        return read_json(text, _DEEPEST, parse_float=str, parse_int=str, parse_constant=str)
     except json.JSONDecodeError as wrong:
         before = text[: wrong.pos].rstrip(" ,\n")  # a comma too many is told in two places by two versions of Python
         where = Line(before.count("\n") + 1, "", before[-_QUOTED:])
         raise TableError("this begins as JSON and is none from behind these words on", where) from None
-    except RecursionError:
-        deep = True
-    if deep:
-        raise TableError("this begins as JSON and is nested too deeply for a report of nccl-tests")
-    return told
-
-
-def _is_deeper(told: object, levels: int) -> bool:
-    inner = told.values() if isinstance(told, dict) else told if isinstance(told, list) else ()
-    return levels < 0 or any(_is_deeper(one, levels - 1) for one in inner)
+    except TooDeep as error:
+        raise TableError(f"this begins as JSON and {error}: a report of nccl-tests has five") from None
 
 
 def _table(told: Mapping[str, Any]) -> NcclTable:

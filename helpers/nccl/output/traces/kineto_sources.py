@@ -9,6 +9,7 @@ from typing import Any
 
 from helpers.nccl.output.traces.kineto_checks import Digits, KinetoError
 from helpers.plain_gzip import GZIP, GzipError, unfolded
+from helpers.plain_json import TooDeep, read_json
 
 LONGEST = 256 << 20  # bytes of the text; a step of a large model with its stacks is some tens of MiB
 QUOTED = 60  # letters before what is wrong
@@ -55,12 +56,12 @@ def _unpacked(packed: bytes) -> bytes:
 def _json(text: str) -> object:
     """Where it is broken is told by what stands before: Python's own words for it are others in every version."""
     try:
-        return json.loads(text, parse_int=_whole, parse_float=Digits, parse_constant=Digits)
+        return read_json(text, parse_int=_whole, parse_float=Digits, parse_constant=Digits)
     except json.JSONDecodeError as error:
         before = error.doc[: error.pos].rstrip(" \t\r\n,")
         raise KinetoError(f"not JSON behind letter {len(before)}, {before[-QUOTED:]!r}") from None
-    except RecursionError:
-        raise KinetoError("the trace is nested too deep") from None
+    except TooDeep as error:
+        raise KinetoError(f"the trace {error}") from None
 
 
 def _whole(digits: str) -> int:

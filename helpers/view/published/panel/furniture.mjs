@@ -15,7 +15,7 @@ const NOTE =
 
 export function furniture(widget) {
   const { does } = widget;
-  const [size, shows, own] = [sizer(does), switches(does), yours(does)];
+  const [size, shows, own] = [sizer(does), switches(does), yours(widget)];
   const more = tool("Another curve beside it", does.add, { class: "bim-tool bim-pub-more" });
   const parts = {
     size,

@@ -1,27 +1,23 @@
-// Room for a reader's own table: pasted, chosen or dropped. It is read here, in the browser, and sent nowhere.
+// Room for a reader's own table: pasted, chosen or dropped. Python reads it here, in the browser, and it is sent nowhere.
 import { h, set } from "../../shared/page/dom.mjs";
 import { tool } from "../../shared/page/link.mjs";
-import { unfolded } from "../../shared/read/unfolded.mjs";
-import { ownCurves } from "../data/own.mjs";
+import { asker } from "../../shared/page/python.mjs";
 
 const HINT =
   "What nccl-tests printed, the file run-….json.gz that make gpu-check wrote, or the JSON of a sweep. It stays in your browser.";
 
+const CURVES = "helpers.yours.own:curves";
 const MOST = 4 * 2 ** 20; // bytes; a table has thousands
 
 const long = (name) => `${name} is longer than 4 MiB, which no table is: give the table alone.`;
 
-// A file's text, unpacked where it is packed; an Error says why there is none.
-async function textOf(file) {
+// A file's bytes; an Error says why there are none.
+async function bytesOf(file) {
   if (file.size > MOST) throw new Error(long(file.name));
   const bytes = await file.arrayBuffer().catch(() => {
     throw new Error(`${file.name} cannot be read: is it a folder?`);
   });
-  const found = await unfolded(new Uint8Array(bytes), MOST).catch(({ message }) => {
-    throw new Error(`${file.name} is ${message}`);
-  });
-  if (found.length > MOST) throw new Error(long(file.name));
-  return new TextDecoder().decode(found);
+  return new Uint8Array(bytes);
 }
 
 function drops(root, read) {
@@ -35,8 +31,10 @@ function drops(root, read) {
   set(root, { dragover: over, drop });
 }
 
-// does: own(curves), own(null). -> { node, drops(root), show(curves, picked) }
-export function yours(does) {
+// widget.does: own(curves), own(null). -> { node, drops(root), show(curves, picked) }
+export function yours(widget) {
+  const { does } = widget;
+  const coming = h("div");
   const said = h("p", { class: "bim-told", role: "status" });
   const text = h("textarea", {
     rows: 4,
@@ -50,21 +48,23 @@ export function yours(does) {
   const refuse = (why) => {
     said.textContent = why;
   };
-  const take = (words) => {
-    if (words.length > MOST) {
-      refuse(long("This text"));
-      return;
-    }
-    try {
-      does.own(ownCurves(words));
-    } catch (error) {
-      if (error.name !== "Error" && !(error instanceof Error)) throw error;
-      refuse(error.message);
-    }
+  let last = null; // what is being read; an answer on anything before it comes too late
+  const ask = asker(widget, coming, () => take(...last));
+  const take = async (given, name = "This text") => {
+    const own = [given, name];
+    last = own;
+    refuse("Reading ...");
+    const { value, error } = given.length > MOST ? { error: long(name) } : await ask(CURVES, given, name);
+    if (own !== last) return;
+    if (value?.curves) does.own(value.curves);
+    else refuse(value?.refused ?? error);
   };
   const read = (one) => {
     node.open = true; // what is said of a file that was dropped stands in here
-    textOf(one).then(take, (error) => refuse(error.message));
+    bytesOf(one).then(
+      (bytes) => take(bytes, one.name),
+      (error) => refuse(error.message),
+    );
   };
   const file = h("input", {
     type: "file",
@@ -88,6 +88,7 @@ export function yours(does) {
     h("p", { class: "bim-tools" }, draw, file),
     which,
     said,
+    coming,
   );
   return { node, drops: (root) => drops(root, read), show };
 }
