@@ -15,6 +15,7 @@ from itertools import chain
 
 from helpers.facts import Model
 from helpers.memory.closed_form import fsdp2_moments
+from helpers.memory.closed_form.fsdp2_moments import Moment
 from helpers.memory.closed_form.kept import Kept, operators, sizes
 from helpers.memory.closed_form.states import PRECISIONS, padded, states
 from helpers.memory.closed_form.temporaries import (
@@ -60,13 +61,22 @@ class Choice:
         return operators(items, values, self.precision, self.sharding.tensor, self.sharding.sequence)
 
 
-def moment(name: str, c: Choice) -> Terms:
+def plain(c: Choice) -> dict[str, Moment]:
+    """Those without FSDP2 that this rank has: no loss before the last stage, no reduction below ZeRO-2."""
+    n = c.kept.terms[0].times
+    found = [Moment("forward", n), Moment("loss", n), Moment("mlp", n), Moment("", n - 1), Moment("mlp", 1)]
+    found += [Moment("", None), Moment("optimizer", None)]
+    absent = (() if c.sharding.last else AROUND) + (() if c.sharding.zero > 1 else REDUCTIONS)
+    return {name: one for name, one in zip(MOMENTS, found, strict=True) if name not in absent}
+
+
+def moment(name: str, m: Moment, c: Choice) -> Terms:
     """What stands in memory at that moment."""
     if c.fsdp2:
-        held, moved = fsdp2_moments.states(name, c.fsdp2, c.optimizer), fsdp2_moments.moving(name, c.fsdp2)
+        held, moved = fsdp2_moments.states(m, c.fsdp2, c.optimizer), fsdp2_moments.moving(m)
     else:
         held, moved = _states(name, c), chain(_cast(name, c), _gathered(name, c))
-    parts = (*held, *_activations(name, c), *moved, *_temporaries(name, c))
+    parts = (*held, *_activations(m, c), *moved, *_temporaries(m, c))
     return Terms(name, tuple(term for term in parts if term.nbytes))
 
 
@@ -88,19 +98,17 @@ def _gradients(name: str, term: Term, c: Choice) -> Term:
     return replace(term, formula=f"{width} P, of {done / sum(c.held.units):.0%}", operators=listed)
 
 
-def _activations(name: str, c: Choice) -> Iterator[Term]:
+def _activations(m: Moment, c: Choice) -> Iterator[Term]:
     """At the loss all; in the last block's backward no longer the ends; in the first block's, one block of this micro-batch."""
     blocks, *around = c.kept
-    if name in ("last reduction", fsdp2_moments.FIRST, "optimizer"):
+    if m.blocks is None:
         return
     others = (c.fsdp2 or c.sharding).in_flight - 1
-    here = {"first block": 1, "reduction": blocks.times - 1}.get(name, blocks.times)
-    layers = c.fsdp2.blocks_held(name) if c.fsdp2 else here
-    yield replace(blocks, times=layers + others * blocks.times)
+    yield replace(blocks, times=m.blocks + others * blocks.times)
     for term in around:
-        if name in AROUND or term.name == "positions":
+        if m.around or term.name == "positions":
             yield term
-    if name.endswith("block") and c.again:
+    if m.computes == "mlp" and c.again:
         yield c.again
 
 
@@ -123,23 +131,17 @@ def _cast(name: str, c: Choice) -> Iterator[Term]:
     yield Term("16-bit copies of weights", "activation", "2 P", listed, 1, "torch-autocast")
 
 
-def _temporaries(name: str, c: Choice) -> Iterator[Term]:
-    if name in fsdp2_moments.QUIET or (name.endswith("done") and name != fsdp2_moments.HEAD_DONE):
+def _temporaries(m: Moment, c: Choice) -> Iterator[Term]:
+    if not m.computes:
         return
-    if name == "optimizer":
-        listed = _optimizer(c)
-    elif name == "forward":
-        listed = c.operators(forward_temporaries(c.precision))
-    elif name == "loss":
-        listed = c.operators(loss_temporaries())
-    elif name == fsdp2_moments.HEAD_DONE:
-        listed = c.operators(head_backward())
-    else:
-        listed = c.operators(mlp_backward(c.model))
-        gone = c.operators(freed_before(c.model))
-        listed += tuple(replace(op, nbytes=-op.nbytes) for op in gone)
+    listed = TEMPORARIES[m.computes](c)
     formula = " + ".join(dict.fromkeys(op.formula for op in listed if op.nbytes > 0))
-    yield Term("temporaries", "temporary", formula, listed, 1, "torch-optim" if name == "optimizer" else "")
+    yield Term("temporaries", "temporary", formula, listed, 1, "torch-optim" if m.computes == "optimizer" else "")
+
+
+def _mlp(c: Choice) -> tuple[Operator, ...]:
+    gone = c.operators(freed_before(c.model))
+    return c.operators(mlp_backward(c.model)) + tuple(replace(op, nbytes=-op.nbytes) for op in gone)
 
 
 def _optimizer(c: Choice) -> tuple[Operator, ...]:
@@ -149,6 +151,15 @@ def _optimizer(c: Choice) -> tuple[Operator, ...]:
         return optimizer_temporaries(c.optimizer, c.precision, sum(c.held.units), *c.held.largest())
     share = max(padded(unit, c.sharding.shards) for unit in c.held.units) // c.sharding.shards
     return optimizer_temporaries(c.optimizer, c.precision, share, share, 0)
+
+
+TEMPORARIES = {
+    "forward": lambda c: c.operators(forward_temporaries(c.precision)),
+    "loss": lambda c: c.operators(loss_temporaries()),
+    "head": lambda c: c.operators(head_backward()),
+    "mlp": _mlp,
+    "optimizer": _optimizer,
+}
 
 
 def _gathered(name: str, c: Choice) -> Iterator[Term]:
