@@ -22,16 +22,17 @@ COMPUTES = "bf16"  # what activations are counted in
 GATHERED, REDUCED, SHARD = 2, 4, 4  # bytes of an element
 Parts = dict[str, int]  # elements by what they belong to
 NOTHING: Parts = {}
+MADE = "what backward has made"
 
 
 class Moment(NamedTuple):
     """A moment of a step, as data.
 
     computes: what makes temporaries: "forward", "loss", "head", "mlp" (its backward), "optimizer", or "" between these. blocks: how many
-    hold this micro-batch's activations, None where no micro-batch has any. The rest is FSDP2's, in elements. gathered: whole weights, and
+    hold this micro-batch's activations, None where no micro-batch has any. The rest is in elements. gathered: whole weights, and
     buffers that weights arrive in. made: whose gradient is reduced; a rank has its share of these. whole: whose gradient is there and not
     reduced, in the type that computes; added: in that of the reduction, from several micro-batches. under_way: the input of a reduction,
-    which stays until the next one's.
+    which stays until the next one's. cast: copies of autocast's.
     """
 
     computes: str
@@ -40,7 +41,8 @@ class Moment(NamedTuple):
     made: int = 0
     whole: int = 0
     added: int = 0
-    under_way: int = 0
+    under_way: Parts = NOTHING
+    cast: int = 0
 
     @property
     def around(self) -> bool:
@@ -80,7 +82,8 @@ class Units:
     @cached_property
     def places(self) -> list[tuple[str, int, bool]]:
         """Moments of a block: (name, which one, is it done). Done, all its gradients are there, and what it was computed from is gone."""
-        n, found = len(self.blocks), {}
+        n = len(self.blocks)
+        found: dict[int, str] = {}
         for word, i in {"last": n - 1, "last but one": n - 2, "second": 1, "first": 0}.items():
             if 0 <= i < n:
                 found.setdefault(i, word)
@@ -97,16 +100,18 @@ class Units:
         table = self.end if self.tied else 0
         found = {"forward": Moment("forward", n, self._at_its_end()), "loss": Moment("loss", n, self._around())}
         if end:
-            found["reduction of the head"] = Moment("", n, self._here(n, 0, n), end, end, 0, end)
+            found["reduction of the head"] = Moment("", n, self._here(n, 0, n), end, end, 0, going(end))
         for name, i, done in self.places:
-            whole, under_way = table + (blocks[i] if done else self.held.half), (*blocks, end)[i + 1]
+            whole, under_way = table + (blocks[i] if done else self.held.half), going((*blocks, end)[i + 1])
             here, made = self._here(i + 1, blocks[i], i), end + sum(blocks[i + 1 :])
             found[name] = Moment("" if done else "mlp", i + (not done), here, made, whole, 0, under_way)
-        found["reduction"] = Moment("", n - 1, self._here(n - 1, 0, n - 1), end, table + blocks[-1], 0, blocks[-1])
+        found["reduction"] = Moment(
+            "", n - 1, self._here(n - 1, 0, n - 1), end, table + blocks[-1], 0, going(blocks[-1])
+        )
         if table:
-            found["table"] = Moment("", 0, self._here(0, 0, None), sum(blocks), 3 * table, 0, blocks[0])
+            found["table"] = Moment("", 0, self._here(0, 0, None), sum(blocks), 3 * table, 0, going(blocks[0]))
         last, total = self.first + table, sum(self.held.units)
-        found["last reduction"] = Moment("", None, NOTHING, total - table, last, 0, last)
+        found["last reduction"] = Moment("", None, NOTHING, total - table, last, 0, going(last))
         found["optimizer"] = Moment("optimizer", None, made=total)
         if self.sharding.micro_batches > 1:
             return {name: one._replace(made=total) for name, one in found.items()}
@@ -144,10 +149,12 @@ def states(moment: Moment, units: Units, optimizer: str) -> Iterator[Term]:
 
 def moving(moment: Moment) -> Iterator[Term]:
     """Gathered weights, gradients that wait for their unit's reduction, and that reduction's input."""
-    yield _whole("gathered weights", "communication", GATHERED, moment.gathered)
-    yield _whole("unreduced gradients", "gradient", GATHERED, {"what backward has made": moment.whole})
-    yield _whole("gradients added up", "gradient", REDUCED, {"what micro-batches have made": moment.added})
-    yield _whole("gradients on their way", "communication", REDUCED, {"the input of a reduction": moment.under_way})
+    yield whole("gathered weights", "communication", GATHERED, moment.gathered, "torch-fsdp2")
+    yield whole("unreduced gradients", "gradient", GATHERED, {MADE: moment.whole}, "torch-fsdp2")
+    yield whole(
+        "gradients added up", "gradient", REDUCED, {"what micro-batches have made": moment.added}, "torch-fsdp2"
+    )
+    yield whole("gradients on their way", "communication", REDUCED, moment.under_way, "torch-fsdp2")
 
 
 def update(units: Units, optimizer: str) -> tuple[Operator, ...]:
@@ -158,8 +165,12 @@ def update(units: Units, optimizer: str) -> tuple[Operator, ...]:
     )
 
 
-def _whole(name: str, cls: str, width: int, parts: Parts) -> Term:
-    listed = tuple(
-        Operator(text, "whole", ("P",), width, 1, width * n, "torch-fsdp2") for text, n in parts.items() if n
-    )
-    return Term(name, cls, f"{width} P of {' and '.join(op.name for op in listed)}", listed, 1, "torch-fsdp2")
+def going(numel: int) -> Parts:
+    """Gradients of so many elements are on their way."""
+    return {"the input of a reduction": numel}
+
+
+def whole(name: str, cls: str, width: int, parts: Parts, source: str) -> Term:
+    """Of what is not shared out, so many elements of `width` bytes each."""
+    listed = tuple(Operator(text, "whole", ("P",), width, 1, width * n, source) for text, n in parts.items() if n)
+    return Term(name, cls, f"{width} P of {' and '.join(op.name for op in listed)}", listed, 1, source)

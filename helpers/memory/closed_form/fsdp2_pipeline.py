@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .fsdp2_moments import Moment, Parts, Units
+from .fsdp2_moments import Moment, Parts, Units, going
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,10 @@ class Piped(Units):
         first, *_, last = *self.order, 0, self.order[-1]
         rest = {"all units": everything - first}
         return {
-            "first reduction": Moment("", None, rest, self.first, 0, everything, first),
-            "last reduction": Moment("", None, made=everything - (0 if self.end else last), added=last, under_way=last),
+            "first reduction": Moment("", None, rest, self.first, 0, everything, going(first)),
+            "last reduction": Moment(
+                "", None, made=everything - (0 if self.end else last), added=last, under_way=going(last)
+            ),
             "optimizer": Moment("optimizer", None, made=everything),
         }
 
