@@ -70,12 +70,12 @@ def mesh_of(sharding: Sharding) -> DeviceMesh:
     """Of the data ranks: shards, with teams ("replicate", "shard"), with experts elsewhere ("alike", "spread")."""
     from torch.distributed.device_mesh import init_device_mesh
 
+    shape, names = (sharding.shards,), ("shard",)
     if sharding.team:
-        return init_device_mesh("cpu", (sharding.replicas, sharding.shards), mesh_dim_names=("replicate", "shard"))
-    if sharding.expert > 1:
-        sizes = sharding.data // sharding.expert, sharding.expert
-        return init_device_mesh("cpu", sizes, mesh_dim_names=("alike", "spread"))
-    return init_device_mesh("cpu", (sharding.shards,))
+        shape, names = (sharding.replicas, sharding.shards), ("replicate", "shard")
+    elif sharding.expert > 1:
+        shape, names = (sharding.data // sharding.expert, sharding.expert), ("alike", "spread")
+    return init_device_mesh("cpu", shape, mesh_dim_names=names)
 
 
 def fully_shard(model: nn.Module, policy: Policy, sharding: Sharding, mesh: DeviceMesh) -> None:
