@@ -27,7 +27,9 @@ BytesInMotion.python = (() => {
   }
 
   async function unpacked(part) {
-    const bytes = Uint8Array.from(atob(texts[part].join("")), (letter) => letter.codePointAt(0));
+    const letters = atob(texts[part].join(""));
+    const bytes = new Uint8Array(letters.length);
+    for (let i = 0; i < bytes.length; i++) bytes[i] = letters.charCodeAt(i); // Uint8Array.from stops the page for half a second
     delete texts[part];
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
   }

@@ -10,7 +10,6 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-import warm_kernels
 
 # Seconds of CPU by file, measured once; only their proportion matters
 WEIGHTS = Path(__file__).with_name("weights.toml")
@@ -141,6 +140,8 @@ def loaded(lab: Path) -> tuple[str, ...]:
 def pytest_runtest_protocol(item, nextitem):
     """A notebook's kernel starts with its first cell."""
     if file_of(item.nodeid).endswith(".ipynb"):
+        import warm_kernels  # other Pythons have no kernels
+
         with warm_kernels.forked(loaded(item.path)):
             return (yield)
     return (yield)

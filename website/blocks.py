@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from website.block_names import Read, read_block
-from website.lacking import CANNOT, ROOT, lacking
+from website.lacking import FILES, ROOT, lacking
 
 GIVEN = {*dir(builtins), "display", "__name__"}
 FENCE = re.compile(r"^( *)```python\n(.*?)^\1```$", re.M | re.S)
@@ -117,7 +117,8 @@ def _lacks(read: Read, origin: dict[str, str]) -> str:
     if read.error:
         return read.error
     for first, *rest in sorted(read.chains):
-        if reason := lacking(origin[first], *rest) if first in origin else CANNOT.get(first) if first == "open" else "":
+        what = origin.get(first, first if first in FILES else "")
+        if what and (reason := lacking(what, *rest)):
             return reason
     return ""
 

@@ -13,15 +13,14 @@ from types import CodeType
 from helpers.page.absent import lacks
 
 ROOT = Path(__file__).resolve().parent.parent
-# What a page has, but cannot do; the library's own uses of it fail there, or are not reached.
+# What a page has, but cannot do.
 CANNOT = {
     "threading": "threads",
     "concurrent": "threads",
     "multiprocessing": "processes",
     "subprocess": "processes",
-    "pathlib": "files",
-    "open": "files",
 }
+FILES = {"pathlib", "open"}  # a block that says so reads a file of the lab's; the library's own files are there
 MAKES = {"__init__", "__post_init__", "__new__"}
 
 
@@ -62,8 +61,9 @@ def imports_of(tree: ast.AST) -> dict[str, str]:
 def lacking(what: str, *attributes: str) -> str:
     """What "helpers.exercises:ring" or "torch" or helpers.view with the attribute "show" lacks in the page; "" where it has all."""
     module, *names = resolved(what, *attributes)
-    own = lacks(module) or CANNOT.get(module.split(".")[0], "")
-    return own or (_needed(module, names[0]) if names and _file(module) else "")
+    if module in FILES:
+        return "files"
+    return _absent(module) or (_needed(module, names[0]) if names and _file(module) else "")
 
 
 def resolved(what: str, *attributes: str) -> list[str]:
@@ -73,6 +73,10 @@ def resolved(what: str, *attributes: str) -> list[str]:
     while names and module.startswith("helpers") and _file(f"{module}.{names[0]}"):
         module = f"{module}.{names.pop(0)}"
     return [module, *names]
+
+
+def _absent(module: str) -> str:
+    return lacks(module) or CANNOT.get(module.split(".")[0], "")
 
 
 @cache
@@ -118,7 +122,7 @@ def _uses(module: str, name: str) -> tuple[str, list[tuple[str, str]]]:
     for first, *rest in sorted(chains):
         if first in known:
             target, *names = resolved(known[first], *rest)
-            if reason := lacks(target):
+            if reason := _absent(target):
                 return reason, []
             found += [(target, names[0])] if names and _file(target) else []
         elif first in defined:

@@ -33,13 +33,8 @@ ROOMS = (
 LIBRARY = (
     "helpers/*.py",
     *(f"helpers/{room}/**/*.{kind}" for room in ROOMS for kind in ("py", "toml", "json")),
-    "recorded/public/*.json",
-    *(
-        "recorded/memory/*.json",
-        "recorded/from/*/memory/*.json",
-        "recorded/holds-cpu.json",
-        "recorded/timeline-cpu.json",
-    ),
+    *(f"recorded/{name}.json" for name in ("public/*", "memory/*", "from/*/memory/*", "memory-predictions", "trace-*")),
+    *("recorded/holds-cpu.json", "recorded/timeline-cpu.json"),
     "assets/tokens.json",
 )
 

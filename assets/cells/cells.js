@@ -21,9 +21,10 @@ BytesInMotion.cells = (() => {
 
   const of = (block) => cells.get(Number(block.dataset.cell));
   const before = (cell) => cell.needs.map((number) => cells.get(number)).filter(Boolean);
-  // Has it run in this interpreter, as it stands now, and after everything that it needs?
-  const fresh = (cell) => cell.ran === cell.code && before(cell).every((one) => fresh(one) && one.at < cell.at);
-  const changed = (cell) => cell.code !== cell.printed || before(cell).some(changed);
+  // Has it run in this interpreter, as it stands now, and after everything that it needs? `needs` holds also what these need.
+  const stands = (cell) => cell.ran === cell.code;
+  const fresh = (cell) => stands(cell) && before(cell).every((one) => stands(one) && one.at < cell.at);
+  const changed = (cell) => [cell, ...before(cell)].some(({ code, printed }) => code !== printed);
 
   function make(tag, properties, ...children) {
     const node = Object.assign(document.createElement(tag), properties);
@@ -70,6 +71,7 @@ BytesInMotion.cells = (() => {
   async function execute(cell, isShown) {
     const to = BytesInMotion.cellOutput(cell);
     cell.at = ++runs;
+    cell.isShown = isShown;
     const { error, stopped } = await python.run(cell.code, `block ${cell.number}`, isShown ? to : {});
     if (error && !stopped) to.text(error, "traceback");
     if (isShown || error) to.ended(stopped);
@@ -84,7 +86,7 @@ BytesInMotion.cells = (() => {
     cell.told.before(coming.node);
     const first = before(cell).filter((one) => !fresh(one));
     for (const one of [...first, cell]) {
-      const error = await execute(one, one === cell || changed(one));
+      const error = await execute(one, one === cell || changed(one) || one.isShown);
       if (asked !== era) return;
       if (error && one === cell) return tell(cell, "Ended with an error");
       if (error) return tell(cell, "Not run: ", ...named([one]), ", which it needs, ended with an error");
@@ -107,15 +109,19 @@ BytesInMotion.cells = (() => {
       });
   }
 
+  // What runs and what waits. -> whether there was any
   function stop() {
+    const told = [...cells.values()].filter(({ waits }) => waits);
+    if (!told.length) return false;
     era += 1;
     current = null;
     coming.node.remove();
     python.stop();
-    for (const cell of [...cells.values()].filter(({ waits }) => waits)) {
+    for (const cell of told) {
       wait(cell, false);
       tell(cell, `Stopped. ${GONE}`);
     }
+    return true;
   }
 
   const press = (block) => (of(block).waits ? stop() : run(block));
@@ -135,16 +141,17 @@ BytesInMotion.cells = (() => {
     cell.pre.after(field);
     cell.block.dataset.edited = "";
     cell.edits.hidden = true;
-    tell(cell, keys);
+    tell(cell, make("span", { className: "bim-cell-keys", textContent: keys }));
   }
 
   // An exercise marks with an arrow where the reader's own lines begin.
   function edit(block) {
     const cell = of(block);
     if (!cell.field) open(cell);
-    cell.field.focus();
     const mark = Math.max(0, cell.code.search(/ *# *<-/));
     cell.field.setSelectionRange(mark, mark);
+    cell.field.focus();
+    cell.field.scrollLeft = 0; // it had followed the caret to the end
   }
 
   document.addEventListener("keydown", (event) => {
@@ -159,7 +166,7 @@ BytesInMotion.cells = (() => {
   function restore(cell) {
     cell.field?.remove();
     cell.pre.replaceChildren(...cell.spans);
-    Object.assign(cell, { field: null, code: cell.printed });
+    Object.assign(cell, { field: null, code: cell.printed, isShown: false });
     delete cell.block.dataset.edited;
     cell.edits.hidden = false;
     BytesInMotion.cellOutput(cell).restore();
@@ -171,7 +178,7 @@ BytesInMotion.cells = (() => {
 
   // The page as it is printed, and no name left.
   function reset(pressed) {
-    stop();
+    if (!stop()) python.forget();
     cells.forEach(restore);
     tell(pressed, "As printed again; all names are forgotten");
     pressed.reset.remove();

@@ -125,6 +125,7 @@ BytesInMotion.cellOutput = (() => {
       const { body } = new DOMParser().parseFromString(html, "text/html");
       const node = boxed("output text_html", ...[...body.childNodes].flatMap(safe));
       add(node);
+      for (const box of node.querySelectorAll(".bim-sideways")) reachable(box, `Table of block ${cell.number}`);
       const printed = cell.saved?.querySelectorAll(".bim-mount") ?? [];
       for (const mount of node.querySelectorAll(".bim-mount")) enliven(mount, printed[mounts++]);
     }

@@ -108,6 +108,19 @@ def flows(s: Schedule) -> list[Flow]:
     return [messages(step) for step in s.steps]
 
 
+def telling(flow: Flow, nranks: int) -> Flow:
+    """Of a step on equal links the messages of one port of each kind, which tell its price: of a kind are ports that pass the same."""
+    if len(flow) == 1:
+        return flow
+    passed: dict[Hashable, tuple[int, ...]] = {}
+    for (src, dst), nchunks in flow:
+        for port in ends(src, dst, nranks):
+            passed[port] = (*passed.get(port, ()), nchunks)
+    first = {kind: port for port, kind in reversed(passed.items())}
+    kept = {*first.values()}
+    return tuple(message for message in flow if not kept.isdisjoint(ends(*message[0], nranks)))
+
+
 def chunk_nbytes(s: Schedule, nbytes: float) -> float:
     """Bytes of one chunk: nbytes / nchunks; all_to_all alone has nranks**2 chunks, each nbytes / nranks."""
     return nbytes / pieces(s)

@@ -13,7 +13,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 from .dataflow import dataflow
-from .ports import Flow, Network, Tariff, call, chunk_nbytes, flows, named, under
+from .ports import Flow, Network, Tariff, call, chunk_nbytes, flows, named, telling, under
 from .promises import promise
 from .schedule import Schedule
 from .transfers import ScheduleError
@@ -64,13 +64,24 @@ def price(s: Schedule, nbytes: int, network: Network, rule: str = "steps", proto
     _whole_enough(nbytes)
     if rule not in RULES:
         raise ScheduleError(f"rule must be one of {', '.join(RULES)}, got {rule!r}")
-    moves, factor = flows(s), promise(s.collective).bus_factor(s.nranks)
+    moves, factor = _moves(s, network), promise(s.collective).bus_factor(s.nranks)
     paid = [(line, _steps(s, moves, nbytes, line, rule)) for line in _lines(s, network, protocol)]
     line, steps = min(paid, key=lambda one: _seconds(*one))
     seconds = _seconds(line, steps)
     algbw = nbytes / seconds if seconds else math.inf if nbytes else 0.0
     begun = call(line) if steps else 0.0
     return Price(nbytes, seconds, algbw, algbw * factor if factor else 0.0, steps, begun, named(line))
+
+
+def _moves(s: Schedule, network: Network) -> list[Flow]:
+    """The messages of every step; on equal links, and where none streams through a switch, those that tell its price."""
+    moves = flows(s)
+    link: object = network.link(0, 1)
+    more = any(getattr(network, name, None) for name in ("ports", "wires", "streams"))
+    if more or link is not network or (s.nswitches and not s.registers):
+        return moves
+    told = {flow: telling(flow, s.nranks) for flow in {*moves}}
+    return [told[flow] for flow in moves]
 
 
 def _lines(s: Schedule, network: Network, protocol: str | None) -> tuple[Network, ...]:
@@ -134,7 +145,7 @@ def crossover(short: Schedule, long: Schedule, network: Network, most: int = 2**
     Step by step, each by its cheapest protocol. Where they cross more than once, as protocols may make them, it is one of the sizes.
     Raises ScheduleError unless `short` is cheaper at 1 byte and `long` at `most` bytes.
     """
-    moves = {id(s): flows(s) for s in (short, long)}
+    moves = {id(s): _moves(s, network) for s in (short, long)}
 
     def seconds(s: Schedule, nbytes: int) -> float:
         return min(_seconds(line, _steps(s, moves[id(s)], nbytes, line, "steps")) for line in _lines(s, network, None))

@@ -47,7 +47,7 @@ class Node:
         elif name == "title" and isinstance(value, str):
             self.values[name] = Node(text=value)
         else:
-            self.values[name] = Node(value) if isinstance(value, Mapping) and name not in AS_GIVEN else value
+            self.values[name] = value if name in AS_GIVEN else _kept(value)
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):
@@ -56,6 +56,9 @@ class Node:
 
     def __setattr__(self, name: str, value: object) -> None:
         self[name] = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and self.to_plotly_json() == other.to_plotly_json()
 
     def to_plotly_json(self) -> dict:
         """Plain data, without parts in which nothing is set."""
@@ -139,12 +142,20 @@ class Figure:
         """{"data": [...], "layout": {...}}."""
         return {"data": [trace.to_plotly_json() for trace in self.data], "layout": self.layout.to_plotly_json()}
 
+    __eq__ = Node.__eq__
+
     def to_json(self, **_: object) -> str:
         """The same as text."""
         return json.dumps(self.to_plotly_json())
 
     def _repr_mimebundle_(self, **_: object) -> dict:
         return {"application/vnd.plotly.v1+json": self.to_plotly_json(), "text/plain": repr(self)}
+
+
+def _kept(value: object) -> object:
+    if isinstance(value, Mapping):
+        return Node(value)
+    return tuple(map(_kept, value)) if isinstance(value, list | tuple | range) else value
 
 
 def _plain(value: object) -> object:

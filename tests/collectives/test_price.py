@@ -33,6 +33,19 @@ def test_closed_forms(key, n, nbytes, link):
     assert cost.seconds == pytest.approx(sum(step.seconds for step in cost.steps), rel=1e-12)
 
 
+@pytest.mark.parametrize("key", CATALOGUE, ids="-".join)
+def test_the_messages_that_tell_a_price_tell_that_of_all(key, link):
+    """Only a network that is its own link everywhere is known to be equal; of another every message is looked at."""
+    other = SimpleNamespace(link=lambda src, dst: link)
+    for n in (1, 2, 5, 8):
+        s = CATALOGUE[key](nranks=n)
+        lopsided = Schedule(
+            None, None, n, s.nchunks, s.steps[:1] + tuple(step[:-1] for step in s.steps if step[1:]), None, s.nswitches
+        )
+        for one in (s, lopsided.named(*key, s.root)):
+            assert price(one, 2**20, link) == price(one, 2**20, other)
+
+
 @pytest.mark.parametrize(
     ("collective", "factor"), [("all_reduce", 2 * 7 / 8), ("all_gather", 7 / 8), ("broadcast", 1.0)]
 )

@@ -1,4 +1,4 @@
-"""A plugin of pytest: exercises' tests without what a page lacks. Those that need it are left out; checkers that answered are told."""
+"""A plugin of pytest: tests without what a page lacks. Those that need it are left out; checkers of exercises that answered are told."""
 
 import importlib.machinery
 import json
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-ABSENT = ("helpers.ranks", "helpers.measure", "helpers.parallel", "helpers.patches", "torch", "numpy", "jax")
+ABSENT = ("helpers.ranks", "helpers.measure", "helpers.parallel", "helpers.patches", "torch", "numpy", "jax", "plotly")
 
 
 class Without(importlib.machinery.PathFinder):

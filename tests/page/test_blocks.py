@@ -26,6 +26,7 @@ def found(*sources):
             ["from helpers.exercises import context as c", "c.two_parts(len)", "c.ring_or_all_to_all(len)"],
             [("", ()), ("torch", (1,)), ("", (1,))],
         ),
+        (["from helpers.exercises import ranks", "ranks.store_barrier(len)"], [("", ()), ("threads", (1,))]),
         (["%timeit x", "open('mine.txt')"], [("no plain Python", ()), ("files", ())]),
     ],
 )  # fmt: skip

@@ -2,9 +2,11 @@
 
 import pytest
 
+from helpers import view
 from tests.page.without import play
 from website.blocks import ROOT, Block, blocks, pages
 
+ALONE = ("calculator", "clock", "player", "playground", "primitive")
 EVERY = {str(path.relative_to(ROOT)): blocks(path) for path in pages()}
 
 
@@ -34,6 +36,15 @@ def test_every_block_that_runs_tells_what_is_saved():
         if (wrong := differences(block, one))
     }
     assert found == {}
+
+
+def test_every_widget_is_mounted_as_natively():
+    names = [name for name in view.__all__ if name.startswith("explore_")]
+    calls = [*(f"{name}()" for name in (*names, *ALONE)), "segments('a = 1 MiB')", "memory('ddp')"]
+    told = play({"widgets": ["from helpers.view import *", *calls]})["widgets"][1:]
+    made = [eval(call, vars(view))._repr_mimebundle_()[0] for call in calls]
+    want = [{kind: bundle[kind] for kind in ("text/html", "text/plain")} for bundle in made]
+    assert [one["bundles"] for one in told] == [[bundle] for bundle in want]
 
 
 @pytest.mark.matrix("every block after no others but those that it needs")

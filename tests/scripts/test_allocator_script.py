@@ -4,7 +4,7 @@ import runpy
 from pathlib import Path
 
 import pytest
-from torchrun import python
+from torchrun import python, sound
 
 from helpers.memory.allocator import Rules, segment_size
 from helpers.units import MIB
@@ -24,8 +24,7 @@ def test_its_rules_are_the_model_s():
 
 
 def test_a_cpu_is_told_what_a_gpu_would_do():
-    done = run("--mib", "6", "0.5", "-6")
-    assert done.returncode == 0, done.stderr
+    done = sound(run("--mib", "6", "0.5", "-6"))
     if "allocated" not in done.stdout:
         assert done.stdout.splitlines() == [
             "+6 MiB: a block of 6 MiB; if no free block fits, a segment of 20 MiB",
@@ -36,8 +35,7 @@ def test_a_cpu_is_told_what_a_gpu_would_do():
 
 @pytest.mark.gpus(1)
 def test_a_gpu_prints_the_segments():
-    done = run("--mib", "6", "3", "-6")
-    assert done.returncode == 0, done.stderr
+    done = sound(run("--mib", "6", "3", "-6"))
     assert done.stdout.splitlines()[-2:] == [
         "-6 MiB: 3 MiB allocated, 20 MiB reserved",
         "  large segment of 20 MiB: (6) 3 (11)",

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from torchrun import ROOT, torchrun
+from torchrun import ROOT, sound, torchrun
 
 from helpers.collectives import PROMISES
 
@@ -12,8 +12,7 @@ LINE = re.compile(r"(\w+) +(\d+) B +([\d.]+) us \((\d+) to (\d+) us\) busbw ([\d
 
 def test_it_counts_as_nccl_tests_does():
     """Three ranks, so that no size is a multiple; the median lies between the least and the most."""
-    done = torchrun("benchmarking.py", 3)
-    assert done.returncode == 0, done.stderr[-2000:]
+    done = sound(torchrun("benchmarking.py", 3))
     rows = LINE.findall(done.stdout)
     assert [name for name, *_ in rows] == ["all_reduce"] * 3 + ["reduce_scatter"] * 3
     for name, nbytes, micros, least, most, busbw, wrong in rows:
@@ -30,8 +29,7 @@ def test_it_finds_a_sum_that_is_wrong(tmp_path):
     wrong.write_text(
         text.replace("    call()\n    wrong", "    x += 1 - min(dist.get_rank(), 1)\n    call()\n    wrong")
     )
-    done = torchrun(wrong, 2)
-    assert done.returncode == 0, done.stderr[-2000:]
+    done = sound(torchrun(wrong, 2))
     counts = {(name, int(nbytes)): int(count) for name, nbytes, *_, count in LINE.findall(done.stdout)}
     assert counts == {
         (name, nbytes): nbytes // 4 * (2 if name == "all_reduce" else 1)

@@ -4,15 +4,14 @@ import re
 
 import pytest
 from lanes import some
-from torchrun import torchrun
+from torchrun import sound, torchrun
 
 SEQ, BLOCK = 64, 2 * 4 * 16 * 8  # tokens; bytes of one token's keys and values
 
 
 @pytest.mark.parametrize("nranks", some([1, 2, 4], [4], "other numbers of ranks"))
 def test_a_ring_of_ranks_is_one_process(nranks):
-    done = torchrun("context.py", nranks)
-    assert done.returncode == 0, done.stderr[-2000:]
+    done = sound(torchrun("context.py", nranks))
     found = re.findall(r"rank (\d+) of (\d+): (\d+) scores a head, (\d+) B sent, off by (\S+)", done.stdout)
     assert sorted(int(rank) for rank, *_ in found) == list(range(nranks))
     sent = (nranks - 1) * SEQ // nranks * BLOCK

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import warm
-from torchrun import ALONE, STRICT
+from torchrun import ALONE, STRICT, sound
 
 SCRIPT = Path(__file__).parents[2] / "scripts/data-parallel.py"
 LINE = re.compile(r"rank (\d): buckets left after (\[.*\]) gradients; (\S+) from DDP")
@@ -17,8 +17,7 @@ def run(script):
 
 
 def test_three_buckets_leave_before_the_last_gradient_and_the_parameters_are_ddps():
-    done = run(SCRIPT)
-    assert done.returncode == 0, done.stderr[-2000:]
+    done = sound(run(SCRIPT))
     found = {int(rank): (left, float(far)) for rank, left, far in LINE.findall(done.stdout)}
     assert found.keys() == {0, 1}
     assert all(left == "[1, 5, 9, 12]" and far < 1e-5 for left, far in found.values())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from torchrun import python
+from torchrun import python, sound
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "memory-hierarchy.py"
 
@@ -16,8 +16,7 @@ def run(*arguments):
 
 
 def test_it_prints_a_row_for_each_working_set():
-    done = run("--largest", "4", "--seconds", "0.05")
-    assert done.returncode == 0, done.stderr[-2000:]
+    done = sound(run("--largest", "4", "--seconds", "0.05"))
     rows = re.findall(r"^ +(\d+) KiB +([\d.]+) GB/s, reads and writes together$", done.stdout, re.M)
     assert [int(size) for size, _ in rows] in ([4 << k for k in range(11)], [1024, 2048, 4096])
     assert all(float(rate) > 0 for _, rate in rows)

@@ -4,15 +4,14 @@ import re
 
 import pytest
 from lanes import some
-from torchrun import torchrun
+from torchrun import sound, torchrun
 
 LINE = re.compile(r"^(\d+) step (\d+): loss (\S+) norm (\S+) (\d+) of (\d+) B", re.M)
 
 
 @pytest.mark.parametrize("nranks", some([2, 4], [2], "another number of ranks"))
 def test_every_rank_holds_its_share_and_sees_one_norm(nranks):
-    done = torchrun("sharded.py", nranks, loaded=("torch._dynamo",))  # its optimizer imports it
-    assert done.returncode == 0, done.stderr[-2000:]
+    done = sound(torchrun("sharded.py", nranks, loaded=("torch._dynamo",)))  # its optimizer imports it
     found = {(int(r), int(s)): (*map(float, rest),) for r, s, *rest in LINE.findall(done.stdout)}
     assert set(found) == {(rank, step) for rank in range(nranks) for step in range(3)}
     for _, _, held, whole in found.values():

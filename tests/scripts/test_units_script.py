@@ -5,7 +5,7 @@ import runpy
 from pathlib import Path
 
 import pytest
-from torchrun import torchrun
+from torchrun import sound, torchrun
 
 from helpers.collectives import PROMISES
 
@@ -13,8 +13,7 @@ SCRIPT = Path(__file__).parents[2] / "scripts" / "units.py"
 
 
 def test_its_columns_follow_from_size_and_time():
-    done = torchrun("units.py", 3)
-    assert done.returncode == 0, done.stderr[-2000:]
+    done = sound(torchrun("units.py", 3))
     heads = re.findall(r"^([\d.]+) MiB = ([\d.]+) GB on 3 ranks, gloo: ([\d.]+) us$", done.stdout, re.M)
     rates = re.findall(r"algbw ([\d.]+) GB/s of the buffer; a ring sends ([\d.]+) GB/s one way", done.stdout)
     assert [float(mib) for mib, *_ in heads] == [1 / 16, 1, 16] and len(rates) == 3

@@ -8,15 +8,14 @@ from types import SimpleNamespace
 import pytest
 import torch
 import torch.distributed as dist
-from torchrun import torchrun
+from torchrun import sound, torchrun
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("nranks", [2, 3])
 def test_both_ways_deliver_whole(nranks):
-    done = torchrun("who-moves.py", nranks)
-    assert done.returncode == 0, done.stderr[-2000:]
+    done = sound(torchrun("who-moves.py", nranks))
     rows = re.findall(r"rank (\d): (put and signal|send and receive), (\d) after (\d+) us, whole", done.stdout)
     assert sorted(rank + name[0] for rank, name, *_ in rows) == [f"{r}{way}" for r in range(nranks) for way in "ps"]
     assert all(int(got) == (int(rank) - 1) % nranks and int(took) > 0 for rank, _, got, took in rows)

@@ -38,3 +38,9 @@ def real_torchrun(script: str, nranks: int, *options: str) -> subprocess.Complet
         timeout=120,
         check=False,
     )
+
+
+def sound(done: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
+    """The same, which has to have ended well."""
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done

@@ -203,7 +203,7 @@ def test_it_is_accessible_and_never_scrolls_sideways(open_calculator, width):
 
 
 def test_a_saved_notebook_keeps_the_choice_and_a_table():
-    widget = Calculator("Llama-2-7B", seq=4096, checkpoint="full")
+    widget = Calculator(calculator_spec("Llama-2-7B", seq=4096, checkpoint="full"))
     assert widget.sentence() == calculator_sentence(CalculatorSpec.read(widget.spec)) in repr(widget)
     assert "optimizer; device H100: 80 GiB" in repr(widget)
     assert widget.terms.total == step("Llama-2-7B", seq=4096, checkpoint="full").peak

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import widget_harness
@@ -10,7 +11,6 @@ from hands import copied
 from playwright.sync_api import Page, expect
 
 from helpers.pipeline import PipelineSchedule
-from helpers.view.pipeline.programs import known
 from helpers.view.pipeline.spec import PipelineSpec, pipeline_spec, stops
 from helpers.view.pipeline.words import pipeline_sentence, reading, verdict
 
@@ -21,15 +21,9 @@ OWN = """mine nranks=2 nmicrobatches=2 nstages=2
 
 
 @pytest.fixture
-def open_pipeline(open_alone, tmp_path):
-    """open_pipeline(spec, ..., width=, live=, hash_=) -> a page whose clock the test drives; errors on it fail the test."""
-
-    def open_(*specs, width=1280, live=False, hash_=""):
-        states = [{"pipelines": known(), "live": live, "spec": spec} for spec in specs]
-        path = widget_harness.write(tmp_path / "pipeline.html", "pipeline", states)
-        return open_alone(f"{path}?manual{hash_}", width)
-
-    return open_
+def open_pipeline(open_widget):
+    """open_pipeline(spec, ..., width=, live=, hash_=) -> a page whose clock the test drives; errors on it, and requests, fail the test."""
+    return partial(open_widget, "pipeline", clock="manual")
 
 
 def shows(page: Page, spec: PipelineSpec) -> None:

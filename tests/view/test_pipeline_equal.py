@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import random
 import re
-import subprocess
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 
@@ -20,7 +18,6 @@ from helpers.view.pipeline.run import GRAINS, Run, grains
 from helpers.view.pipeline.spec import MOST, PipelineSpec, pipeline_spec, stops
 from helpers.view.pipeline.words import pipeline_sentence
 from helpers.view.shared.percents import percent
-from helpers.view.shared.spec import Spec
 
 CASES, TEXTS = 1_000, 600
 GOOD = pipeline_spec("interleaved", nranks=4, nmicrobatches=8, versus="gpipe").as_json()
@@ -73,15 +70,10 @@ def cases() -> list[PipelineSpec]:
     return found
 
 
-def test_javascript_computes_and_says_what_python_does(node, tmp_path):
-    specs, path = cases(), tmp_path / "cases.json"
-    texts = written()
+def test_javascript_computes_and_says_what_python_does(play):
+    specs, texts = cases(), written()
     told = {"pipelines": known(), "specs": specs, "texts": texts, "unfit": [GOOD, *({**GOOD, **one} for one in UNFIT)]}
-    path.write_text(json.dumps(told, default=Spec.as_json), encoding="utf-8")
-    script = Path(__file__).with_name("play_pipeline.mjs")
-    done = subprocess.run([node, script, path], capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    found = play("pipeline", told)
     for text, got in zip(texts, found["drawn"], strict=True):
         linked(text, got)
     assert found["fit"] == [True, *[False] * len(UNFIT)]

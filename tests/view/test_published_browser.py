@@ -6,6 +6,7 @@ import gzip
 import json
 import math
 from base64 import b64decode
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -30,14 +31,9 @@ OTHER = "B200.all_reduce.4.half.2.28.9.in-2.28.9"
 
 
 @pytest.fixture
-def open_published(open_alone, tmp_path):
+def open_published(open_widget):
     """open_published(spec, ..., width=, live=, hash_=) -> a page; errors on it, and requests, fail the test."""
-
-    def open_(*specs, width=1280, live=False, hash_=""):
-        states = [{"published": known(), "live": live, "spec": spec} for spec in specs]
-        return open_alone(f"{widget_harness.write(tmp_path / 'published.html', 'published', states)}{hash_}", width)
-
-    return open_
+    return partial(open_widget, "published")
 
 
 def shows(page: Page, spec: PublishedSpec) -> None:

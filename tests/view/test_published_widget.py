@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import ast
-import json
 import random
-import subprocess
-from pathlib import Path
 
 import pytest
 import traitlets
@@ -17,7 +14,6 @@ from helpers.view.published import page
 from helpers.view.published.known import known, steps, ways
 from helpers.view.published.widget import START, PublishedSpec, published_html, published_spec
 from helpers.view.published.words import misses, name, oddity, reading, summary
-from helpers.view.shared.spec import Spec
 
 CASES = 1000
 
@@ -35,14 +31,10 @@ def cases() -> list[PublishedSpec]:
 
 
 @pytest.fixture(scope="module")
-def played(node, tmp_path_factory):
+def played(play):
     """(the cases, what JavaScript made of them and of all runs)."""
-    path, specs = tmp_path_factory.mktemp("published") / "cases.json", cases()
-    path.write_text(json.dumps({"known": known(), "specs": specs}, default=Spec.as_json), encoding="utf-8")
-    script = Path(__file__).with_name("play_published.mjs")
-    done = subprocess.run([node, script, path], capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    return specs, json.loads(done.stdout)
+    specs = cases()
+    return specs, play("published", {"known": known(), "specs": specs})
 
 
 def test_every_run_is_unpacked_and_computed_as_in_python(played):

@@ -36,7 +36,6 @@ sys.path.append(str(Path(__file__).parents[1] / "yours"))
 from made_runs import made_run
 
 MS, TIMES = 150, 5  # the most that a verdict may take; a ceiling of a test is five times the figure
-PAUSE = 300  # ms, of yours.mjs
 PRESSED = 1000  # ms in which the page answers a click while Python reads
 RUNS = [run for run in published() if len(run.points) > 1]
 TYPED = """(text) => {
@@ -44,7 +43,7 @@ TYPED = """(text) => {
     box.value = text;
     box.dispatchEvent(new Event("input"));
 }"""
-# From the last key to the verdict, of each text.
+# From the paste to the verdict, of each text.
 TIMED = """async (texts) => {
     const [box, sentence] = [document.querySelector(".bim-box"), document.querySelector(".bim-sentence")];
     const found = [];
@@ -60,7 +59,7 @@ TIMED = """async (texts) => {
             });
             watcher.observe(sentence, { childList: true });
         });
-        box.dispatchEvent(new Event("input"));
+        box.dispatchEvent(new InputEvent("input", { inputType: "insertFromPaste" }));
         await told;
         found.push([performance.now() - start, sentence.textContent]);
     }
@@ -147,7 +146,7 @@ def test_everything_on_one_page(open_alone, folder):
         TIMED, [printed(r.gpu, r.collective, r.nranks, r.version or "2.27.7", times_of(r)) for r in some]
     )
     assert len(times) == len(some) and all(said.startswith("The best is ") for _, said in times)
-    slowest = max(ms for ms, _ in times) - PAUSE
+    slowest = max(ms for ms, _ in times)
     print(f"slowest of {len(times)} verdicts: {slowest:.0f} ms")
     assert slowest < TIMES * MS
 

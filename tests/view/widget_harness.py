@@ -34,7 +34,7 @@ function makeModel(state) {
   const hearers = {};
   return {
     saved: 0, sent: [],
-    send(message, _, buffers = []) { this.sent.push({ ...message, buffers: buffers.map(carried) }); },
+    send(message, _, buffers = []) { this.sent.push(buffers.length ? { ...message, buffers: buffers.map(carried) } : message); },
     hear(message) { (hearers["msg:custom"] ?? []).forEach((f) => f(message)); },
     get: (key) => state[key],
     set(key, value) { state[key] = value; (hearers["change:" + key] ?? []).forEach((f) => f()); },

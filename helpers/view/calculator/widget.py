@@ -160,9 +160,6 @@ class Calculator(SpecWidget):
     said, mounted = map(staticmethod, (calculator_sentence, calculator_html))
     forms = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, model: str = "Llama-2-7B", **how: object):
-        super().__init__(calculator_spec(model, **how), forms=forms())
-
     def read(self, data: dict) -> CalculatorSpec:
         return calculator_spec(**data)
 
@@ -174,4 +171,4 @@ class Calculator(SpecWidget):
 
 def calculator(model: str = "Llama-2-7B", **how: object) -> Calculator:
     """calculator("Llama-3-8B", batch=2, checkpoint="full", zero=3, data=8, device="A100"); arguments as calculator_spec."""
-    return Calculator(model, **how)
+    return Calculator(calculator_spec(model, **how))

@@ -9,10 +9,9 @@ import traitlets
 
 from helpers.nccl import Candidate, Choice
 from helpers.units import nbytes_text, seconds_text
-from helpers.view.choice.asked import ChoiceSpec, choice_spec, published
+from helpers.view.choice.asked import ChoiceSpec, choice_spec
 from helpers.view.shared.columns import column
 from helpers.view.shared.mount import fallback, mount
-from helpers.view.shared.nccl import known
 from helpers.view.shared.widget import SpecWidget
 from helpers.view.shared.words import counted
 
@@ -98,9 +97,6 @@ class ChoiceWidget(SpecWidget):
     spec_of, said, mounted = map(staticmethod, (choice_spec, choice_sentence, choice_html))
     nccl = traitlets.Dict().tag(sync=True)
     nccl_runs = traitlets.List().tag(sync=True)
-
-    def __init__(self, spec: ChoiceSpec):
-        super().__init__(spec, nccl=known(), nccl_runs=published())
 
     @property
     def choice(self) -> Choice:

@@ -15,7 +15,6 @@ from helpers.units import nbytes_text, parse_nbytes, seconds_text
 from helpers.view.clock.lanes import KNOWN, Lane, lanes, moment
 from helpers.view.shared.columns import column
 from helpers.view.shared.mount import fallback, mount
-from helpers.view.shared.schedules.traces import links
 from helpers.view.shared.spec import Spec
 from helpers.view.shared.widget import SpecWidget
 from helpers.view.shared.words import listed
@@ -135,9 +134,6 @@ class Clock(SpecWidget):
     links = traitlets.List().tag(sync=True)
     protocols = traitlets.List().tag(sync=True)
 
-    def __init__(self, nbytes: int | str = "64 KiB", link: str = "nvlink-4", at: int | None = None):
-        super().__init__(clock_spec(nbytes, link, at), links=links(), protocols=protocols())
-
     @property
     def ends(self) -> dict[str, float]:
         return {lane.protocol.name: lane.end for lane in ClockSpec.read(self.spec).lanes}
@@ -145,4 +141,4 @@ class Clock(SpecWidget):
 
 def clock(nbytes: int | str = "64 KiB", link: str = "nvlink-4", at: int | None = None) -> Clock:
     """One message under LL, LL128 and Simple: `clock("64 KiB")`, `clock("64 MiB", link="nvlink-3")`; at in nanoseconds."""
-    return Clock(nbytes, link, at)
+    return Clock(clock_spec(nbytes, link, at))

@@ -16,7 +16,6 @@ from helpers.view.holds.steps import (
     by_class,
     deed,
     holding,
-    known,
     lead,
     matched,
     moments,
@@ -79,9 +78,6 @@ class HoldsWidget(SpecWidget):
     about = "a step"
     spec_of, said, mounted = map(staticmethod, (holds_spec, holds_sentence, holds_html))
     holdings = traitlets.Dict().tag(sync=True)
-
-    def __init__(self, spec: HoldsSpec):
-        super().__init__(spec, holdings=known())
 
     @property
     def moment(self) -> dict:

@@ -93,9 +93,6 @@ class OccupancyWidget(SpecWidget):
     spec_of, said, mounted = map(staticmethod, (occupancy_spec, occupancy_sentence, occupancy_html))
     gpus = traitlets.List().tag(sync=True)
 
-    def __init__(self, gpu: str = "A100", threads: int = 256, registers: int = 32, shared: int = 0):
-        super().__init__(occupancy_spec(gpu, threads, registers, shared), gpus=gpus())
-
     @property
     def occupancy(self) -> Occupancy:
         return found(OccupancySpec.read(self.spec))
@@ -103,4 +100,4 @@ class OccupancyWidget(SpecWidget):
 
 def explore_occupancy(gpu: str = "A100", threads: int = 256, registers: int = 32, shared: int = 0) -> OccupancyWidget:
     """One SM and what a kernel's blocks leave free of it: `explore_occupancy("H100", threads=128, registers=168)`."""
-    return OccupancyWidget(gpu, threads, registers, shared)
+    return OccupancyWidget(occupancy_spec(gpu, threads, registers, shared))

@@ -10,12 +10,10 @@ import traitlets
 from helpers.overlap import Overlap
 from helpers.units import nbytes_text
 from helpers.view.overlap.asked import OverlapSpec, bucket_text, overlap_spec
-from helpers.view.overlap.jobs import known
 from helpers.view.overlap.ways import ways
 from helpers.view.overlap.words import overlap_sentence
 from helpers.view.shared.columns import column
 from helpers.view.shared.mount import fallback, mount
-from helpers.view.shared.schedules.traces import links
 from helpers.view.shared.widget import SpecWidget
 
 
@@ -62,9 +60,6 @@ class OverlapWidget(SpecWidget):
     spec_of, said, mounted = map(staticmethod, (overlap_spec, overlap_sentence, overlap_html))
     overlaps = traitlets.Dict().tag(sync=True)
     links = traitlets.List().tag(sync=True)
-
-    def __init__(self, spec: OverlapSpec):
-        super().__init__(spec, overlaps=known(), links=links())
 
     @property
     def step(self) -> Overlap:

@@ -9,7 +9,6 @@ import traitlets
 
 from helpers.pipeline import PipelineSchedule, Timeline, timeline
 from helpers.pipeline.messages import with_messages
-from helpers.view.pipeline.programs import known
 from helpers.view.pipeline.run import Run
 from helpers.view.pipeline.spec import PARTS, PipelineSpec, pipeline_spec
 from helpers.view.pipeline.words import amount, pipeline_sentence, time_text
@@ -51,9 +50,6 @@ class PipelineWidget(SpecWidget):
     asks = ("helpers.pipeline.own:read",)
     said, mounted = map(staticmethod, (pipeline_sentence, pipeline_html))
     pipelines = traitlets.Dict().tag(sync=True)
-
-    def __init__(self, spec: PipelineSpec):
-        super().__init__(spec, pipelines=known())
 
     def read(self, data: dict) -> PipelineSpec:
         told = PipelineSpec.read(data)

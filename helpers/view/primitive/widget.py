@@ -129,11 +129,6 @@ class PrimitiveWidget(SpecWidget):
     said, mounted = map(staticmethod, (primitive_sentence, primitive_html))
     primitives = traitlets.List().tag(sync=True)
 
-    def __init__(
-        self, name: str = "all_reduce", nranks: int = 4, values: Values = None, root: int = 0, op: str = "sum"
-    ):
-        super().__init__(primitive_spec(name, nranks, values, root, op), primitives=primitives())
-
     def read(self, data: dict) -> PrimitiveSpec:
         asked = PrimitiveSpec.read(data)
         return primitive_spec(asked.primitive, asked.nranks, asked.values, asked.root, asked.op)
@@ -153,4 +148,4 @@ def primitive(
     name: str = "all_reduce", nranks: int = 4, values: Values = None, root: int = 0, op: str = "sum"
 ) -> PrimitiveWidget:
     """One primitive, before and after: `primitive("all_gather", nranks=4, values="1 2 3 4")`. Values as in `read_values`."""
-    return PrimitiveWidget(name, nranks, values, root, op)
+    return PrimitiveWidget(primitive_spec(name, nranks, values, root, op))

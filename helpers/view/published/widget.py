@@ -13,7 +13,6 @@ import traitlets
 
 from helpers.nccl.published import Published, published
 from helpers.units import nbytes_text, parse_nbytes
-from helpers.view.published.known import known
 from helpers.view.published.words import LETTERS, name, reading
 from helpers.view.shared.columns import column
 from helpers.view.shared.mount import fallback, mount
@@ -117,9 +116,6 @@ class PublishedWidget(SpecWidget):
     asks = ("helpers.yours.own:curves",)
     said, mounted = map(staticmethod, (sentence, published_html))
     published = traitlets.Dict().tag(sync=True)
-
-    def __init__(self, spec: PublishedSpec):
-        super().__init__(spec, published=known())
 
     def read(self, data: dict) -> PublishedSpec:
         told = dict(vars(PublishedSpec.read(data)))

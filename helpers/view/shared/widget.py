@@ -57,7 +57,8 @@ class CourseWidget(anywidget.AnyWidget):
 
 class SpecWidget(CourseWidget):
     """Its whole state is one spec. A subclass also sets `about` ("no spec of a clock: ...") and three functions: `spec_of` makes a spec
-    of its fields, ValueError or TypeError for what cannot be drawn; `said` tells it in a sentence, `mounted` is its mount.
+    of its fields, ValueError or TypeError for what cannot be drawn; `said` tells it in a sentence, `mounted` is its mount. What its
+    page.py says that it KNOWS are traits that the subclass declares.
     """
 
     about = ""
@@ -67,9 +68,11 @@ class SpecWidget(CourseWidget):
     mounted: Callable[[Spec], str]
     spec = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, spec: Spec, **known: object):
+    def __init__(self, spec: Spec):
         self._saved = spec  # what a saved notebook shows is what the cell asked for
-        super().__init__(spec=spec.as_json(), **known)
+        super().__init__(
+            spec=spec.as_json(), **{name: value() for name, value in table.line(self.name).page.KNOWS.items()}
+        )
         self.on_msg(self._answer)
 
     def _answer(self, _: object, message: Mapping[str, Any], buffers: Sequence[bytes]) -> None:

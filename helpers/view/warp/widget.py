@@ -102,9 +102,6 @@ class WarpWidget(SpecWidget):
     about = "a warp"
     spec_of, said, mounted = map(staticmethod, (warp_spec, warp_sentence, warp_html))
 
-    def __init__(self, view: str = "memory", **state: int | str):
-        super().__init__(warp_spec(view, **state))
-
     @property
     def counts(self) -> dict[str, int]:
         return counts(WarpSpec.read(self.spec))
@@ -112,4 +109,4 @@ class WarpWidget(SpecWidget):
 
 def explore_warp(view: str = "memory", **state: int | str) -> WarpWidget:
     """One warp: `explore_warp("memory", stride=8)`, `explore_warp("branch", branch="quarters")`, `explore_warp("banks", stride=2)`."""
-    return WarpWidget(view, **state)
+    return WarpWidget(warp_spec(view, **state))

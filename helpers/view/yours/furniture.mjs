@@ -7,7 +7,7 @@ import { table, twin } from "../shared/page/tables.mjs";
 import { SECONDS, SIZES } from "../shared/page/numbers.mjs";
 import { encode } from "./link.mjs";
 
-const STAYS = "Nothing that you give leaves this browser: the page asks nobody for anything.";
+const STAYS = "Nothing that you give leaves this browser: Python reads it here, in the page.";
 const PYTHON = cell(
   py`from helpers.yours import is_my_number_good`,
   "",

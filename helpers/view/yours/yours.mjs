@@ -8,7 +8,7 @@ import { keepRoom, tell } from "./telling.mjs";
 
 const PAUSE = 300; // ms after the last key before a text is read
 const QUIET = 150; // ms that a verdict stands while the next one comes
-const LONG = 1000; // ms after which a question that nobody waits for any more is ended
+const LONG = 1000; // ms
 const VERDICT = "helpers.yours.page:verdict";
 
 const exampleOf = ({ examples, s }) => examples.find(({ name }) => name === s.example);
@@ -40,14 +40,32 @@ function atOnce(widget) {
   return why ? refusal(widget, why) : own.text.trim() ? undefined : null;
 }
 
-// An answer of Python's; a long one that nobody waits for any more is ended first.
+// Whether Python is answering, this widget or what else asks on the page.
+function isBusy({ python }) {
+  let now = "";
+  python?.watch(({ phase }) => {
+    now = phase;
+  })();
+  return now === "busy";
+}
+
+// A question of ours that takes long is ended when nobody waits for its answer any more; what others run on the page is not.
+function makeRoom(widget) {
+  const { waiting, since, isFirst } = widget;
+  const busy = isBusy(BytesInMotion);
+  if (!waiting) widget.isFirst = !busy;
+  else if (busy && isFirst && performance.now() - since > LONG) BytesInMotion.python.stop();
+  else return;
+  widget.since = performance.now();
+}
+
 async function ask(widget, turn) {
   const { given: own, s } = widget;
-  if (widget.since && performance.now() - widget.since > LONG) BytesInMotion.python.stop();
-  widget.since = performance.now();
+  makeRoom(widget);
+  widget.waiting += 1;
   const said = await widget.ask(VERDICT, own.text ?? own.contents, s.machine || null, own.names ?? []);
+  widget.waiting -= 1;
   if (turn !== widget.turn) return;
-  widget.since = 0;
   if (said.stopped) judge(widget);
   else took(widget, said);
 }
@@ -99,9 +117,10 @@ function doesOf(widget) {
   const later = () => take(widget, { text: widget.parts.box.value }, { example: "" });
   return {
     tryOut: (name) => tryOut(widget, name),
-    typed: () => {
+    typed: ({ inputType }) => {
       begin(widget);
-      widget.timer = setTimeout(later, PAUSE);
+      if (inputType === "insertFromPaste") later();
+      else widget.timer = setTimeout(later, PAUSE);
     },
     open: (files) => open(widget, files),
     pasted: (text) => {
@@ -132,6 +151,7 @@ function render({ model, el }) {
     s: model.get("spec"),
     index: placeOf(el),
     turn: 0,
+    waiting: 0, // questions to Python
   };
   widget.does = doesOf(widget);
   widget.parts = furniture(widget);

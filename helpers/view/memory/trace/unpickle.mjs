@@ -1,7 +1,6 @@
 // Reads a pickle of plain data, protocols 2 to 5: dicts, lists, tuples, texts, numbers, bytes. It refuses names, so it can run nothing.
 //
-// Why not shared/read/pickle? That one says what Python says of any file, so it looks through all steps first and makes Maps and BigInts.
-// A trace of tens of megabytes takes it twice as long, and its script is more than three times as long. This one makes plain objects.
+// Why not Python in the page, as `yours` has it? It takes seconds to load, and the picture needs every event as an object here anyway.
 import { longOf, textOf } from "./bytes.mjs";
 
 const WHY = "only plain data is read: dicts, lists, texts and numbers";

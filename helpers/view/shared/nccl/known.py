@@ -1,4 +1,4 @@
-"""The constants of helpers.nccl as plain data: what the modules of this room compute with. Chapters: choosing, yours."""
+"""The constants of helpers.nccl as plain data: what the modules of this room compute with. Chapter: choosing."""
 
 from __future__ import annotations
 
