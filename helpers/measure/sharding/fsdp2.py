@@ -8,6 +8,7 @@ too-big.
 from __future__ import annotations
 
 import importlib
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -58,6 +59,8 @@ def fake_ranks(count: int) -> Iterator[None]:
     dist.init_process_group("fake", rank=0, world_size=count, store=FakeStore())
     with ExitStack() as stack:
         stack.callback(dist.destroy_process_group)
+        stack.enter_context(warnings.catch_warnings())
+        warnings.filterwarnings("ignore", "FSDP2-wrapped module")  # a view that nobody writes to
         for module in (_fsdp_collectives, _fsdp_param_group, _fsdp_state):
             stack.enter_context(FAKE_RANKS.during(module, "_get_device_handle", lambda _kind: HANDLE))
         stack.enter_context(FAKE_RANKS.during(home, "_get_device_from_mesh", lambda _mesh: torch.device("meta")))

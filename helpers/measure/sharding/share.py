@@ -91,7 +91,8 @@ class Share(MetaStep):
 
     def zero_grad(self) -> None:
         """ZeRO's gradient buffers stay."""
-        self.model.zero_grad()
+        if self.fsdp2:
+            self.model.zero_grad()
         super().zero_grad()
         if self.zero is not None:
             self.zero.zero_grad()
