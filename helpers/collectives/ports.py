@@ -108,17 +108,13 @@ def flows(s: Schedule) -> list[Flow]:
     return [messages(step) for step in s.steps]
 
 
-def telling(flow: Flow, nranks: int) -> Flow:
-    """Of a step on equal links the messages of one port of each kind, which tell its price: of a kind are ports that pass the same."""
-    if len(flow) == 1:
-        return flow
+def kinds(flow: Flow, nranks: int) -> frozenset[tuple[int, ...]]:
+    """The chunks of each message that a port passes, of every kind of port: steps with the same kinds cost the same on equal links."""
     passed: dict[Hashable, tuple[int, ...]] = {}
     for (src, dst), nchunks in flow:
         for port in ends(src, dst, nranks):
             passed[port] = (*passed.get(port, ()), nchunks)
-    first = {kind: port for port, kind in reversed(passed.items())}
-    kept = {*first.values()}
-    return tuple(message for message in flow if not kept.isdisjoint(ends(*message[0], nranks)))
+    return frozenset(passed.values())
 
 
 def chunk_nbytes(s: Schedule, nbytes: float) -> float:

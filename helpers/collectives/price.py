@@ -13,7 +13,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 from .dataflow import dataflow
-from .ports import Flow, Network, Tariff, call, chunk_nbytes, flows, named, telling, under
+from .ports import Flow, Network, Tariff, call, chunk_nbytes, flows, kinds, named, under
 from .promises import promise
 from .schedule import Schedule
 from .transfers import ScheduleError
@@ -74,14 +74,15 @@ def price(s: Schedule, nbytes: int, network: Network, rule: str = "steps", proto
 
 
 def _moves(s: Schedule, network: Network) -> list[Flow]:
-    """The messages of every step; on equal links, and where none streams through a switch, those that tell its price."""
+    """The messages of every step; on equal links, where none streams through a switch, those of the first step that costs the same."""
     moves = flows(s)
     link: object = network.link(0, 1)
     more = any(getattr(network, name, None) for name in ("ports", "wires", "streams"))
     if more or link is not network or (s.nswitches and not s.registers):
         return moves
-    told = {flow: telling(flow, s.nranks) for flow in {*moves}}
-    return [told[flow] for flow in moves]
+    first: dict[frozenset[tuple[int, ...]], Flow] = {}
+    same = {flow: first.setdefault(kinds(flow, s.nranks), flow) for flow in dict.fromkeys(moves)}
+    return [same[flow] for flow in moves]
 
 
 def _lines(s: Schedule, network: Network, protocol: str | None) -> tuple[Network, ...]:

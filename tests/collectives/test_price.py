@@ -34,8 +34,8 @@ def test_closed_forms(key, n, nbytes, link):
 
 
 @pytest.mark.parametrize("key", CATALOGUE, ids="-".join)
-def test_the_messages_that_tell_a_price_tell_that_of_all(key, link):
-    """Only a network that is its own link everywhere is known to be equal; of another every message is looked at."""
+def test_steps_of_one_kind_cost_the_same(key, link):
+    """Only a network that is its own link everywhere is known to be equal; on another every step is looked at."""
     other = SimpleNamespace(link=lambda src, dst: link)
     for n in (1, 2, 5, 8):
         s = CATALOGUE[key](nranks=n)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from unittest import mock
 
 import torch
 import torch.distributed as dist
@@ -11,6 +12,7 @@ import torch.distributed as dist
 from helpers.collectives import Schedule
 from helpers.facts import Link
 from helpers.ranks import bench, execute
+from helpers.ranks.network.ports import Ports
 from helpers.units import Bandwidth
 
 
@@ -218,14 +220,21 @@ def overlapped() -> dict[str, object]:
     return found | {"y": y.tolist(), "z": z.tolist()}
 
 
-def at_once() -> dict[str, float]:
-    """What is not on the network: seconds of each."""
+def booked(fn: Callable[..., object], *args: object) -> int:
+    """Messages of one call that leave by this rank's port."""
+    with mock.patch.object(Ports, "book", autospec=True, side_effect=Ports.book) as book:
+        fn(*args)
+    return book.call_count
+
+
+def off_the_network() -> dict[str, int]:
+    """Messages of what is not on the network, and of an all_reduce, which is."""
     objects, everyone = [None], [None] * dist.get_world_size()
-    dist.barrier()
     return {
-        "barrier": seconds(dist.barrier),
-        "all_gather_object": seconds(dist.all_gather_object, everyone, {"rank": dist.get_rank()}),
-        "broadcast_object_list": seconds(dist.broadcast_object_list, objects, 0),
+        "barrier": booked(dist.barrier),
+        "all_gather_object": booked(dist.all_gather_object, everyone, {"rank": dist.get_rank()}),
+        "broadcast_object_list": booked(dist.broadcast_object_list, objects, 0),
+        "all_reduce": booked(dist.all_reduce, torch.ones(2)),
     }
 
 
