@@ -82,12 +82,12 @@ SPAWN = Patch(
 RESIZES = Patch(
     "torch.UntypedStorage.resize_",
     "FSDP frees and refills parameters by it, and no dispatcher sees it",
-    "helpers.measure.tracker.dispatch",
+    "helpers.tracker.dispatch",
 )
 AUTOCAST = Patch(
     "the functions and methods that autocast casts for, in torch, torch.Tensor and torch.nn.functional; torch.autocast",
     "torch has no autocast for meta tensors",
-    "helpers.measure.step.autocasting",
+    "helpers.step.autocasting",
 )
 CUDA_LIKE = Patch(
     "dropout, scaled_dot_product_attention, rms_norm, softmax and log_softmax of torch.nn.functional; torch._fused_adam_ and its like",
@@ -97,7 +97,7 @@ CUDA_LIKE = Patch(
 SAVED = Patch(
     "torch.autograd.graph.saved_tensors_hooks.__enter__; torch.utils.checkpoint's _VersionWrapper.__init__",
     "hooks that are entered inside hide ours, and selective checkpointing keeps its results beside autograd",
-    "helpers.measure.tracker.saved",
+    "helpers.tracker.saved",
 )
 OPTIMIZERS = Patch(
     "torch.optim.Optimizer.add_param_group and zero_grad, unwrapped",
@@ -107,7 +107,12 @@ OPTIMIZERS = Patch(
 ZEROING = Patch(
     "the zero_grad of one optimizer, not of its class",
     "torch has hooks for step, and none for zero_grad",
-    "helpers.measure.tracker.optimizers",
+    "helpers.tracker.optimizers",
+)
+FAKE_RANKS = Patch(
+    "in torch.distributed.fsdp._fully_shard: _get_device_handle, _get_device_from_mesh, FSDPParamGroup._validate_no_meta_params",
+    "FSDP2 takes meta tensors for parameters that are yet to come, and refuses to train them; a prediction has no others",
+    "helpers.measure.sharding.fsdp2",
 )
 FORBIDDEN = Patch(
     "torch.distributed.all_reduce",
@@ -115,4 +120,4 @@ FORBIDDEN = Patch(
     "helpers.exercises.primitives",
 )
 PATCHES = (NOTED, FUNCTIONAL, REDUCER, CAPTURES, NETWORK, JOINING, GENERATORS, MAIN, SPAWN)
-PATCHES += (RESIZES, SAVED, AUTOCAST, CUDA_LIKE, OPTIMIZERS, ZEROING, FORBIDDEN)
+PATCHES += (RESIZES, SAVED, AUTOCAST, CUDA_LIKE, OPTIMIZERS, ZEROING, FAKE_RANKS, FORBIDDEN)

@@ -5,6 +5,7 @@ One after the other in a process for each package, what a module brings being wh
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -164,6 +165,23 @@ def test_nccl_may_import_collectives_and_never_the_other_way(seen):
     for module in modules():
         if floor(module) == 2 and module.split(".")[1] == "collectives":
             assert not [name for name in seen[module]["modules"] if name.startswith("helpers.nccl")]
+
+
+def named_by(source: str) -> set[str]:
+    """Packages of helpers that a source imports, also inside its functions."""
+    together = ",".join(re.findall(r"^ *from helpers import (.+)$", source, re.M))
+    return {*re.findall(r"^ *(?:from|import) helpers\.(\w+)", source, re.M), *re.findall(r"\w+", together)}
+
+
+def test_an_import_between_packages_points_to_an_earlier_one_of_the_map():
+    order = list(FLOOR)
+    assert order.index("step") < order.index("parallel") < order.index("measure")
+    planted = "def f():\n    from helpers import units, view\n    import helpers.ranks.play"
+    assert named_by(planted) == {"units", "view", "ranks"}
+    for path in sorted(HELPERS.rglob("*.py")):
+        own = path.relative_to(HELPERS).parts[0].removesuffix(".py")
+        later = order[order.index(own) + 1 :] if own in order else []
+        assert not named_by(path.read_text()) & {*later}, path
 
 
 def reached(lab: Path) -> set[str]:

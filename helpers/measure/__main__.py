@@ -14,8 +14,8 @@ from pathlib import Path
 
 from helpers.measure.profiling.plot import svg
 from helpers.measure.profiling.stages import profile_step
-from helpers.measure.step import precision
-from helpers.measure.step.recipe import CHECKPOINTS, DEVICES, Recipe, RecipeError
+from helpers.step import precision
+from helpers.step.recipe import CHECKPOINTS, DEVICES, Recipe, RecipeError
 
 
 def arguments(given: list[str]) -> argparse.Namespace:

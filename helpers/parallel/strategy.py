@@ -12,8 +12,8 @@ from fractions import Fraction
 import torch
 from torch import Tensor
 
-from helpers.measure.tracker.tracker import Tracker, track
 from helpers.memory import CLASSES
+from helpers.tracker.tracker import Tracker, track
 
 from .counting import Moved, counted
 from .model import Model, Params

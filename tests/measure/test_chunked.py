@@ -11,10 +11,10 @@ from helpers.facts import MODELS
 from helpers.measure import build, predict_step, track
 from helpers.measure.predict.like_cuda import cuda_like
 from helpers.measure.sharding import Sharding
-from helpers.measure.step import chunked, hf_trainer
-from helpers.measure.step.checkpointing import recompute
-from helpers.measure.step.experts import Linear
-from helpers.measure.step.models import cross_entropy
+from helpers.step import chunked, hf_trainer
+from helpers.step.checkpointing import recompute
+from helpers.step.experts import Linear
+from helpers.step.models import cross_entropy
 
 SHAPE = replace(MODELS["Llama-3-8B"], layers=1, hidden=32, heads=4, kv_heads=2, head_dim=8, ffn=64, vocab=160)
 ASKED = [("recompute", 4), ("torchtitan", 4), ("torchtitan", 12), ("liger", 1)]

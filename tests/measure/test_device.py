@@ -7,9 +7,10 @@ import warnings
 import pytest
 import torch
 
-from helpers.measure import allocator_counts, device, find_device, play, snapshot_after
+from helpers.measure import allocator_counts, find_device, play, snapshot_after
 from helpers.memory.allocator import program
 from helpers.ranks.machine.gpus import Gpus
+from helpers.tracker import device
 
 
 @pytest.fixture(autouse=True)

@@ -13,8 +13,8 @@ from torch import nn
 from helpers.facts import MODELS
 from helpers.measure import build, predict_step, track
 from helpers.measure.predict.predict import STAGES
-from helpers.measure.step.autocasting import autocast
-from helpers.measure.step.precision import OPTIMIZERS, PRECISIONS, MasterWeights, optimizer
+from helpers.step.autocasting import autocast
+from helpers.step.precision import OPTIMIZERS, PRECISIONS, MasterWeights, optimizer
 
 GIB = 2**30
 TINY = {

@@ -12,7 +12,7 @@ from helpers.measure.predict.fast_meta import OURS
 from helpers.measure.predict.meta_step import onto_meta
 from helpers.measure.predict.predict import STAGES
 from helpers.measure.predict.published import published, published_large
-from helpers.measure.step.autocasting import autocast
+from helpers.step.autocasting import autocast
 
 LOSS = {"loss": lambda y: y.square().mean(), "precision": "fp32"}
 

@@ -13,8 +13,8 @@ from lanes import some
 from helpers.facts import Model
 from helpers.measure import build, predict_step, track
 from helpers.measure.predict.predict import STAGES
-from helpers.measure.step import checkpointing, hf_trainer
-from helpers.measure.step.precision import computes, optimizer
+from helpers.step import checkpointing, hf_trainer
+from helpers.step.precision import computes, optimizer
 
 SLACK = 1024  # bytes
 

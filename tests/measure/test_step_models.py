@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from helpers.measure.step.models import ATTENTIONS, Attention
+from helpers.step.models import ATTENTIONS, Attention
 
 SHAPE = SimpleNamespace(hidden=8, heads=2, kv_heads=1, head_dim=4, kv_hidden=4, bias=False)
 

@@ -13,8 +13,8 @@ from torch.profiler import ProfilerActivity, profile
 from torch.testing._internal.two_tensor import TwoTensor
 
 from helpers.measure import TrackError, article_model, track
-from helpers.measure.tracker import where
 from helpers.memory import CLASSES, Trace
+from helpers.tracker import where
 
 
 def step(model, batch, optimizer, watch=None):

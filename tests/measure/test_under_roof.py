@@ -23,9 +23,9 @@ from helpers.measure.bandwidth.operations import (
 )
 from helpers.measure.bandwidth.stopwatch import best, threads
 from helpers.measure.bandwidth.under_roof import placed
-from helpers.measure.device import at
 from helpers.memory.roofline import Roof
 from helpers.ranks.recorded import _plain
+from helpers.tracker.device import at
 from helpers.units import Bandwidth
 
 CPU = torch.device("cpu")

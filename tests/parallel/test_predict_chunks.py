@@ -15,13 +15,13 @@ from helpers.facts import Model
 from helpers.measure import build, track
 from helpers.measure.predict.predict import STAGES
 from helpers.measure.sharding import Sharding
-from helpers.measure.sharding.fsdp2 import units
+from helpers.measure.sharding.fsdp2 import fully_shard, mesh_of
 from helpers.measure.sharding.part import Part
 from helpers.measure.sharding.share import wait_for_pieces
-from helpers.measure.step import checkpointing
-from helpers.measure.step.precision import FSDP2, computes, optimizer
 from helpers.parallel.zero import Zero
 from helpers.parallel.zero.watched import unsharded
+from helpers.step import checkpointing
+from helpers.step.precision import FSDP2, computes, optimizer
 
 NRANKS = 4
 CHUNKINGS = ("torchtitan", "recompute", "liger")
@@ -88,25 +88,15 @@ def watched(case: Case, model, trainer, inner, told):
 
 def sharded(model, case: Case, mesh):
     """torch's own fully_shard on every unit, and the optimizer of the shards."""
-    from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
-
-    policy = FSDP2[case.how["precision"]]
-    mixed = MixedPrecisionPolicy(policy.compute, policy.reduce, cast_forward_inputs=False)
-    for modules, again in units(model):
-        again = again and case.plan.zero == 3
-        modules = modules if len(modules) > 1 else modules[0]
-        fully_shard(modules, reshard_after_forward=again, mesh=mesh, mp_policy=mixed)
-    fully_shard(model, mesh=mesh, mp_policy=mixed)
+    fully_shard(model, FSDP2[case.how["precision"]], case.plan, mesh)
     return torch.optim.AdamW(model.parameters(), foreach=False)
 
 
 def on_fsdp2(case: Case):
     """This rank of four data ranks."""
-    from torch.distributed.device_mesh import init_device_mesh
-
     torch.set_num_threads(1)
     model = in_pieces(build(case.shape, attention="math", device="cpu"), case)
-    adam = sharded(model, case, init_device_mesh("cpu", (NRANKS,)))
+    adam = sharded(model, case, mesh_of(case.plan))
     return watched(case, model, adam, adam, lambda watch: watch.register(list(unsharded(model)), "communication"))
 
 

@@ -17,10 +17,10 @@ from helpers.measure import predict_step, track
 from helpers.measure.predict.predict import STAGES
 from helpers.measure.sharding import Sharding, ShardingError, make_buckets
 from helpers.measure.sharding.part import Part
-from helpers.measure.step import checkpointing
-from helpers.measure.step.precision import computes, optimizer
 from helpers.memory import CLASSES, sharding
 from helpers.parallel.zero import Zero
+from helpers.step import checkpointing
+from helpers.step.precision import computes, optimizer
 
 NRANKS = 4
 WAYS = [("ring", "zigzag"), ("ring", "plain"), ("ring", "striped"), ("gathered", "zigzag"), ("heads", "plain")]

@@ -17,11 +17,11 @@ from helpers.measure import predict_step, track
 from helpers.measure.predict.predict import STAGES
 from helpers.measure.sharding import Sharding, share
 from helpers.measure.sharding.part import Elsewhere, Part
-from helpers.measure.step import checkpointing
-from helpers.measure.step.precision import computes, optimizer
 from helpers.memory import CLASSES
 from helpers.memory.closed_form import states
 from helpers.parallel.zero import Zero
+from helpers.step import checkpointing
+from helpers.step.precision import computes, optimizer
 
 NRANKS = 4
 WAYS = [(zero, expert) for zero in (1, 2, 3) for expert in (2, 4)]
@@ -58,10 +58,10 @@ def real(case: Case):
     import torch.distributed as dist
 
     from helpers.measure.sharding import moves
-    from helpers.measure.step.experts import Experts
     from helpers.parallel.expert.exchange import all_to_all
     from helpers.parallel.expert.ours import groups
     from helpers.parallel.zero import Group
+    from helpers.step.experts import Experts
 
     torch.set_num_threads(1)
     spread, alike = groups(dist.get_world_size(), case.plan.expert)

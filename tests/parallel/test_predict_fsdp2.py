@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from functools import partial
 
 import pytest
 import torch
 from drawn import GPT, LLAMA, Case, predicted, same_within, watched
 from lanes import some
+from torch import nn
 
 from helpers.facts import Model
 from helpers.measure import build
 from helpers.measure.predict.predict import STAGES
 from helpers.measure.sharding import Sharding
-from helpers.measure.sharding.fsdp2 import units
-from helpers.measure.step import checkpointing
-from helpers.measure.step.precision import FSDP2
+from helpers.measure.sharding.fsdp2 import fully_shard, mesh_of
 from helpers.memory import CLASSES, Trace
 from helpers.memory.closed_form import fsdp2_states
 from helpers.parallel.zero.watched import unsharded
+from helpers.step import checkpointing
+from helpers.step.precision import FSDP2
 
 NRANKS = 4
 STATES = ("parameter", "gradient", "optimizer")
@@ -49,27 +51,25 @@ def draw(seed: int) -> Case:
 
 
 def real(case: Case) -> Trace:
-    """This rank, watched from its second step on."""
-    from torch.distributed.device_mesh import init_device_mesh
-    from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
-
+    """This rank, watched from its second step on; in teams where the case says so."""
     torch.set_num_threads(1)
     model = checkpointing.apply(build(case.shape, attention="math", device="cpu"), case.how["checkpoint"])
-    policy = FSDP2[case.how["precision"]]
-    mixed = MixedPrecisionPolicy(policy.compute, policy.reduce, cast_forward_inputs=False)
-    how = {"mesh": init_device_mesh("cpu", (NRANKS,)), "mp_policy": mixed}
-    for modules, again in units(model):
-        fully_shard(
-            modules if len(modules) > 1 else modules[0], reshard_after_forward=again and case.plan.zero == 3, **how
-        )
-    fully_shard(model, **how)
+    fully_shard(model, FSDP2[case.how["precision"]], case.plan, mesh_of(case.plan))
+    return stepped(case, model)
+
+
+def stepped(case: Case, model: nn.Module) -> Trace:
+    """Watched."""
     optimizer = torch.optim.AdamW(model.parameters(), foreach=False)
-    tokens = torch.zeros(case.batch, case.seq, dtype=torch.int64)
-    targets = torch.zeros_like(tokens)
+    batch = tuple(torch.zeros(case.batch, case.seq, dtype=torch.int64) for _ in range(2))
     with torch.no_grad():
         _ = [p.zero_() for p in model.parameters()]
-    told = lambda watch: watch.register(list(unsharded(model)), "communication")  # noqa: E731
-    return watched(model, optimizer, (tokens, targets), told, partial(steps, case, model, optimizer, tokens, targets))
+    return watched(model, optimizer, batch, told(model), partial(steps, case, model, optimizer, *batch))
+
+
+def told(model: nn.Module) -> Callable:
+    """Says what the buffers of whole parameters are for."""
+    return lambda watch: watch.register(list(unsharded(model)), "communication")
 
 
 def steps(case, model, optimizer, tokens, targets, mark) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 from unittest import mock
 
 import pytest
@@ -14,17 +12,15 @@ from drawn import Case, same_within, watched
 from lanes import some
 from test_predict_experts import balanced
 from test_predict_experts import draw as of_experts
-from test_predict_fsdp2 import NRANKS, steps
+from test_predict_fsdp2 import stepped, told
 from test_predict_fsdp2_pipeline import step
 
 from helpers.measure.sharding import Parts, Sharding
-from helpers.measure.sharding.fsdp2 import units
-from helpers.measure.sharding.fsdp2.units import in_order
-from helpers.measure.sharding.part import Elsewhere, Part
-from helpers.measure.step import checkpointing
-from helpers.measure.step.precision import FSDP2
+from helpers.measure.sharding.fsdp2 import fully_shard, mesh_of, sharded
+from helpers.measure.sharding.part import Part
 from helpers.memory import Trace
-from helpers.parallel.zero.watched import unsharded
+from helpers.step import checkpointing
+from helpers.step.precision import FSDP2
 
 PRECISIONS = [*FSDP2]
 
@@ -38,61 +34,27 @@ def draw(expert: int, seed: int) -> Case:
     )
 
 
-def sharded(model: Part, precision: str, again: Callable[[bool], bool], mesh) -> None:
-    """As torchtitan does (distributed/fsdp.py at b5bcd76): experts on a mesh of their own in their block's state; prefetch by name.
-
-    again: is a unit resharded after forward, of whether it may be. mesh: ranks with the same experts, ranks with different ones.
-    """
-    from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
-    from torch.distributed.fsdp._fully_shard._fsdp_common import ShardPlacementResult
-    from torch.distributed.fsdp._fully_shard._fsdp_init import _get_mesh_info
-    from torch.distributed.tensor import Shard
-
-    policy, everybody = FSDP2[precision], mesh._flatten("data")
-    how = {
-        "mesh": everybody,
-        "mp_policy": MixedPrecisionPolicy(policy.compute, policy.reduce, cast_forward_inputs=False),
-    }
-    theirs = {p for one in model.modules() if isinstance(one, Elsewhere) for p in one.parameters()}
-    few, all_of_them = _get_mesh_info(mesh["alike"], None), _get_mesh_info(everybody, None)
-    block = {"shard_placement_fn": lambda p: ShardPlacementResult(Shard(0), few if p in theirs else all_of_them)}
-    for modules, may in units(model):
-        more = block if modules[0] in set(model.layers) else {}
-        fully_shard(modules if len(modules) > 1 else modules[0], reshard_after_forward=again(may), **how, **more)
-    fully_shard(model, **how)
-    row = in_order(model)
-    for one, after in pairwise(row):
-        one.set_modules_to_forward_prefetch([after])
-        after.set_modules_to_backward_prefetch([one])
-    for module in model.modules():
-        if isinstance(module, FSDPModule):
-            module.set_force_sum_reduction_for_comms(True)  # Gloo has no PREMUL_SUM
-            module.set_gradient_divide_factor(1.0)
-
-
-def told(model) -> Callable:
-    return lambda watch: watch.register(list(unsharded(model)), "communication")
+def shared_out(model: Part, case: Case, plan: Sharding, mesh) -> None:
+    """As predicted, but for one option: Gloo has no PREMUL_SUM."""
+    fully_shard(model, FSDP2[case.how["precision"]], plan, mesh)
+    for module in sharded(model):
+        module.set_force_sum_reduction_for_comms(True)
 
 
 def real(case: Case) -> Trace:
     """The second step of this rank, watched."""
-    from torch.distributed.device_mesh import init_device_mesh
-
     from helpers.measure.sharding import moves
-    from helpers.measure.step.experts import Experts
     from helpers.parallel.expert.exchange import all_to_all
+    from helpers.step.experts import Experts
 
     torch.set_num_threads(1)
-    expert = case.plan.expert
-    mesh = init_device_mesh("cpu", (NRANKS // expert, expert), mesh_dim_names=("alike", "spread"))
+    mesh = mesh_of(case.plan)
     with mock.patch.object(Experts, "counts", balanced):
         model = Part(case.shape, case.plan, "math", device="cpu")
     checkpointing.apply(model, case.how["checkpoint"])
-    sharded(model, case.how["precision"], lambda may: may and case.plan.zero == 3, mesh)
-    adam = torch.optim.AdamW(model.parameters(), foreach=False)
-    tokens, targets = (torch.zeros(case.batch, case.seq, dtype=torch.int64) for _ in range(2))
+    shared_out(model, case, case.plan, mesh)
     with mock.patch.object(moves, "exchanged", lambda x: all_to_all(x, mesh.get_group("spread"))):
-        return watched(model, adam, (tokens, targets), told(model), partial(steps, case, model, adam, tokens, targets))
+        return stepped(case, model)
 
 
 @pytest.mark.parametrize("seed", some(range(10), [8], "nine more setups of each"))
@@ -121,8 +83,8 @@ def in_a_pipeline(case: Case, virtual: int) -> Trace:
     from torch.distributed.device_mesh import init_device_mesh
 
     from helpers.measure.sharding import moves
-    from helpers.measure.step.experts import Experts
     from helpers.parallel.expert.exchange import all_to_all
+    from helpers.step.experts import Experts
 
     torch.set_num_threads(1)
     mesh = init_device_mesh("cpu", (2, 1, 2), mesh_dim_names=("stage", "alike", "spread"))
@@ -131,7 +93,7 @@ def in_a_pipeline(case: Case, virtual: int) -> Trace:
         parts = [Part(case.shape, one, "math", device="cpu") for one in plan.parts]
     model = checkpointing.apply(Parts(parts, plan), case.how["checkpoint"])
     for part in parts:
-        sharded(part, case.how["precision"], lambda _: case.plan.zero == 3, mesh["alike", "spread"])
+        shared_out(part, case, plan, mesh["alike", "spread"])
     adam = torch.optim.AdamW(model.parameters(), foreach=False)
     batch = tuple(torch.zeros(case.batch, case.seq, dtype=torch.int64) for _ in range(2))
     how = plan, case.how["precision"], parts, adam, batch, mesh.get_group("stage")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import sys
-from collections import defaultdict
 from dataclasses import replace
 from functools import partial
 from unittest import mock
@@ -13,6 +12,7 @@ import pytest
 import torch
 from drawn import GPT, LLAMA, Case, same_within, sizes, watched
 from lanes import some
+from test_predict_fsdp2 import told
 from test_predict_pipeline import Stage
 
 from helpers.facts import Model
@@ -20,18 +20,17 @@ from helpers.ledger import SETUPS
 from helpers.ledger.states import state_traffic
 from helpers.measure.predict.predict import STAGES
 from helpers.measure.sharding import Parts, Sharding
-from helpers.measure.sharding.fsdp2 import units
-from helpers.measure.sharding.fsdp2.stages import moves
+from helpers.measure.sharding.fsdp2 import fully_shard
 from helpers.measure.sharding.part import Part
 from helpers.measure.sharding.pipeline import schedule
-from helpers.measure.step import checkpointing
-from helpers.measure.step.precision import FSDP2
+from helpers.measure.sharding.stages import Stages
 from helpers.memory import Trace
 from helpers.parallel.counting import Moved, counted
 from helpers.parallel.pipeline.runner import Runner
-from helpers.parallel.zero.watched import unsharded
 from helpers.pipeline import peak
 from helpers.ranks import Ranks
+from helpers.step import checkpointing
+from helpers.step.precision import FSDP2
 
 DATA, PIPELINE = 2, 2
 TEAM, TEAMS = 2, ("replicate", "shard")
@@ -58,85 +57,27 @@ def draw(seed: int) -> Case:
 
 
 class Sharded(Stage):
-    """A stage under fully_shard, told before each backward and after the last one what torch's stages tell it."""
-
-    def backward(self, microbatch, dy):
-        self.module.set_is_last_backward(False)
-        self.module.set_reshard_after_backward(False)
-        self.module.set_requires_gradient_sync(False)
-        return super().backward(microbatch, dy)
-
-    def reduce(self):
-        from torch.distributed.pipelining.stage import _PipelineStageBase
-
-        self.submod = self.module
-        _PipelineStageBase.perform_reduce_grad(self, 1)
+    """A stage under fully_shard."""
 
     def empty(self):
         return torch.empty(*self.batch[0].shape, self.module.hidden, dtype=self.compute)
 
 
 class Told(Runner):
-    """Plays the program; before its computations what torch would put there. A send is over before the next action."""
+    """Plays the program, told what torch's stages are told. A send is over before the next action."""
 
     def step(self):
-        before, computed = told(self.program) if len(self.stages) > 1 else {}, 0
-        left = {stage: 2 if stage else 1 for stage in self.stages}
-        last = self.schedule.nmicrobatches - 1
-        self.handles = defaultdict(list)
-        self.tell(before.pop(0, []))
-        for action in self.program:
-            if action.computes:
-                self.tell(before.get(computed, []))
-                computed += 1
-                for handle in self.handles.pop(action.stage, []):
-                    handle.wait()
+        stages = Stages({stage: one.module for stage, one in self.stages.items()}, self.program)
+        for at, action in enumerate(self.program):
+            stages.before(at, action)
             self.do[action.kind](action)
-            if action.kind in ("B", "SEND_B") and action.microbatch == last:
-                left[action.stage] -= 1
-                if not left[action.stage]:
-                    self.stages[action.stage].reduce()
-
-    def tell(self, actions):
-        from torch.distributed.fsdp import FSDPModule
-
-        for one in actions:
-            for module in self.stages[one.stage_index].module.modules():
-                if isinstance(module, FSDPModule) and one.computation_type.name == "UNSHARD":
-                    self.handles[one.stage_index].append(module.unshard(async_op=True))
-                elif isinstance(module, FSDPModule):
-                    module.reshard()
+            stages.after(at)
 
     def _send(self, action):
         super()._send(action)
         for work, _ in self.leaving:
             work.wait()
         self.leaving.clear()
-
-
-def told(program) -> dict[int, list]:
-    """Before which computation torch's own schedules would gather or drop which parts."""
-    from torch.distributed.pipelining.schedules import _Action, _add_unshard_reshard, _ComputationType
-
-    found, computed = defaultdict(list), 0
-    plain = [_Action.from_str(str(one)) for one in program if one.computes]
-    for one in _add_unshard_reshard(plain):
-        if one.computation_type in (_ComputationType.UNSHARD, _ComputationType.RESHARD):
-            found[computed].append(one)
-        else:
-            computed += 1
-    return dict(found)
-
-
-def shard(part: Part, plan: Sharding, precision: str, mesh) -> None:
-    """As torchtitan does: zero=2 its default in a pipeline, zero=3 its "always"."""
-    from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
-
-    policy = FSDP2[precision]
-    how = {"mesh": mesh, "mp_policy": MixedPrecisionPolicy(policy.compute, policy.reduce, cast_forward_inputs=False)}
-    for modules, _ in units(part):
-        fully_shard(modules if len(modules) > 1 else modules[0], reshard_after_forward=plan.zero == 3, **how)
-    fully_shard(part, **how)
 
 
 def real(case: Case) -> Trace:
@@ -150,14 +91,13 @@ def real(case: Case) -> Trace:
     parts = [Part(case.shape, one, "math", device="cpu") for one in plan.parts]
     model = checkpointing.apply(Parts(parts, plan), case.how["checkpoint"])
     for part in parts:
-        shard(part, plan, case.how["precision"], mesh[names])
+        fully_shard(part, FSDP2[case.how["precision"]], plan, mesh[names])
     adam = torch.optim.AdamW(model.parameters(), foreach=False)
     batch = tuple(torch.zeros(case.batch, case.seq, dtype=torch.int64) for _ in range(2))
     with torch.no_grad():
         _ = [p.zero_() for p in model.parameters()]
     how = plan, case.how["precision"], parts, adam, batch, mesh.get_group("stage")
-    told = lambda watch: watch.register(list(unsharded(model)), "communication")  # noqa: E731
-    return watched(model, adam, batch, told, partial(step, *how))
+    return watched(model, adam, batch, told(model), partial(step, *how))
 
 
 def step(plan, precision, parts, adam, batch, group, mark) -> None:
@@ -228,18 +168,3 @@ def test_the_bytes_of_teams_in_a_pipeline():
             traces = eight.run(real, case)
             for stage in range(PIPELINE):
                 same_within(replace(case, plan=replace(case.plan, stage=stage)), traces[stage * 2 * TEAM])
-
-
-@pytest.mark.parametrize("virtual", [2, 3, 4, 5])
-def test_parts_are_gathered_and_dropped_where_torch_does(virtual):
-    for program in schedule(2, 6, virtual).programs:
-        computes = [at for at, one in enumerate(program) if one.computes]
-        want = defaultdict(lambda: ([], []))
-        for i, actions in told(program).items():
-            for one in actions:
-                kind = one.computation_type.name == "UNSHARD"
-                want[computes[i] if 0 < i < len(computes) else min(i, 1) * len(program)][kind].append(one.stage_index)
-        want.pop(len(program))  # behind the last computation: all is freed by then
-        assert {at: tuple(map(sorted, both)) for at, both in moves(program).items()} == {
-            at: tuple(map(sorted, both)) for at, both in want.items()
-        }

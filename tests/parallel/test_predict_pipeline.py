@@ -15,10 +15,10 @@ from helpers.measure import predict_step, track
 from helpers.measure.predict.predict import STAGES
 from helpers.measure.sharding import Parts, Sharding, part
 from helpers.measure.sharding.part import Part
-from helpers.measure.step import checkpointing
-from helpers.measure.step.precision import computes, optimizer
 from helpers.memory.closed_form import states
 from helpers.pipeline import SCHEDULES, peak
+from helpers.step import checkpointing
+from helpers.step.precision import computes, optimizer
 
 NRANKS = 4
 

@@ -10,16 +10,14 @@ import pytest
 import torch
 from drawn import Case, same_within, watched
 from lanes import some
-from test_predict_fsdp2 import draw, steps
+from test_predict_fsdp2 import draw, real, steps
 
 from helpers.measure import build
 from helpers.measure.sharding import Sharding
-from helpers.measure.sharding.fsdp2 import units
-from helpers.measure.step import checkpointing
-from helpers.measure.step.precision import FSDP2, computes, optimizer
 from helpers.memory import Trace
 from helpers.parallel.zero import Hybrid, Zero
-from helpers.parallel.zero.watched import unsharded
+from helpers.step import checkpointing
+from helpers.step.precision import FSDP2, computes, optimizer
 
 TEAM = 2
 PLAN = Sharding(data=4, zero=3, team=TEAM)
@@ -27,26 +25,6 @@ PLAN = Sharding(data=4, zero=3, team=TEAM)
 
 def teamed(case: Case, **how: object) -> Case:
     return replace(case, plan=PLAN, how=case.how | how)
-
-
-def by_torch(case: Case) -> Trace:
-    """The second step of this rank under fully_shard, watched."""
-    from torch.distributed.device_mesh import init_device_mesh
-    from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
-
-    torch.set_num_threads(1)
-    model = checkpointing.apply(build(case.shape, attention="math", device="cpu"), case.how["checkpoint"])
-    policy = FSDP2[case.how["precision"]]
-    mixed = MixedPrecisionPolicy(policy.compute, policy.reduce, cast_forward_inputs=False)
-    mesh = init_device_mesh("cpu", (4 // TEAM, TEAM), mesh_dim_names=("replicate", "shard"))
-    for modules, again in units(model):
-        how = {"mesh": mesh, "mp_policy": mixed, "reshard_after_forward": again}
-        fully_shard(modules if len(modules) > 1 else modules[0], **how)
-    fully_shard(model, mesh=mesh, mp_policy=mixed)
-    adam = torch.optim.AdamW(model.parameters(), foreach=False)
-    tokens, targets = (torch.zeros(case.batch, case.seq, dtype=torch.int64) for _ in range(2))
-    told = lambda watch: watch.register(list(unsharded(model)), "communication")  # noqa: E731
-    return watched(model, adam, (tokens, targets), told, partial(steps, case, model, adam, tokens, targets))
 
 
 def by_hand(case: Case) -> Trace:
@@ -70,7 +48,7 @@ def test_the_bytes_of_fully_shard_on_a_mesh(ranks, seed):
     rng = random.Random(f"teams {seed}")
     precision = [*FSDP2][seed % 3]
     case = teamed(draw(100 + seed), precision=precision, accumulate=rng.choice([1, 2]))
-    same_within(case, ranks.run(by_torch, case)[0])
+    same_within(case, ranks.run(real, case)[0])
 
 
 @pytest.mark.parametrize("seed", some(range(8), [0], "seven more setups"))

@@ -13,8 +13,8 @@ from helpers.facts import Model
 from helpers.measure import build, track
 from helpers.measure.predict.predict import STAGES
 from helpers.measure.sharding import Sharding
-from helpers.measure.step.precision import computes, optimizer
 from helpers.parallel.zero import Zero
+from helpers.step.precision import computes, optimizer
 
 NRANKS = 4
 WAYS = {

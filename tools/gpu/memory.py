@@ -8,7 +8,7 @@ import os
 import torch
 
 from helpers.measure import StepProfile, article_model, profile_step, snapshot_after, track
-from helpers.measure.step import precision as types
+from helpers.step import precision as types
 from helpers.memory import Event, Trace, pack
 from helpers.memory.allocator import replay
 from helpers.memory.snapshot import Snapshot, compare

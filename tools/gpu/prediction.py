@@ -9,8 +9,8 @@ import torch
 
 from helpers.facts import MODELS, Model
 from helpers.measure import predict_step, track
-from helpers.measure.step import precision as types
-from helpers.measure.step.models import build
+from helpers.step import precision as types
+from helpers.step.models import build
 from helpers.memory import Trace, pack
 
 from .counters import highest_on_cuda, on_cuda

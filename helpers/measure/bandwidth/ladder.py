@@ -22,9 +22,9 @@ import torch
 from numpy.lib.stride_tricks import as_strided
 
 from helpers.meanwhile import aloud
+from helpers.tracker.device import at
 from helpers.units import KIB, MIB, nbytes_text
 
-from ..device import at
 from .caches import Cache, caches, cpus
 from .ladder_gpu import climb_gpu, gpu_levels, gpu_sizes
 from .steps import Plateau, find_steps, named

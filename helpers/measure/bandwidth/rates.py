@@ -8,9 +8,9 @@ import torch
 
 from helpers.meanwhile import aloud
 from helpers.memory.roofline import Roof
+from helpers.tracker.device import at
 from helpers.units import Bandwidth, seconds_text
 
-from ..device import at
 from .ladder import ladder
 from .stopwatch import best, threads, wake
 

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import torch
 
 from helpers.ranks.timing.timing import AHEAD
+from helpers.tracker.device import at, needs_gpus
 from helpers.units import KIB, MIB, nbytes_text
 
-from ..device import at, needs_gpus
 from .stopwatch import REPEATS
 
 SIZES = (64 * KIB, MIB, 16 * MIB, 256 * MIB)

@@ -11,8 +11,8 @@ import torch
 
 from helpers.meanwhile import aloud
 from helpers.memory.roofline import Roof
+from helpers.tracker.device import at
 
-from ..device import at
 from .operations import GROUPS, Case, On
 from .rates import floating, machine_roof, room
 from .stopwatch import best, threads

@@ -41,7 +41,7 @@ SAME_TYPE = {
     aten.silu_backward.default,
 }
 # Never the line that a reader wants to see; the separator, for torchvision's is.
-OURS = tuple(f"{folder}{os.sep}" for folder in (Path(__file__).parents[1], Path(torch.__file__).parent))
+OURS = tuple(f"{folder}{os.sep}" for folder in (Path(__file__).parents[2], Path(torch.__file__).parent))
 NO_MATTER = {"approximate", "alpha"}  # options that change no shape and no type
 IN_PLACE = {
     aten.mul_.Tensor,

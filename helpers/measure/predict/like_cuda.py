@@ -17,8 +17,8 @@ from torch.nn import functional
 from torch.optim import optimizer
 from torch.utils._foreach_utils import _get_fused_kernels_supported_devices
 
-from helpers.measure.step.autocasting import torchs_autocast
 from helpers.patches import AUTOCAST, CUDA_LIKE
+from helpers.step.autocasting import torchs_autocast
 
 HALF = (torch.float16, torch.bfloat16)
 _plain = {

@@ -15,10 +15,10 @@ import torch
 from torch import Tensor, nn
 
 from helpers.facts import Model
-from helpers.measure.step import checkpointing, hf_trainer, models
-from helpers.measure.step import precision as types
-from helpers.measure.step.autocasting import autocast
-from helpers.measure.tracker.tracker import Tracker
+from helpers.step import checkpointing, hf_trainer, models
+from helpers.step import precision as types
+from helpers.step.autocasting import autocast
+from helpers.tracker.tracker import Tracker
 
 
 @dataclass(frozen=True)

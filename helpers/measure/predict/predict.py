@@ -20,11 +20,12 @@ from torch import Tensor, nn
 from helpers.facts import Model
 from helpers.meanwhile import aloud
 from helpers.measure.sharding import Share
-from helpers.measure.step import checkpointing, chunked, models
-from helpers.measure.step import precision as types
-from helpers.measure.tracker.tracker import Tracker, track
+from helpers.measure.sharding.fsdp2 import fake_ranks
 from helpers.memory import Peak, Sharding, Trace
 from helpers.memory.allocator import Replay, replay
+from helpers.step import checkpointing, chunked, models
+from helpers.step import precision as types
+from helpers.tracker.tracker import Tracker, track
 
 from . import like_cpu
 from .fast_meta import FastMeta, answers, without_compiler
@@ -132,7 +133,8 @@ def predict_step(
     setup = _checked(Setup(*what, loss, inputs, accumulate, zero_grad, operators, chunking, trainer), steps, sharding)
     start = perf_counter()
     cuda = operators == "cuda"
-    with without_compiler(), cuda_like() if cuda else nullcontext():
+    ranks = fake_ranks(sharding.data_ranks) if precision in types.FSDP2 else nullcontext()
+    with ranks, without_compiler(), cuda_like() if cuda else nullcontext():
         with FastMeta():
             step = MetaStep(setup) if sharding is None else Share(setup, sharding)
             if checkpoint != "none" or chunks > 1:

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from helpers.facts import public
-from helpers.measure.step.models import build
+from helpers.step.models import build
 
 from .fast_meta import SHAPES, flash
 from .predict import Prediction, predict_step

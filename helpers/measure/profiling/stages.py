@@ -16,12 +16,12 @@ from typing import NamedTuple
 import torch
 
 from helpers.meanwhile import aloud
-from helpers.measure.allocator import allocator_counts, peaks_anew
 from helpers.measure.predict.fast_meta import answers, without_compiler
 from helpers.measure.predict.like_cuda import cuda_like
-from helpers.measure.step.recipe import Recipe
-from helpers.measure.tracker.tracker import Tracker, track
 from helpers.memory import CLASSES, Event, Peak, Sample, Trace
+from helpers.step.recipe import Recipe
+from helpers.tracker.allocator import allocator_counts, peaks_anew
+from helpers.tracker.tracker import Tracker, track
 from helpers.units import MIB
 
 STAGES = ("empty", "model", "input", "after forward", "after backward", "after step", "after zero_grad")

@@ -18,10 +18,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from helpers.context import chunks, positions
-from helpers.measure.step.models import Attention
 from helpers.memory.sharding import Sharding
 from helpers.parallel.attention import blocks, ring
 from helpers.parallel.attention.blocks import Kernel
+from helpers.step.models import Attention
 
 from .moves import Exchange, Together
 

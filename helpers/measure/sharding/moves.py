@@ -46,9 +46,9 @@ def exchanged(x: Tensor) -> Tensor:
     return ops.all_to_all_single(x, [x.shape[0]], [x.shape[0]], NOBODY)
 
 
-def received(*shape: int, like: Tensor) -> Tensor:
+def received(*shape: int, dtype: torch.dtype) -> Tensor:
     """The buffer that another stage's tensor arrives in."""
-    return ops.broadcast_(like.new_empty(shape), 0, NOBODY)
+    return ops.broadcast_(torch.empty(shape, dtype=dtype, device="meta"), 0, NOBODY)
 
 
 class Gather(torch.autograd.Function):

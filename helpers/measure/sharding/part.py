@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from helpers.facts import Model
-from helpers.measure.step.models import Transformer, angles, cross_entropy, known
 from helpers.memory.sharding import Sharding, ShardingError
+from helpers.step.models import Transformer, angles, cross_entropy, known
 
 from .context import core
 from .moves import Column, Exchange, Gather, Gathered, Scatter

@@ -21,9 +21,9 @@ from helpers.memory.sharding import Sharding
 from helpers.pipeline import SCHEDULES, PipelineSchedule, peak
 from helpers.pipeline.action import Action
 
-from .fsdp2 import FullyShard, Stages
 from .moves import received
 from .part import Part
+from .stages import Stages
 
 Targets = tuple[Tensor, Tensor]
 Spot = tuple[int, int]  # stage and micro-batch
@@ -55,7 +55,8 @@ class Pipeline:
 
     phase("forward") or phase("backward") is entered around each: what a rank receives is made outside of any module.
 
-    An output that has been sent on is freed, as Megatron frees it. sharded: each of the model's parts, where FSDP2 shares them out.
+    An output that has been sent on is freed, as Megatron frees it. sharded: each of the model's parts, where FSDP2 shares
+    them out. dtype: of what passes from stage to stage.
     """
 
     def __init__(
@@ -63,15 +64,16 @@ class Pipeline:
         model: Part | Parts,
         batch: Callable[[], Targets],
         phase: Callable[[str], AbstractContextManager],
-        sharded: Sequence[FullyShard] = (),
+        sharded: Sequence[nn.Module] = (),
+        dtype: torch.dtype = torch.bfloat16,
     ):
         plan = model.sharding
-        self.model, self.batch, self.phase = model, batch, phase
+        self.model, self.batch, self.phase, self.dtype = model, batch, phase, dtype
         self.parts = {one.stage: (i, one) for i, one in enumerate(plan.parts)}
         made = schedule(plan.pipeline, plan.micro_batches, plan.virtual)
         self.most, self.todo = peak(made)[plan.stage], deque(made.programs[plan.stage])
-        stages = dict(zip(self.parts, sharded, strict=True)) if sharded else {}
-        self.sharded, self.at = Stages(stages, [*self.todo], plan.pipeline == 1), 0
+        stages = dict(zip(self.parts, sharded, strict=True)) if sharded and plan.pipeline > 1 else {}
+        self.sharded, self.at = Stages(stages, [*self.todo]), 0
         self.waiting: dict[Spot, Waiting] = {}
         self.here: dict[tuple[str, int, int], Tensor] = {}  # received and not yet used, or made and not yet sent
         self.do = {"F": self._forward, "B": self._backward, "RECV_F": self._receive, "RECV_B": self._receive}
@@ -95,8 +97,7 @@ class Pipeline:
         self.at += 1
 
     def _receive(self, action: Action) -> None:
-        like = next(self.model.parameters())
-        self.here[action.kind[-1], *action[1:]] = received(*self._stream(), like=like)
+        self.here[action.kind[-1], *action[1:]] = received(*self._stream(), dtype=self.dtype)
 
     def _send(self, action: Action) -> None:
         del self.here[action.kind, *action[1:]]
@@ -119,7 +120,6 @@ class Pipeline:
         device = next(self.model.parameters()).device
         grad = torch.ones((), device=device) if plan.last else self.here.pop(("B", *action[1:]))
         torch.autograd.backward((edge,), (grad,))
-        self.sharded.backward_over(action.stage)
         if not plan.first:
             assert x.grad is not None
             self.here["SEND_B", *action[1:]] = x.grad

@@ -10,15 +10,15 @@ from torch import Tensor, nn
 
 from helpers.facts import Model
 from helpers.measure.predict.meta_step import MetaStep, Setup
-from helpers.measure.step import checkpointing
-from helpers.measure.step import precision as types
-from helpers.measure.tracker.tracker import Tracker
 from helpers.memory.sharding import Sharding, ShardingError
 from helpers.parallel.zero import Paper, Zero
 from helpers.parallel.zero.training import blocks
+from helpers.step import checkpointing
+from helpers.step import precision as types
+from helpers.tracker.tracker import Tracker
 
+from . import fsdp2
 from .buckets import make_buckets
-from .fsdp2 import FullyShard
 from .part import Elsewhere, Part, check_part
 from .pipeline import Parts, Pipeline
 
@@ -35,12 +35,14 @@ class Share(MetaStep):
         self.sharding = sharding
         model = build(setup, sharding) if isinstance(setup.model, Model) else setup.build()
         self.zero = self.pipeline = None
-        self.fsdp2: list[FullyShard] = []
+        self.fsdp2: list[nn.Module] = []
         optimizers = None
         if policy := types.FSDP2.get(setup.precision):
-            self.fsdp2 = fully_shard(model, policy, sharding)
-            shards = [shard for one in self.fsdp2 for shard in one.shards]
-            optimizers = [types.optimizer(setup.optimizer, shards, setup.precision)]
+            self.fsdp2, mesh = [*model.children()] if isinstance(model, Parts) else [model], fsdp2.mesh_of(sharding)
+            for part in self.fsdp2:
+                fsdp2.fully_shard(part, policy, sharding, mesh)
+            self.shards = fsdp2.shards(model)
+            optimizers = [types.optimizer(setup.optimizer, self.shards, setup.precision)]
         elif sharding.zero:
             self.zero = zero(model, setup, sharding)
             optimizers = [self.zero.optimizer]
@@ -54,12 +56,11 @@ class Share(MetaStep):
         super().begin(watch)
         self.phase = watch.phase
         watch.label(label=f"{self.setup.label}, {self.sharding}", sharding=str(self.sharding))
-        shared_out = self.fsdp2 if self.zero is None else [self.zero]
-        for one in shared_out:
-            one.tell(watch.register)
-        if shared_out:
-            return
-        if self.sharding.data_ranks > 1 and self.setup.precision != "bf16-fp32grads":
+        if self.zero is not None:
+            self.zero.tell(watch.register)
+        elif self.fsdp2:
+            fsdp2.tell(self.model, watch.register)
+        elif self.sharding.data_ranks > 1 and self.setup.precision != "bf16-fp32grads":
             self.buckets = make_buckets(self.model)
             watch.register(self.buckets, "communication")
 
@@ -68,7 +69,8 @@ class Share(MetaStep):
         if not isinstance(self.model, Part | Parts):
             return super().forward()
         with self.setup.around():
-            self.pipeline = Pipeline(self.model, lambda: self.inputs, self.phase, self.fsdp2)
+            dtype = types.computes(self.setup.precision)
+            self.pipeline = Pipeline(self.model, lambda: self.inputs, self.phase, self.fsdp2, dtype)
             self.pipeline.fill()
         return None
 
@@ -76,18 +78,21 @@ class Share(MetaStep):
         """The rest of the step's forwards and backwards."""
         if loss is not None:
             super().backward(loss)
-            for one in self.fsdp2:
-                one.finish()
         else:
             with self.setup.around():
                 self.pipeline.drain()
 
     def update(self) -> None:
         """The optimizer's step, and with ZeRO what it sends."""
+        if self.fsdp2:
+            for shard, p in zip(self.shards, self.model.parameters(), strict=True):
+                shard.grad = None if p.grad is None else p.grad.to_local()
         super().update() if self.zero is None else self.zero.step()
 
     def zero_grad(self) -> None:
         """ZeRO's gradient buffers stay."""
+        if self.fsdp2:
+            self.model.zero_grad()
         super().zero_grad()
         if self.zero is not None:
             self.zero.zero_grad()
@@ -106,18 +111,6 @@ def zero(model: nn.Module, setup: Setup, sharding: Sharding) -> Zero:
         main_grads=torch.float32 if main else None,
         groups={one: Paper(sharding.data // sharding.expert) for one in model.modules() if isinstance(one, Elsewhere)},
     )
-
-
-def fully_shard(model: nn.Module, policy: types.Policy, sharding: Sharding) -> list[FullyShard]:
-    """The same by torch's FSDP2, each part of the model on its own.
-
-    In a pipeline zero=2 is torchtitan's default and zero=3 its "always", under which norm and head are freed after forward, too.
-    """
-    how = {"reshard": sharding.zero == 3, "ends": sharding.pipeline > 1, "teams": sharding.replicas}
-    among = sharding.data // sharding.expert
-    apart = {p: among for one in model.modules() if isinstance(one, Elsewhere) for p in one.parameters()}
-    parts = model.children() if isinstance(model, Parts) else [model]
-    return [FullyShard(part, sharding.shards, policy, apart=apart, **how) for part in parts]
 
 
 def wait_for_pieces(model: nn.Module, zero: Zero) -> None:

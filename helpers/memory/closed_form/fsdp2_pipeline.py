@@ -1,7 +1,7 @@
 """FSDP2's moments in a pipeline, as torch.distributed.pipelining runs it: no backward reduces, the last one ends with all reductions.
 
 Gradients of several micro-batches are added up whole, in fp32, and what a backward has gathered stays. Where blocks are freed after
-forward, the next micro-batch's forward frees them again. Written beside `helpers.measure.sharding.fsdp2.stages`, and held against it
+forward, the next micro-batch's forward frees them again. Written beside `helpers.measure.sharding.fsdp2`, and held against it
 (tests). Chapters: sharded, pipeline, too-big.
 """
 
@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .fsdp2_moments import AROUND, FIRST, HEAD_DONE, LAST, Parts, Units
-
-EMBEDDING_DONE = "embedding, done"
+from .fsdp2_moments import Moment, Parts, Units, going
 
 
 @dataclass(frozen=True)
@@ -35,55 +33,42 @@ class Piped(Units):
         """Elements of every unit, in the order of forward and of the reductions."""
         return tuple(unit for unit in (self.first, *self.blocks, self.end) if unit)
 
-    def moments(self) -> list[str]:
+    def moments(self) -> dict[str, Moment]:
         """Of this backward; with the first one what comes after the last one."""
-        around = (*AROUND, HEAD_DONE) if self.end else ()
-        last = (EMBEDDING_DONE,) if self.first else ()
-        return [*around, *self.places, *last, *(() if self.later else (FIRST, LAST, "optimizer"))]
+        n, blocks, end, everything = len(self.blocks), self.blocks, self.end, sum(self.order)
+        sums, found = everything if self.later else 0, {}
+        if end:
+            found["forward"] = Moment("forward", n, self._kept(self._at_its_end()), added=sums)
+            found["loss"] = Moment("loss", n, self._kept(self._around()), added=sums)
+            found["norm and head, done"] = Moment("head", n, self._left(n), 0, end, sums or end)
+        for name, i, done in self.places:  # the first one's gradient is copied tensor by tensor: of a block one is left
+            whole, added = blocks[i] if done and self.later else self.held.half, end + sum(blocks[i + (not done) :])
+            found[name] = Moment("" if done else "mlp", i + (not done), self._left(i), 0, whole, sums or added)
+        if self.first:
+            found["embedding, done"] = Moment("", 0, {"all units": everything}, 0, self.first, everything)
+        return found if self.later else found | self._reductions(everything)
 
-    def blocks_held(self, name: str) -> int:
-        """Of the micro-batch that is in backward."""
-        return 0 if name == EMBEDDING_DONE else super().blocks_held(name)
+    def _reductions(self, everything: int) -> dict[str, Moment]:
+        """Once backwards are over. A block's tensors are gone before its part is there, a table is not."""
+        first, *_, last = *self.order, 0, self.order[-1]
+        rest = {"all units": everything - first}
+        return {
+            "first reduction": Moment("", None, rest, self.first, 0, everything, going(first)),
+            "last reduction": Moment(
+                "", None, made=everything - (0 if self.end else last), added=last, under_way=going(last)
+            ),
+            "optimizer": Moment("optimizer", None, made=everything),
+        }
 
-    def gathered(self, name: str) -> Parts:
-        """Whole weights, and buffers that weights arrive in."""
-        if name in (LAST, "optimizer"):
-            return {}
-        stays = self.alone or (self.sharding.zero == 2 and (self.later or name not in AROUND))
-        if stays or name in (FIRST, EMBEDDING_DONE):
-            return {"all units": sum(self.order) - (self.order[0] if name == FIRST else 0)}
-        if self.sharding.zero == 2:
-            return super().gathered(name)
-        if name in AROUND:  # the head is gone with its forward
-            return {}
-        i = self.places[name][0] if name in self.places else len(self.blocks)
+    def _kept(self, first: Parts) -> Parts:
+        """When the loss is there: all that an earlier backward has gathered; `first`, if none has been before. The head is gone with it."""
+        if self.alone or (self.sharding.zero == 2 and self.later):
+            return {"all units": sum(self.order)}
+        return first if self.sharding.zero == 2 else {}
+
+    def _left(self, i: int) -> Parts:
+        """In backward, down to the i-th block; behind the last one, to norm and head."""
+        if self.alone or self.sharding.zero == 2:
+            return {"all units": sum(self.order)}
         ahead = (self.first, *self.blocks)[i]
         return {"norm and head": self.end, "blocks": sum(self.blocks[i:]), "what is asked for ahead": ahead}
-
-    def made(self, name: str) -> int:
-        """Elements whose gradient is reduced."""
-        everything = sum(self.order)
-        last = 0 if self.end else self.order[-1]  # a block's tensors are gone before its part is there, a table is not
-        return {FIRST: self.first, LAST: everything - last, "optimizer": everything}.get(name, 0)
-
-    def whole(self, name: str) -> int:
-        """Elements whose gradient is this micro-batch's alone. The first one's is copied tensor by tensor: of a block one is left."""
-        if name in self.places:
-            i, done = self.places[name]
-            return self.blocks[i] if done and self.later else self.held.half
-        return {HEAD_DONE: self.end, EMBEDDING_DONE: self.first}.get(name, 0)
-
-    def added(self, name: str) -> int:
-        """Elements whose gradient is added up."""
-        if name in (LAST, "optimizer"):
-            return self.order[-1] if name == LAST else 0
-        if self.later or name in (FIRST, EMBEDDING_DONE):
-            return sum(self.order)
-        if name in self.places:
-            i, done = self.places[name]
-            return self.end + sum(self.blocks[i + (not done) :])
-        return self.end if name == HEAD_DONE else 0
-
-    def under_way(self, name: str) -> int:
-        """Elements in the input of a reduction."""
-        return {FIRST: self.order[0], LAST: self.order[-1]}.get(name, 0)

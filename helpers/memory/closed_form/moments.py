@@ -15,6 +15,7 @@ from itertools import chain
 
 from helpers.facts import Model
 from helpers.memory.closed_form import fsdp2_moments
+from helpers.memory.closed_form.fsdp2_moments import MADE, Moment, whole
 from helpers.memory.closed_form.kept import Kept, operators, sizes
 from helpers.memory.closed_form.states import PRECISIONS, padded, states
 from helpers.memory.closed_form.temporaries import (
@@ -31,7 +32,7 @@ from helpers.memory.sharding import Sharding
 
 MOMENTS = ("forward", "loss", "last block", "reduction", "first block", "last reduction", "optimizer")
 
-AROUND = ("forward", "loss")  # no block is in its backward
+OUTSIDE = "embedding, final norm and head"
 REDUCTIONS = ("reduction", "last reduction")  # of ZeRO-2 and 3
 
 
@@ -60,86 +61,94 @@ class Choice:
         return operators(items, values, self.precision, self.sharding.tensor, self.sharding.sequence)
 
 
-def moment(name: str, c: Choice) -> Terms:
+def plain(c: Choice) -> dict[str, Moment]:
+    """Those without FSDP2 that this rank has: no loss before the last stage, no reduction below ZeRO-2."""
+    n, padded_ = c.kept.terms[0].times, [padded(unit, c.sharding.shards) for unit in c.held.units]
+    layers = len(c.held.layers)
+    block, rest = max(padded_[:layers]), sum(padded_[layers:])
+    half, first, last, outside = c.held.made
+    copies, again, head = c.held.multiplied()
+    kept = copies if c.checkpoint != "full" else again
+    names = "", "a block", "two blocks"
+    none, one, two = ({text: i * block, OUTSIDE: rest} for i, text in enumerate(names))
+    two = one if layers == 1 else two
+    before = 0 if c.checkpoint == "full" else copies
+    found = {
+        "forward": Moment("forward", n, none, cast=copies + head),
+        "loss": Moment("loss", n, none, cast=before + head),
+        "last block": Moment("mlp", n, two, half, half, cast=kept),
+        "reduction": Moment("", n - 1, two, last, last, 0, {"a block": block}, kept),
+        "first block": Moment("mlp", 1, one, first, half, cast=again),
+        "last reduction": Moment("", None, none, outside, outside, 0, {OUTSIDE: rest}),
+        "optimizer": Moment("optimizer", None),
+    }
+    absent = (() if c.sharding.last else ("forward", "loss")) + (() if c.sharding.zero > 1 else REDUCTIONS)
+    return {name: one for name, one in found.items() if name not in absent}
+
+
+def moment(name: str, m: Moment, c: Choice) -> Terms:
     """What stands in memory at that moment."""
     if c.fsdp2:
-        held, moved = fsdp2_moments.states(name, c.fsdp2, c.optimizer), fsdp2_moments.moving(name, c.fsdp2)
+        held, moved = fsdp2_moments.states(m, c.fsdp2, c.optimizer), fsdp2_moments.moving(m)
     else:
-        held, moved = _states(name, c), chain(_cast(name, c), _gathered(name, c))
-    parts = (*held, *_activations(name, c), *moved, *_temporaries(name, c))
+        held, moved = _states(m, c), chain(_cast(m, c), _gathered(m, c))
+    parts = (*held, *_activations(m, c), *moved, *_temporaries(m, c))
     return Terms(name, tuple(term for term in parts if term.nbytes))
 
 
-def _states(name: str, c: Choice) -> Iterator[Term]:
+def _states(m: Moment, c: Choice) -> Iterator[Term]:
     """All of them; of the gradients as many as backward has made, unless a buffer or another micro-batch keeps them."""
-    made = c.sharding.zero or c.sharding.micro_batches > 1 or name == "optimizer" or c.precision == "bf16-fp32grads"
+    made = (
+        c.sharding.zero or c.sharding.micro_batches > 1 or m.computes == "optimizer" or c.precision == "bf16-fp32grads"
+    )
     for term in states(c.held.units, c.precision, c.optimizer, c.sharding.zero, c.sharding.shards):
         if term.cls != "gradient" or made:
             yield term
         else:
-            yield _gradients(name, term, c)
+            yield _gradients(m, term, c)
 
 
-def _gradients(name: str, term: Term, c: Choice) -> Term:
-    done = c.held.made(name)
+def _gradients(m: Moment, term: Term, c: Choice) -> Term:
     width = PRECISIONS[c.precision]["gradients"]
     texts = ("an element for each parameter that backward has reached",)
-    listed = (Operator(term.name, texts[0], ("P",), width, 1, width * done, term.source),)
-    return replace(term, formula=f"{width} P, of {done / sum(c.held.units):.0%}", operators=listed)
+    listed = (Operator(term.name, texts[0], ("P",), width, 1, width * m.made, term.source),)
+    return replace(term, formula=f"{width} P, of {m.made / sum(c.held.units):.0%}", operators=listed)
 
 
-def _activations(name: str, c: Choice) -> Iterator[Term]:
+def _activations(m: Moment, c: Choice) -> Iterator[Term]:
     """At the loss all; in the last block's backward no longer the ends; in the first block's, one block of this micro-batch."""
     blocks, *around = c.kept
-    if name in ("last reduction", fsdp2_moments.FIRST, "optimizer"):
+    if m.blocks is None:
         return
     others = (c.fsdp2 or c.sharding).in_flight - 1
-    here = {"first block": 1, "reduction": blocks.times - 1}.get(name, blocks.times)
-    layers = c.fsdp2.blocks_held(name) if c.fsdp2 else here
-    yield replace(blocks, times=layers + others * blocks.times)
+    yield replace(blocks, times=m.blocks + others * blocks.times)
     for term in around:
-        if name in AROUND or term.name == "positions":
+        if m.around or term.name == "positions":
             yield term
-    if name.endswith("block") and c.again:
+    if m.computes == "mlp" and c.again:
         yield c.again
 
 
-def _cast(name: str, c: Choice) -> Iterator[Term]:
+def _cast(m: Moment, c: Choice) -> Iterator[Term]:
     """Autocast's 16-bit copies of weights: all until forward ends, then those that a backward still to come will read."""
-    if c.precision != "autocast" or name in ("last reduction", "optimizer"):
+    if c.precision != "autocast" or m.blocks is None:
         return
-    blocks, block, head = c.held.multiplied()
-    rest = blocks if c.checkpoint != "full" else 0 if name == "loss" else block
-    count = {
-        "forward": blocks + head,
-        "loss": rest + head,
-        "last block": rest,
-        "reduction": rest,
-        "first block": block,
-    }[name]
-    listed = (
-        Operator("autocast", "a copy of each weight that a matrix multiplication reads", ("P",), 2, 1, 2 * count),
-    )
+    text = "a copy of each weight that a matrix multiplication reads"
+    listed = (Operator("autocast", text, ("P",), 2, 1, 2 * m.cast),)
     yield Term("16-bit copies of weights", "activation", "2 P", listed, 1, "torch-autocast")
 
 
-def _temporaries(name: str, c: Choice) -> Iterator[Term]:
-    if name in fsdp2_moments.QUIET or (name.endswith("done") and name != fsdp2_moments.HEAD_DONE):
+def _temporaries(m: Moment, c: Choice) -> Iterator[Term]:
+    if not m.computes:
         return
-    if name == "optimizer":
-        listed = _optimizer(c)
-    elif name == "forward":
-        listed = c.operators(forward_temporaries(c.precision))
-    elif name == "loss":
-        listed = c.operators(loss_temporaries())
-    elif name == fsdp2_moments.HEAD_DONE:
-        listed = c.operators(head_backward())
-    else:
-        listed = c.operators(mlp_backward(c.model))
-        gone = c.operators(freed_before(c.model))
-        listed += tuple(replace(op, nbytes=-op.nbytes) for op in gone)
+    listed = TEMPORARIES[m.computes](c)
     formula = " + ".join(dict.fromkeys(op.formula for op in listed if op.nbytes > 0))
-    yield Term("temporaries", "temporary", formula, listed, 1, "torch-optim" if name == "optimizer" else "")
+    yield Term("temporaries", "temporary", formula, listed, 1, "torch-optim" if m.computes == "optimizer" else "")
+
+
+def _mlp(c: Choice) -> tuple[Operator, ...]:
+    gone = c.operators(freed_before(c.model))
+    return c.operators(mlp_backward(c.model)) + tuple(replace(op, nbytes=-op.nbytes) for op in gone)
 
 
 def _optimizer(c: Choice) -> tuple[Operator, ...]:
@@ -151,32 +160,25 @@ def _optimizer(c: Choice) -> tuple[Operator, ...]:
     return optimizer_temporaries(c.optimizer, c.precision, share, share, 0)
 
 
-def _gathered(name: str, c: Choice) -> Iterator[Term]:
+TEMPORARIES = {
+    "forward": lambda c: c.operators(forward_temporaries(c.precision)),
+    "loss": lambda c: c.operators(loss_temporaries()),
+    "head": lambda c: c.operators(head_backward()),
+    "mlp": _mlp,
+    "optimizer": _optimizer,
+}
+
+
+def _gathered(m: Moment, c: Choice) -> Iterator[Term]:
     """Under ZeRO-3 the whole weights of what computes, and of the block that comes next; from ZeRO-2 on gradients not yet reduced."""
-    if c.sharding.data_ranks > 1 and not c.sharding.zero:
-        width = PRECISIONS[c.precision]["gradients"]
-        listed = (
-            Operator("DDP", "a second place for each gradient", ("P",), width, 1, width * sum(c.held.units), "ddp"),
-        )
-        yield Term("gradient buckets", "communication", f"{width} P", listed, 1, "ddp")
-    if c.sharding.zero < 2 or name == "optimizer":
-        return
-    units, layers = [padded(unit, c.sharding.shards) for unit in c.held.units], len(c.held.layers)
-    block, rest = max(units[:layers]), sum(units[layers:])
     weights, gradients = (PRECISIONS[c.precision][what] for what in ("parameters", "gradients"))
+    if c.sharding.data_ranks > 1 and not c.sharding.zero:
+        text, nbytes = "a second place for each gradient", gradients * sum(c.held.units)
+        listed = (Operator("DDP", text, ("P",), gradients, 1, nbytes, "ddp"),)
+        yield Term("gradient buckets", "communication", f"{gradients} P", listed, 1, "ddp")
+    if c.sharding.zero < 2:
+        return
     if c.sharding.zero == 3:
-        none = name in (*AROUND, "last reduction")
-        blocks = 0 if none else 1 if name == "first block" or layers == 1 else 2
-        here = {("", "a block", "two blocks")[blocks]: blocks * block, "embedding, final norm and head": rest}
-        yield _whole("gathered weights", "communication", weights, here)
-    if name not in AROUND:
-        made = c.held.made(name if name in REDUCTIONS else "last block")
-        yield _whole("unreduced gradients", "gradient", gradients, {"what backward has made": made})
-    if name in REDUCTIONS:
-        part = {"a block": block} if name == "reduction" else {"embedding, final norm and head": rest}
-        yield _whole("gradients on their way", "communication", gradients, part)
-
-
-def _whole(name: str, cls: str, width: int, parts: dict[str, int]) -> Term:
-    listed = tuple(Operator(text, "whole", ("P",), width, 1, width * n, "zero") for text, n in parts.items() if n)
-    return Term(name, cls, f"{width} P of {' and '.join(op.name for op in listed)}", listed, 1, "zero")
+        yield whole("gathered weights", "communication", weights, m.gathered, "zero")
+    yield whole("unreduced gradients", "gradient", gradients, {MADE: m.whole}, "zero")
+    yield whole("gradients on their way", "communication", gradients, m.under_way, "zero")

@@ -14,7 +14,7 @@ from helpers.memory.closed_form import fsdp2_moments
 from helpers.memory.closed_form.activations import activations, known
 from helpers.memory.closed_form.fsdp2_moments import Units
 from helpers.memory.closed_form.fsdp2_pipeline import Piped
-from helpers.memory.closed_form.moments import AROUND, MOMENTS, REDUCTIONS, Choice, moment
+from helpers.memory.closed_form.moments import Choice, moment, plain
 from helpers.memory.closed_form.terms import Term, Terms
 from helpers.memory.closed_form.weights import RankWeights
 from helpers.memory.sharding import ALONE, Sharding
@@ -88,7 +88,7 @@ def _again(whole: Term, kept: Terms, checkpoint: str) -> Term | None:
 
 
 def _plain(c: Choice) -> dict[str, Terms]:
-    return {name: moment(name, c) for name in _there(c)}
+    return {name: moment(name, one, c) for name, one in plain(c).items()}
 
 
 def _fsdp2(c: Choice) -> dict[str, Terms]:
@@ -96,18 +96,13 @@ def _fsdp2(c: Choice) -> dict[str, Terms]:
     held, split = RankWeights(c.model, c.sharding), c.sharding
 
     def of(units: Units, when: str = "") -> dict[str, Terms]:
-        return {f"{name}{when}": moment(name, replace(c, fsdp2=units)) for name in units.moments()}
+        choice = replace(c, fsdp2=units)
+        return {f"{name}{when}": moment(name, one, choice) for name, one in units.moments().items()}
 
     if split.pipeline == 1:
         return of(Units(held, split))
     later = of(Piped(held, split, later=True), ", later") if split.micro_batches > 1 else {}
     return of(Piped(held, split)) | later
-
-
-def _there(c: Choice) -> list[str]:
-    """The moments that this rank has: no loss before the last stage, no reduction below ZeRO-2."""
-    absent = (() if c.sharding.last else AROUND) + (() if c.sharding.zero > 1 else REDUCTIONS)
-    return [name for name in MOMENTS if name not in absent]
 
 
 def _title(c: Choice, precision: str) -> str:

@@ -110,23 +110,15 @@ class RankWeights:
         each = [self._count(block_weights(self.model, dense)) for dense in (False, True)]
         return [each[layer < self.model.dense] for layer in self.layers]
 
-    def made(self, name: str) -> int:
-        """Parameters whose gradient is there at that moment: halfway through a block's MLP, or all of the last block's."""
-        if name in ("forward", "loss"):
-            return 0
+    @property
+    def made(self) -> tuple[int, int, int, int]:
+        """Parameters whose gradient is there: halfway through the last block's MLP, through the first one's; all of the last block's; and
+        those outside of blocks."""
         tied = self.model.tied and self.sharding.first and self.sharding.last
-        end = 0 if tied else self.ending
-        here, half = self.layers, self.half
-        last = block_weights(self.model, here[-1] < self.model.dense)
-        if name == "last reduction":
-            return sum(self.units[len(here) :])
-        table = self._count(first_weights(self.model)[:1]) if tied else 0
-        if name == "reduction":
-            return end + table + self._count(last)
-        if name == "last block":
-            return end + table + half
-        others = sum(self._blocks()[1:])
-        return end + table + others + half
+        end = self._count(first_weights(self.model)[:1]) if tied else self.ending
+        last = self._count(block_weights(self.model, self.layers[-1] < self.model.dense))
+        outside = sum(self.units[len(self.layers) :])
+        return end + self.half, end + sum(self._blocks()[1:]) + self.half, end + last, outside
 
     @property
     def ending(self) -> int:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 import torch
 
-from helpers.measure.tracker.tracker import Tracker
 from helpers.memory import Event
 from helpers.parallel.counting import OPERATORS, Call, described
+from helpers.tracker.tracker import Tracker
 
 # What a layer's bytes are. "gathered": whole parameters that others lent; "reduced": buffers in which gradients are added up.
 SLOTS = ("parameter", "gathered", "gradient", "reduced", "optimizer", "activation")

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 from torch import nn
 
-from helpers.measure.step.recipe import article_model
-from helpers.measure.tracker.tracker import Tracker, track
 from helpers.parallel.zero import Group, Zero
 from helpers.parallel.zero.recorded import NRANKS, SHAPE, SIZE
 from helpers.parallel.zero.training import blocks
 from helpers.parallel.zero.watched import unsharded
 from helpers.ranks.hooks.reducer import listening
+from helpers.step.recipe import article_model
+from helpers.tracker.tracker import Tracker, track
 
 from .hooks import after_wrapping, before_wrapping
 from .moments import OUTSIDE, SLOTS, Known, Moments

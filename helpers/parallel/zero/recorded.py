@@ -7,9 +7,9 @@ from dataclasses import replace
 import torch
 from torch import nn
 
-from helpers.measure.step.recipe import article_model
 from helpers.memory import Trace
 from helpers.ranks import Ranks
+from helpers.step.recipe import article_model
 
 from .watched import watched
 

@@ -9,9 +9,9 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
-from helpers.measure.allocator import allocator_counts, peaks_anew
-from helpers.measure.tracker.tracker import Tracker, track
 from helpers.memory import Trace
+from helpers.tracker.allocator import allocator_counts, peaks_anew
+from helpers.tracker.tracker import Tracker, track
 
 from .group import Group, Paper
 from .training import Zero, blocks
@@ -109,14 +109,18 @@ def _fsdp2(model: nn.Module, inputs: object, loss: Loss, steps: int, reshard: bo
 
 
 def unsharded(model: nn.Module) -> Iterator[torch.Tensor]:
-    """The buffers of FSDP2 that hold whole parameters, after its first forward. It has no public name for them."""
+    """The buffers of FSDP2 that hold whole parameters, after its first forward."""
+    return (buffer for param in fsdp_params(model) for buffer in param.all_gather_outputs)
+
+
+def fsdp_params(model: nn.Module) -> Iterator:
+    """FSDP2's record of each parameter: its shard, and where it is whole. It has no public name for them."""
     from torch.distributed.fsdp import FSDPModule
 
-    for module in model.modules():
-        state = module._get_fsdp_state() if isinstance(module, FSDPModule) else None
+    for state in dict.fromkeys(one._get_fsdp_state() for one in model.modules() if isinstance(one, FSDPModule)):
         plural = hasattr(state, "_fsdp_param_groups")  # from 2.12 on, where the singular refuses two
         for group in state._fsdp_param_groups if plural else [getattr(state, "_fsdp_param_group", None)]:
-            yield from (buffer for param in group.fsdp_params for buffer in param.all_gather_outputs) if group else ()
+            yield from group.fsdp_params if group else ()
 
 
 def _steps(

@@ -82,8 +82,13 @@ def _rank(model: Model, tensor: int) -> dict:
     """Parameters of one of `tensor` ranks: of a block, of the rest, the largest outside and inside, those with a gradient, those cast."""
     held = RankWeights(model, Sharding(tensor=tensor))
     block_, rest = held.units[-2:]
-    made = [held.made(name) for name in ("last block", "first block", "reduction", "last reduction")]
-    return {"block": block_, "rest": rest, "largest": held.largest(), "made": made, "cast": held.multiplied()}
+    return {
+        "block": block_,
+        "rest": rest,
+        "largest": held.largest(),
+        "made": list(held.made),
+        "cast": held.multiplied(),
+    }
 
 
 @cache
