@@ -18,6 +18,8 @@ LACKS = {
     "helpers.arrays": "numpy",
     "helpers.ranks": "ranks",
     "helpers.measure": "torch",
+    "helpers.tracker": "torch",
+    "helpers.step": "torch",
     "helpers.parallel": "torch",
     "helpers.patches": "torch",
 }
