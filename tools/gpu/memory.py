@@ -8,10 +8,10 @@ import os
 import torch
 
 from helpers.measure import StepProfile, article_model, profile_step, snapshot_after, track
-from helpers.step import precision as types
 from helpers.memory import Event, Trace, pack
 from helpers.memory.allocator import replay
 from helpers.memory.snapshot import Snapshot, compare
+from helpers.step import precision as types
 
 from .counters import Beside, Held, highest_on_cuda, on_cuda
 from .scale import roomy

@@ -9,9 +9,9 @@ import torch
 
 from helpers.facts import MODELS, Model
 from helpers.measure import predict_step, track
+from helpers.memory import Trace, pack
 from helpers.step import precision as types
 from helpers.step.models import build
-from helpers.memory import Trace, pack
 
 from .counters import highest_on_cuda, on_cuda
 from .memory import near, settle
