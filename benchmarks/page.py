@@ -9,6 +9,7 @@ loaded for it, then each question several times, in the page and in this process
 from __future__ import annotations
 
 import argparse
+import base64
 import gc
 import json
 import pickle
@@ -18,13 +19,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import psutil
-from playwright.sync_api import Page, sync_playwright
 
 from helpers.memory.allocator import program, replay
 from helpers.memory.snapshot import snapshot_of
 from helpers.units import nbytes_text
 from helpers.yours import page as yours
-from tools import browser
+from tools import browser, needs
+
+with needs.told():
+    from playwright.sync_api import Page, sync_playwright
 
 BUILT = Path(__file__).resolve().parent.parent / "_build" / "html"
 ASK = """async ([text, base64, names]) => {
@@ -79,8 +82,6 @@ def natively(given: str | list[bytes], names: list[str]) -> tuple[float, str]:
 
 def in_page(page: Page, given: str | list[bytes], names: list[str]) -> tuple[float, str]:
     """The same in the page."""
-    import base64
-
     packed = None if isinstance(given, str) else base64.b64encode(given[0]).decode()
     found = page.evaluate(ASK, [given if packed is None else None, packed, names])
     return found["ms"], json.dumps(found["value"])
@@ -116,7 +117,7 @@ def report(page: Page, free: int) -> None:
     row("a table of 24 rows", page, table(), 15)
     row("a log of 500 lines", page, log(500), 15)
     row("a log of 200,000 lines", page, log(200_000), 1)
-    large = snapshot(20_000)
+    large = snapshot(150_000)
     row(f"a snapshot of {nbytes_text(len(large))}", page, [large], 3)
     print(f"memory afterwards: +{nbytes_text(memory() - free)}")
 

@@ -66,6 +66,7 @@ def test_every_command_says_what_it_is_or_what_brings_what_it_lacks(asked):
     } == {}
     assert lacks == {
         "benchmarks.faults": "pytest is missing: `make test` installs it\n",
+        "benchmarks.page": "playwright is missing: `make test` installs it\n",
         "benchmarks.live_memory": "playwright is missing: `make test` installs it\n",
         "tools.heights": "playwright is missing: `make test` installs it\n",
         "tools.pdf": "playwright is missing: `make test` installs it\n",

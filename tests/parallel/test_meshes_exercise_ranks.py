@@ -28,7 +28,7 @@ def test_groups_that_are_right_on_paper_alone_are_refused_by_torch(ranks):
 
 def test_a_mesh_whose_ranks_end_elsewhere_is_refused(ranks, monkeypatch):
     """Another seed on the ranks stands for a mesh that trains something else."""
-    job = meshes.JOB
+    job = meshes.job()
     monkeypatch.setattr(meshes, "train", lambda training: train_other(job))
     assert "away from one process" in str(repaired(SOLVED["my_mesh"], ranks))
 
