@@ -41,11 +41,12 @@ def load_plain(data: bytes, longest: int | None = None, deepest: int = DEEPEST) 
     if longest is not None:
         _look_through(data, longest)
     found = _unbroken(lambda: _Plain(io.BytesIO(data)).load())
-    held, depth = _held(found)
-    if depth > deepest:
-        del found
-        _let_go(held)
-        raise NotPlain(f"is nested deeper than {deepest} levels")
+    if not _is_shallow(found, deepest):
+        held, depth = _held(found)
+        if depth > deepest:
+            del found
+            _let_go(held)
+            raise NotPlain(f"is nested deeper than {deepest} levels")
     return found
 
 
@@ -76,6 +77,17 @@ def check_depth(data: object, deepest: int = DEEPEST) -> None:
     """NotPlain where lists and dicts stand in each other deeper than this; a circle ends."""
     if _held(data)[1] > deepest:
         raise NotPlain(f"is nested deeper than {deepest} levels")
+
+
+def _is_shallow(data: object, deepest: int) -> bool:
+    """Whether a walk down all lists and dicts ends within so many levels; a circle does not. Quick: millions of things in a second."""
+    level = [data]
+    for _ in range(deepest + 1):
+        level = list({id(one): one for one in level if one.__class__ in _HOLD}.values())
+        if not level:
+            return True
+        level = gc.get_referents(*level)
+    return False
 
 
 def _held(data: object) -> tuple[list[Any], int]:

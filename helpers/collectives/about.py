@@ -6,14 +6,14 @@ the docstring its last lines. Chapters: ring, trees, catalogue.
 
 from __future__ import annotations
 
-import gc
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import wraps
 from types import ModuleType
 from typing import Any, Protocol, TypeVar, cast
+
+from helpers.collector import waiting
 
 from .forms import Form, form
 from .profiles import Profile, Tell, profile_of
@@ -100,28 +100,12 @@ def algorithm(
             chapter=chapter,
             source=source,
         )
-        made = _uncollected(build)
+        made = waiting()(build)
         vars(made).update(about=said, profile=profile_of(build, loads or _alike(build, said)))
         made.__doc__ = f"{what}\n\n{said}"
         return made
 
     return attach
-
-
-def _uncollected(build: Build) -> Build:
-    """The builder, which Python's search for cycles waits for: among transfers by the million there are none, and it would look often."""
-
-    @wraps(build)
-    def made(*args: Any, **kwargs: Any) -> Schedule:
-        searched = gc.isenabled()
-        gc.disable()
-        try:
-            return build(*args, **kwargs)
-        finally:
-            if searched:
-                gc.enable()
-
-    return cast(Build, made)
 
 
 def about(build: Callable[..., Schedule]) -> About:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from helpers.collector import waiting
 from helpers.facts import Machine
 from helpers.memory.snapshot import Snapshot, SnapshotError
 from helpers.memory.snapshot import read as read_snapshot
@@ -59,6 +60,7 @@ _RUN = '"records"'
 _MOST = 256 << 20  # bytes that a packed file unfolds into
 
 
+@waiting()
 def is_my_number_good(text_or_result: Any, machine: str | Machine | None = None) -> Verdict:
     """What it is, how good it is, and the likely causes.
 

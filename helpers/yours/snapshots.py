@@ -13,11 +13,11 @@ LEAST = 64 * MIB  # free bytes that are worth a word
 
 def of_snapshot(found: Snapshot) -> Verdict:
     """Of the device with the most reserved."""
-    devices = sorted({segment.get("device", 0) for segment in found.segments_})
-    if not devices:
+    by_device = {one: found.segments(one) for one in sorted({segment.get("device", 0) for segment in found.segments_})}
+    if not by_device:
         return Verdict("snapshot", "a memory snapshot of PyTorch", "It holds no segment: nothing was reserved.")
-    device = max(devices, key=lambda one: (sum(s.size for s in found.segments(one)), -one))
-    segments = found.segments(device)
+    device = max(by_device, key=lambda one: (sum(s.size for s in by_device[one]), -one))
+    segments = by_device[device]
     reserved, taken = sum(s.size for s in segments), sum(s.allocated for s in segments)
     blocks = [block for segment in segments for block in segment.blocks]
     live = [block.requested for block in blocks if block.state != "inactive"]

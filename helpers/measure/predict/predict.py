@@ -9,14 +9,15 @@ Chapters: training-memory, too-big.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from time import perf_counter
 
 from torch import Tensor, nn
 
+from helpers.collector import waiting
 from helpers.facts import Model
 from helpers.meanwhile import aloud
 from helpers.measure.sharding import Share
@@ -139,22 +140,11 @@ def predict_step(
             step = MetaStep(setup) if sharding is None else Share(setup, sharding)
             if checkpoint != "none" or chunks > 1:
                 checkpointing.once_before()
-        with _no_collection():  # the tracker asks `answers` itself: a second mode takes a fifth longer
+        # What is freed when must not depend on a collection. The tracker asks `answers` itself: a second mode takes a fifth longer
+        with waiting():
             trace = run(step, steps)
     nparams = sum(p.numel() for p in step.model.parameters())
     return Prediction(trace.rounded(512) if cuda else trace, nparams, perf_counter() - start)
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Python's cyclic garbage collector waits: what is freed when must not depend on it, and it would walk every event made."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 def run(step: MetaStep, steps: int) -> Trace:
