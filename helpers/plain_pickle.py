@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import gc
 import io
+import marshal
 import pickle
 import pickletools
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 DEEPEST = 32  # lists in dicts in lists; torch's own dumps need six
 _HOLD = (dict, list, tuple, set, frozenset)
@@ -33,20 +34,21 @@ class _Plain(pickle.Unpickler):
         raise NotPlain("holds data only; this file asks for an object outside of it")
 
 
-def load_plain(data: bytes, longest: int | None = None, deepest: int = DEEPEST) -> object:
-    """The data of a pickle, nested no deeper than `deepest`. longest: in bytes; with it its steps are looked through before any is done.
+def load_plain(data: bytes, longest: int | None = None) -> object:
+    """The data of a pickle; NotPlain for one so deep that the interpreter of a page could end by it.
 
-    That look costs about a second for each million steps; it refuses what would take much memory for few bytes.
+    longest: in bytes; with it the pickle's steps are looked through before any is done. That look costs about a second for each million
+    steps; it refuses what would take much memory for few bytes.
     """
     if longest is not None:
         _look_through(data, longest)
     found = _unbroken(lambda: _Plain(io.BytesIO(data)).load())
-    if not _is_shallow(found, deepest):
+    if not _is_shallow(found):
         held, depth = _held(found)
-        if depth > deepest:
+        if depth > DEEPEST:
             del found
             _let_go(held)
-            raise NotPlain(f"is nested deeper than {deepest} levels")
+            raise NotPlain(f"is nested deeper than {DEEPEST} levels")
     return found
 
 
@@ -79,15 +81,13 @@ def check_depth(data: object, deepest: int = DEEPEST) -> None:
         raise NotPlain(f"is nested deeper than {deepest} levels")
 
 
-def _is_shallow(data: object, deepest: int) -> bool:
-    """Whether a walk down all lists and dicts ends within so many levels; a circle does not. Quick: millions of things in a second."""
-    level = [data]
-    for _ in range(deepest + 1):
-        level = list({id(one): one for one in level if one.__class__ in _HOLD}.values())
-        if not level:
-            return True
-        level = gc.get_referents(*level)
-    return False
+def _is_shallow(data: object) -> bool:
+    """Whether it is certainly not deep: marshal goes through millions of things in a moment, and gives up at a thousand levels or two."""
+    try:
+        marshal.dumps(cast(Any, data))
+    except ValueError:
+        return False
+    return True
 
 
 def _held(data: object) -> tuple[list[Any], int]:
