@@ -27,6 +27,7 @@ def test_at_least_so_many_run():
     assert sum(map(len, map(asked, EVERY))) >= 500
 
 
+@pytest.mark.matrix("every block in a plain Python; in Chromium they run in tests/site/test_every_cell.py")
 def test_every_block_that_runs_tells_what_is_saved():
     told = play({page: [block.source for block in asked(page)] for page in EVERY})
     found = {

@@ -20,6 +20,16 @@ def ask(page, path, *args):
     return page.evaluate(ASK, [path, args])
 
 
+@pytest.fixture(scope="module")
+def page(browser, sample_address):
+    """One page for those who ask nothing of how it begins: a start takes seconds."""
+    context = browser.new_context()
+    found = context.new_page()
+    found.goto(f"{sample_address}/{PLAIN}")
+    yield found
+    context.close()
+
+
 def test_a_page_that_asks_nothing_loads_no_python(address, open_page):
     page, watch = open_page(address("sample"), PLAIN)
     page.wait_for_load_state("networkidle")
@@ -49,16 +59,14 @@ def files():
     return python.python_files().items()
 
 
-def test_errors_are_pythons_and_the_interpreter_lives_on(address, open_page):
-    page, _ = open_page(address("sample"), PLAIN)
+def test_errors_are_pythons_and_the_interpreter_lives_on(page):
     answer = ask(page, "helpers.units:parse_nbytes", "3 potatoes")
     assert answer["error"].startswith("UnitError: ")
     assert "3 potatoes" in answer["error"], "the library's own words"
     assert ask(page, "json:dumps", "still here") == {"value": "still here"}
 
 
-def test_bytes_arrive_as_bytes(address, open_page):
-    page, _ = open_page(address("sample"), PLAIN)
+def test_bytes_arrive_as_bytes(page):
     page.evaluate(START)
     found = page.evaluate('BytesInMotion.python.ask("json:dumps", new Map([["a", [new Uint8Array(2)]]]))')
     assert found == {"error": "TypeError: Object of type bytes is not JSON serializable"}
@@ -85,8 +93,7 @@ def test_stop_ends_what_never_ends_and_python_is_there_again(address, open_page)
     watch.assert_clean(PLAIN)
 
 
-def test_what_is_printed_before_a_silent_loop_is_seen(address, open_page):
-    page, _ = open_page(address("sample"), PLAIN)
+def test_what_is_printed_before_a_silent_loop_is_seen(page):
     ask(page, "json:dumps", 1)
     seen = page.evaluate(
         """() => new Promise((seen) => {
@@ -100,9 +107,8 @@ def test_what_is_printed_before_a_silent_loop_is_seen(address, open_page):
     assert seen == "first\neight\nnine\n"
 
 
-def test_an_interpreter_that_ended_is_noticed_and_another_one_answers(address, open_page):
+def test_an_interpreter_that_ended_is_noticed_and_another_one_answers(page):
     """Played: the name by which Pyodide tells it is called, and nothing is hurt."""
-    page, _ = open_page(address("sample"), PLAIN)
     played = ask(page, "builtins:exec", "import pyodide_js; pyodide_js._api.on_fatal('played')")
     assert played == {"error": "Python broke off, and all names are gone: played"}
     assert ask(page, "sys:exit", 3) == {"error": "SystemExit: 3"}
@@ -119,9 +125,8 @@ def test_a_start_that_fails_is_said_and_tried_again(address, open_page):
     assert ask(page, "json:dumps", 2) == {"value": 2}
 
 
-def test_the_worker_reaches_no_other_host(address, open_page):
+def test_the_worker_reaches_no_other_host(page):
     """It stands under the rules of its page: nobody knocks."""
-    page, _ = open_page(address("sample"), PLAIN)
     with socket.create_server(("127.0.0.1", 0)) as other:
         other.setblocking(False)
         url = f"http://127.0.0.1:{other.getsockname()[1]}/"
