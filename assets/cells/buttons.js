@@ -7,12 +7,18 @@
     for (const part of PARTS) await BytesInMotion.load(part);
   }
 
+  // A script that did not come is asked for anew by the next press.
+  function again(error) {
+    loaded = null;
+    throw error;
+  }
+
   function button(words, deed, block) {
     const made = document.createElement("button");
     Object.assign(made, { type: "button", textContent: words });
     made.setAttribute("aria-label", `${words} block ${block.dataset.cell}`);
     made.addEventListener("click", async () => {
-      await (loaded ??= all());
+      await (loaded ??= all().catch(again));
       BytesInMotion.cells[deed](block);
     });
     return made;

@@ -46,6 +46,16 @@ def test_steps_of_one_kind_cost_the_same(key, link):
             assert price(one, 2**20, link) == price(one, 2**20, other)
 
 
+def test_equal_links_that_share_a_wire_are_looked_at_one_by_one(link):
+    """The first step keeps off the wire that the second one, alike in all else, takes."""
+
+    wired = SimpleNamespace(alpha=link.alpha, beta=link.beta, link=lambda src, dst: wired)
+    wired.wires = lambda src, dst: [("slow", 9 * link.beta)] if dst == 1 else []
+    s = Schedule(None, None, 3, 1, [[(0, 2, 0, "copy")], [(0, 1, 0, "copy")]]).named("broadcast", "mine", 0)
+    first, second = price(s, 2**20, wired).steps
+    assert second.transfer == pytest.approx(9 * first.transfer)
+
+
 @pytest.mark.parametrize(
     ("collective", "factor"), [("all_reduce", 2 * 7 / 8), ("all_gather", 7 / 8), ("broadcast", 1.0)]
 )

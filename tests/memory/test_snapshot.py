@@ -160,6 +160,35 @@ def test_what_is_no_snapshot_is_refused(wrong):
         read(wrong)
 
 
+BLOCK = {"size": 512, "address": 0, "requested_size": 0, "state": "inactive"}
+ENTRY = {"size": 512, "addr": 0, "time_us": 1, "action": "alloc"}
+
+
+def told(block: dict, entry: dict) -> dict:
+    segment = {"address": 0, "total_size": 2 * MIB, "segment_type": "small", "blocks": [BLOCK, block]}
+    return {"segments": [segment], "device_traces": [[ENTRY, entry]]}
+
+
+@pytest.mark.parametrize("value", [-1, 1 << 70, True, "1", None])
+@pytest.mark.parametrize("row", [BLOCK, ENTRY], ids=["block", "entry"])
+def test_a_field_that_does_not_fit_is_named(row, value):
+    """Among sound ones, which are passed without a word."""
+    read(told(BLOCK, ENTRY))
+    for name in row:
+        if isinstance(row[name], str) and isinstance(value, str):
+            continue
+        damaged = row | {name: value}
+        with pytest.raises(SnapshotError, match=f"1: {name} is "):
+            read(told(damaged, ENTRY) if row is BLOCK else told(BLOCK, damaged))
+
+
+def test_what_is_allocated_has_an_address_and_a_mark_needs_none():
+    bare = {name: value for name, value in ENTRY.items() if name != "addr"}
+    read(told(BLOCK, bare | {"action": "oom"}))
+    with pytest.raises(SnapshotError, match="entry 1: addr is missing"):
+        read(told(BLOCK, bare))
+
+
 @pytest.mark.parametrize("expandable", [False, True])
 def test_the_model_written_as_a_snapshot_and_read_again_is_equal_block_by_block(tmp_path, expandable):
     made = replay(program(PROGRAM), expandable)
