@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,38 +20,28 @@ from helpers.nccl import (
     TableError,
     Topology,
     TopologyError,
-    nccl_tests_tables,
-    parse_debug_log,
     parse_flight_recorder,
     parse_kineto,
-    parse_topo,
 )
-from helpers.nccl.output.tables.fits import WORD
+from helpers.nccl.output.tables.errors import NoTable
 from helpers.plain_gzip import GZIP, GzipError, unfolded
 from helpers.records import RecordError
-from helpers.units import bandwidth_text
-from helpers.yours.causes import cause
-from helpers.yours.curves import curve_of, curve_of_bench
-from helpers.yours.dumps import of_dumps
-from helpers.yours.logs import of_log
+from helpers.yours.files.dumps import of_dumps
+from helpers.yours.files.snapshots import of_snapshot
+from helpers.yours.files.traces import of_traces
+from helpers.yours.forms import FORMS, Form
+from helpers.yours.joined import concluded, joined
+from helpers.yours.logs.judged import of_log
+from helpers.yours.machine.topologies import of_topology
 from helpers.yours.places import Place, told_place
 from helpers.yours.run.checked import of_run
-from helpers.yours.snapshots import of_snapshot
-from helpers.yours.tables import of_table
-from helpers.yours.topologies import of_topology
-from helpers.yours.traces import of_traces
+from helpers.yours.tables.curves import curve_of, curve_of_bench
+from helpers.yours.tables.judged import of_table
 from helpers.yours.verdict import Verdict, refusal
 
-KNOWN = (
-    "nothing that is known here: expected a table of nccl-tests, the output of nvidia-smi topo -m, a log of NCCL_DEBUG=INFO,"
-    " dumps of torch's flight recorder, a trace of torch's profiler, a memory snapshot of PyTorch or a run of make gpu-check"
-)
-_AVERAGE = re.compile(r"(?:#? *Avg bus bandwidth *: *)?(\d{1,6}(?:\.\d{1,6})?) *(?:GB/s)?", re.IGNORECASE | re.ASCII)
-_LOG = re.compile(r"NCCL (?:INFO|WARN|version)\b", re.ASCII)
-_TABLE = re.compile(r"\balgbw\b|\bbusbw\b|^#? *nThread ", re.MULTILINE | re.ASCII)
-# Of a table, perhaps without its head
-_ROW = re.compile(rf"\b\d+[ \t]+\d+[ \t]+(?:{'|'.join(WORD)})[ \t]+\S", re.ASCII)
-_MATRIX = re.compile(r"^[ \t]*GPU0[ \t]+(?:GPU1|X)\b|CPU Affinity", re.MULTILINE | re.ASCII)
+FILES = "dumps of torch's flight recorder, a trace of torch's profiler, a memory snapshot of PyTorch or a run of make gpu-check"
+KNOWN = f"nothing that is known here: expected {', '.join(form.name for form in FORMS)}, {FILES}"
+REFUSALS = (TableError, TopologyError, DebugLogError, FlightRecorderError, KinetoError, SnapshotError, RecordError)
 _BLANK = " \t\r\n"
 _DUMP = '"pg_config"'
 _TRACE = '"traceEvents"'
@@ -71,16 +60,8 @@ def is_my_number_good(text_or_result: Any, machine: str | Machine | None = None)
     """
     told = None if machine is None else told_place(machine)
     try:
-        return _of(text_or_result, told)
-    except (
-        TableError,
-        TopologyError,
-        DebugLogError,
-        FlightRecorderError,
-        KinetoError,
-        SnapshotError,
-        RecordError,
-    ) as error:
+        return concluded(_of(text_or_result, told))
+    except REFUSALS as error:
         return refusal(str(error))
 
 
@@ -126,38 +107,32 @@ def _is_trace(part: object) -> bool:
 
 
 def _of_text(text: str, told: Place | None) -> Verdict:
-    """By what only such a text has; a table that stands in a log counts as the table that it is."""
+    """JSON by its first keys; else every form that stands in the text."""
     if text.lstrip(_BLANK).startswith("{") and _TRACE in text:
         return of_traces([parse_kineto(text)], told)
     if text.lstrip(_BLANK).startswith(("{", "[")) and _DUMP in text:
         return of_dumps(parse_flight_recorder([text]))
     if text.lstrip(_BLANK).startswith("{") and _RUN in text:
         return of_run(text, told)
-    if text.lstrip(_BLANK).startswith("{") or _TABLE.search(text) or _ROW.search(text):
-        return _of_tables(text, told)
-    if _MATRIX.search(text):
-        return of_topology(parse_topo(text))
-    if _LOG.search(text):
-        return of_log(parse_debug_log(text))
-    if found := _AVERAGE.fullmatch(text.strip(_BLANK)):
-        return _average(float(found[1]) * 1e9)
-    return refusal(KNOWN)
+    return _of_forms([form for form in FORMS if form.sign.search(text)], text, told)
 
 
-def _of_tables(text: str, told: Place | None) -> Verdict:
-    """The first table of several; where there is none but a log, the log."""
-    try:
-        table, *more = nccl_tests_tables(text)
-    except TableError:
-        if _LOG.search(text) and not re.search(r"\balgbw\b", text, re.ASCII):
-            return of_log(parse_debug_log(text))
-        raise
-    found = of_table(curve_of(table), told)
-    return found if not more or found.refused else _first(found, len(more) + 1)
-
-
-def _first(found: Verdict, count: int) -> Verdict:
-    return Verdict(**{**vars(found), "what": f"{found.what}; the first of {count} tables: give the others alone"})
+def _of_forms(forms: Sequence[Form], text: str, told: Place | None) -> Verdict:
+    """All that stands in the text, joined. The first that tells anything has to be whole; what follows it is left out where it is not."""
+    read: list[Verdict] = []
+    why = KNOWN
+    for form in forms:
+        try:
+            found = form.judge(text, told)
+        except NoTable as error:
+            why = str(error)
+            continue
+        except REFUSALS as error:
+            found = refusal(str(error))
+        if not read and found.refused:
+            return found
+        read += [] if found.refused else [found]
+    return joined(read) if read else refusal(why)
 
 
 def _of_bytes(data: bytes, told: Place | None) -> Verdict:
@@ -177,12 +152,3 @@ def _of_bytes(data: bytes, told: Place | None) -> Verdict:
         return _of_text(data.decode(), told)
     except UnicodeDecodeError:
         return refusal(KNOWN)
-
-
-def _average(busbw: float) -> Verdict:
-    why = (
-        f"{bandwidth_text(busbw)} alone says nothing: an average over sizes is low where many of them are small, whatever the"
-        " machine; the whole table is needed, or its largest size, the collective and the number of GPUs"
-    )
-    said = f"{why[:1].upper()}{why[1:]}."
-    return Verdict("nccl-tests", "an average, or a number alone", said, causes=(cause("average", why, accuses=True),))

@@ -8,10 +8,11 @@ from helpers.yours.verdict import Cause
 
 
 class Kind(NamedTuple):
-    """chapter: its stem. command: {program} is nccl-tests' of the reader's collective, {gpus} the number of ranks."""
+    """chapter: its stem. command: {program} is nccl-tests' of the reader's collective, {gpus} the number of ranks. repair: of Cause."""
 
     chapter: str
     command: str
+    repair: str = ""
     accuses: bool = True
 
 
@@ -82,7 +83,7 @@ def cause(
     kind = KINDS[name]
     command = kind.command if hosts < 2 or not gpus else _by_mpirun(kind.command, max(1, gpus // hosts))
     command = command.format(program=program, gpus=gpus or 8)
-    return Cause(name, why, kind.chapter, command, kind.accuses if accuses is None else accuses)
+    return Cause(name, why, kind.chapter, command, kind.accuses if accuses is None else accuses, kind.repair)
 
 
 def _by_mpirun(command: str, each: int) -> str:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from helpers.nccl import NcclTable, TableError, nccl_tests_tables
 from helpers.plain_gzip import GZIP, GzipError, unfolded
 from helpers.plain_json import TooDeep, read_json
-from helpers.yours.published import bus_factor
+from helpers.yours.tables.published import bus_factor
 
 MOST = 4 << 20  # bytes of a text; a table has thousands
 TOO_LONG = "{} is longer than 4 MiB, which no table is: give the table alone."

@@ -11,9 +11,10 @@ KINDS = ("nccl-tests", "topology", "log", "dumps", "snapshot", "trace", "run", "
 
 
 class Cause(NamedTuple):
-    """One likely cause. name: of CAUSES (causes.py). chapter: the stem of the page that explains it. command: what would confirm it.
+    """One likely cause. name: of KINDS (causes.py). chapter: the stem of the page that explains it. command: what would confirm it.
 
-    accuses: False for a remark that holds on a healthy machine, too.
+    accuses: False for a remark that holds on a healthy machine, too. repair: the section of the page `repair` that says what to do, ""
+    where nothing is broken.
     """
 
     name: str
@@ -21,6 +22,7 @@ class Cause(NamedTuple):
     chapter: str
     command: str
     accuses: bool = True
+    repair: str = ""
 
 
 class Point(NamedTuple):
@@ -63,7 +65,8 @@ class Bend(NamedTuple):
 
 @dataclass(frozen=True)
 class Verdict:
-    """kind: of KINDS. what: the text in one line. sentence: the verdict. machine: on what it was taken to be, "" where nobody knows.
+    """kind: of KINDS. what: the text in one line. sentence: the verdict, and at its end where to look first. otherwise: how it ends where
+    nothing is accused, while it is made. machine: on what it was taken to be, "" where nobody knows.
 
     line_rate: one way per GPU, bytes per second. plateau: the best busbw that was published of this GPU, count and collective
     at sizes up to the reader's largest, else the best that predict tells of the reader's sizes; plateau_of says which.
@@ -75,6 +78,7 @@ class Verdict:
     kind: str
     what: str = ""
     sentence: str = ""
+    otherwise: str = ""
     machine: str = ""
     points: tuple[Point, ...] = ()
     line_rate: float | None = None

@@ -27,8 +27,8 @@ from helpers.yours import is_my_number_good, own
 from helpers.yours.causes import KINDS
 from helpers.yours.page import BOX, MOST, verdict
 from helpers.yours.places import gpu_place
-from helpers.yours.printing import NAMES, printed
-from helpers.yours.published import published
+from helpers.yours.tables.printing import NAMES, printed
+from helpers.yours.tables.published import published
 from website.widgets import widget_files
 
 sys.path.append(str(Path(__file__).parents[1] / "yours"))

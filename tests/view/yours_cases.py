@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from helpers.facts import MACHINES
 from helpers.parallel.profiled import trace_path
-from helpers.yours.printing import printed, without
-from helpers.yours.published import published
+from helpers.yours.tables.printing import printed, without
+from helpers.yours.tables.published import published
 
 TESTS = Path(__file__).parents[1]
 OUTPUT = TESTS / "nccl" / "output"

@@ -9,9 +9,9 @@ from made_tables import run, times
 
 from helpers.facts import FACTS
 from helpers.yours.places import gpu_place
-from helpers.yours.printing import NAMES
-from helpers.yours.published import bus_factor
 from helpers.yours.run.rates import published_rates
+from helpers.yours.tables.printing import NAMES
+from helpers.yours.tables.published import bus_factor
 
 VERSIONS = {"python": "3.12.3", "torch": "2.13.0+cu130", "cuda": "13.0", "nccl": "2.29.2"}
 MACHINE = {"cpu": "a processor", "cores": 16, "memory_gib": 126, "system": "Linux x86_64"}

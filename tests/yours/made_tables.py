@@ -1,6 +1,6 @@
 """Published runs by name, and their times."""
 
-from helpers.yours.published import published
+from helpers.yours.tables.published import published
 
 
 def run(gpu, collective="all_reduce", nranks=8, version="2.29.2"):

@@ -15,12 +15,12 @@ from helpers.nccl.published import published as curves
 from helpers.units import MIB
 from helpers.yours import is_my_number_good
 from helpers.yours.causes import KINDS, cause
-from helpers.yours.curves import curve_of_bench
-from helpers.yours.logs import _nics
+from helpers.yours.logs.judged import _nics
 from helpers.yours.places import accelerator_of
-from helpers.yours.printing import printed
-from helpers.yours.published import published
-from helpers.yours.suspects import simple_alone
+from helpers.yours.tables.curves import curve_of_bench
+from helpers.yours.tables.printing import printed
+from helpers.yours.tables.published import published
+from helpers.yours.tables.suspects import simple_alone
 
 BOOK = Path(__file__).parents[2] / "book"
 

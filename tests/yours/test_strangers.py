@@ -6,7 +6,7 @@ import pytest
 from made_tables import run, times
 
 from helpers.yours import is_my_number_good
-from helpers.yours.printing import printed
+from helpers.yours.tables.printing import printed
 
 HEALTHY = printed("H200", "all_reduce", 8, "2.29.2", times(run("H200")))
 SIZES = [2**n for n in range(10, 31)]

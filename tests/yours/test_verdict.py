@@ -16,8 +16,8 @@ from helpers.nccl import nccl_tests_tables, parse_debug_log, parse_flight_record
 from helpers.units import MIB
 from helpers.yours import is_my_number_good
 from helpers.yours.causes import KINDS
-from helpers.yours.printing import printed, without
-from helpers.yours.published import published
+from helpers.yours.tables.printing import printed, without
+from helpers.yours.tables.published import published
 
 REAL = Path(__file__).parents[1] / "nccl" / "output"
 GLOO = json.loads((REAL / "logs" / "gloo-skip.json").read_text())

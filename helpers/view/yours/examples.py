@@ -1,6 +1,6 @@
 """What the page offers to try: one text of each kind, each with a word on where it is from. Chapter: yours.
 
-Tables are printed from published times (helpers.yours.printing); what is slow in them was made so, and `about` says how.
+Tables are printed from published times (helpers.yours.tables.printing); what is slow in them was made so, and `about` says how.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from helpers.memory.allocator import program, replay
 from helpers.memory.snapshot import snapshot_of
 from helpers.nccl import predict
 from helpers.yours.places import told_place
-from helpers.yours.printing import printed, without
-from helpers.yours.published import published
+from helpers.yours.tables.printing import printed, without
+from helpers.yours.tables.published import published
 
 NVLS_OFF = "nccl-tests-h200-b200-nvls"
 ARTICLE = "nccl-tests-4xh100-all_reduce"

@@ -19,7 +19,7 @@ function chooser({ machine }) {
   });
 }
 
-function causeOf({ name, why, chapter, command, accuses }, { known, parts }) {
+function causeOf({ name, why, chapter, command, accuses, repair }, { known, parts }) {
   const { notice } = parts;
   const say = tool("Copy", () => copy(command, "Command", notice));
   return h(
@@ -27,7 +27,13 @@ function causeOf({ name, why, chapter, command, accuses }, { known, parts }) {
     { class: accuses ? "bim-accuses" : "bim-remark" },
     h("strong", {}, name),
     h("span", { class: "bim-kind" }, accuses ? "" : "a remark"),
-    h("p", {}, `${upperFirst(why)}. `, h("a", { href: `${chapter}.html` }, `Chapter: ${known.chapters[chapter]}`)),
+    h(
+      "p",
+      {},
+      `${upperFirst(why)}. `,
+      h("a", { href: `${chapter}.html` }, `Chapter: ${known.chapters[chapter]}`),
+      repair && [" ", h("a", { href: `repair.html#${repair}` }, "How to repair it")],
+    ),
     name === UNTOLD && chooser(parts),
     h("div", { class: "bim-command" }, h("code", { tabindex: "0" }, command), say),
   );

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 from helpers.records.packed import CHECK, records_of
 from helpers.units import bandwidth_text, nbytes_text
 from helpers.yours.causes import cause
-from helpers.yours.curves import Curve, point_of, quickest
+from helpers.yours.joined import concluded
 from helpers.yours.places import Place, gpu_place
 from helpers.yours.run.fields import listed, names, number, whole_number, word
 from helpers.yours.run.rates import Rate, rates_of
-from helpers.yours.tables import of_table
+from helpers.yours.tables.curves import Curve, point_of, quickest
+from helpers.yours.tables.judged import of_table
 from helpers.yours.verdict import Cause, Verdict
 
 
@@ -55,18 +56,20 @@ def of_run(text: str, told: Place | None) -> Verdict:
     first = tables.get(collective, Verdict("run"))
     if first.refused:
         return first
-    causes = _causes(tables, rates, records)
+    held = first.machine or any(rate.bounds for rate in rates)
+    measured = [*_best(collective, first), *(rate.short for rate in rates)]
     return replace(
         first,
         kind="run",
         what=f"make gpu-check: {word(records, CHECK, 'label')}; {word(records, CHECK, 'date')}",
-        causes=causes,
-        lines=(*(f"{one}: {table.sentence}" for one, table in tables.items()), *map(str, rates), _counts(records)),
-        sentence=_sentence(
-            [*_best(collective, first), *(rate.short for rate in rates)],
-            causes,
-            first.machine or any(r.bounds for r in rates),
+        causes=_causes(tables, rates, records),
+        lines=(
+            *(f"{one}: {concluded(table).sentence}" for one, table in tables.items()),
+            *map(str, rates),
+            _counts(records),
         ),
+        sentence=f"Measured: {'; '.join(measured)}." if measured else "Nothing was measured.",
+        otherwise="Nothing in it accuses the machine." if measured and held else "",
     )
 
 
@@ -140,12 +143,3 @@ def _best(collective: str, found: Verdict) -> list[str]:
     shares += [f"{of_plateau:.0%} of the plateau"] if of_plateau else []
     value = f"{bandwidth_text(best.busbw)} busbw at {nbytes_text(best.nbytes)}"
     return [f"{collective} {' and '.join(shares) or value}"]
-
-
-def _sentence(measured: Sequence[str], causes: Sequence[Cause], held: object) -> str:
-    """held: whether anything is known to hold the run against."""
-    said = f"Measured: {'; '.join(measured)}." if measured else "Nothing was measured."
-    accused = [one.name for one in causes if one.accuses]
-    if accused:
-        return f"{said} Look first at: {accused[0]}."
-    return said + (" Nothing in it accuses the machine." if measured and held else "")

@@ -10,7 +10,7 @@ from helpers.units import bandwidth_text
 from helpers.yours.causes import cause
 from helpers.yours.places import NAMES, Place, accelerator_of
 from helpers.yours.run.fields import listed, number, word
-from helpers.yours.slow import HALF, HEALTHY
+from helpers.yours.tables.slow import HALF, HEALTHY
 from helpers.yours.verdict import Cause
 
 FACTS_OF = ("flops.bf16", "matmul.bf16", "hbm")  # of a GPU, what its rates are held against

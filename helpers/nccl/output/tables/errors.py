@@ -21,5 +21,9 @@ class TableError(Unreadable):
     """No output of nccl-tests, or one that is damaged or contradicts itself."""
 
 
+class NoTable(TableError):
+    """Words of nccl-tests, and no row: a run that ended before its first size, or a text about it."""
+
+
 class TopologyError(Unreadable):
     """No output of nvidia-smi topo -m, or one that is damaged or contradicts itself."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from helpers.nccl.output.tables.cleaned import Line, cleaned, spaced
 from helpers.nccl.output.tables.columns import Columns, columns_of, units_are_known
-from helpers.nccl.output.tables.errors import TableError
+from helpers.nccl.output.tables.errors import NoTable, TableError
 from helpers.nccl.output.tables.fits import WORD
 from helpers.nccl.output.tables.header import Facts
 from helpers.nccl.output.tables.payloads import payloads
@@ -45,7 +45,7 @@ def nccl_tests_tables(text: str) -> tuple[NcclTable, ...]:
     lines = list(cleaned(plain))
     found = tuple(sorted(_Reader().read(lines) + payloads(lines), key=lambda table: table.line))
     if not found:
-        raise TableError("this is no output of nccl-tests: no line with size, time, algbw and busbw was found")
+        raise NoTable("this is no output of nccl-tests: no line with size, time, algbw and busbw was found")
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from helpers.nccl.output.tables.cleaned import Line
-from helpers.nccl.output.tables.errors import TableError
+from helpers.nccl.output.tables.errors import NoTable, TableError
 from helpers.nccl.output.tables.fits import Fit, Numbers, RawRow
 from helpers.nccl.output.tables.header import Facts, NcclDevice, NcclSettings
 from helpers.nccl.output.tables.printed import Printed
@@ -134,7 +134,7 @@ class Rows:
 
     def table(self) -> NcclTable:
         if not self.made:
-            raise TableError("no row follows the names of the columns", self.line)
+            raise NoTable("no row follows the names of the columns", self.line)
         facts, commands = self.facts, self.facts.commands
         told = self.fit.collective()
         if told is None and len(commands) == 1 and commands <= {open_.kind.name for open_ in self.fit.open}:

@@ -12,8 +12,8 @@ from statistics import median
 from typing import NamedTuple
 
 from helpers.nccl import Candidate
-from helpers.yours.beside import Model, seconds_of
-from helpers.yours.curves import Curve
+from helpers.yours.tables.beside import Model, seconds_of
+from helpers.yours.tables.curves import Curve
 
 SLOWER = 1.12  # a suspect has to cost as much, at `LEAST` sizes, to be told from health
 LEAST = 2

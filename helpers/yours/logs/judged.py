@@ -27,11 +27,8 @@ def of_log(log: DebugLog) -> Verdict:
     channels = max((ring.channels for ring in log.rings), default=0)
     sentence += f" {channels} channels." if channels else ""
     sentence += _settings(log)
-    causes = tuple(_causes(log))
-    accused = [one.name for one in causes if one.accuses]
-    clean = " Nothing in it accuses the machine." if ways else " That is too little to judge a machine by."
-    sentence += f" Look first at: {accused[0]}." if accused else clean
-    return Verdict("log", f"a log of {log}", sentence, causes=causes, lines=tuple(_choices(log)))
+    clean = "Nothing in it accuses the machine." if ways else "That is too little to judge a machine by."
+    return Verdict("log", f"a log of {log}", sentence, clean, causes=tuple(_causes(log)), lines=tuple(_choices(log)))
 
 
 def _choices(log: DebugLog) -> Iterator[str]:

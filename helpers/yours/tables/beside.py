@@ -9,9 +9,9 @@ from statistics import median
 from helpers.nccl import Candidate, NotPredicted, predict
 from helpers.nccl.platforms import LIKE
 from helpers.nccl.releases import LATEST, release_of
-from helpers.yours.curves import Curve
 from helpers.yours.places import Place
-from helpers.yours.published import Published, bus_factor, published
+from helpers.yours.tables.curves import Curve
+from helpers.yours.tables.published import Published, bus_factor, published
 from helpers.yours.verdict import Beside, Foretold
 
 SHOWN = 3  # published runs beside the reader's

@@ -5,11 +5,11 @@ from __future__ import annotations
 from helpers.facts import FACTS
 from helpers.nccl import NotPredicted, predict
 from helpers.units import KIB, MIB, bandwidth_text, nbytes_text, seconds_text
-from helpers.yours.beside import Model, version_of
 from helpers.yours.causes import cause
-from helpers.yours.curves import Curve
 from helpers.yours.places import Place
-from helpers.yours.suspects import Fit, fitting, launch, simple_alone
+from helpers.yours.tables.beside import Model, version_of
+from helpers.yours.tables.curves import Curve
+from helpers.yours.tables.suspects import Fit, fitting, launch, simple_alone
 from helpers.yours.verdict import Cause, Verdict
 
 LARGE = 16 * MIB  # from here on the bytes decide

@@ -7,7 +7,7 @@ from typing import Any
 
 from helpers.nccl import NcclTable
 from helpers.yours.places import Place, found_place
-from helpers.yours.published import bus_factor
+from helpers.yours.tables.published import bus_factor
 from helpers.yours.verdict import Point
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from helpers.units import MIB, bandwidth_text, nbytes_text
-from helpers.yours.bends import bends
-from helpers.yours.beside import Model, model_of, nearest, plateau
 from helpers.yours.causes import cause
-from helpers.yours.curves import Curve
 from helpers.yours.places import Place
-from helpers.yours.slow import slow_causes
+from helpers.yours.tables.bends import bends
+from helpers.yours.tables.beside import Model, model_of, nearest, plateau
+from helpers.yours.tables.curves import Curve
+from helpers.yours.tables.slow import slow_causes
 from helpers.yours.verdict import Cause, Verdict, point_text, refusal
 
 ENDS_EARLY = 16 * MIB  # a table that ends below tells no plateau
@@ -36,7 +36,8 @@ def of_table(curve: Curve, told: Place | None) -> Verdict:
         bends=bends(curve.points, model.foretold()),
         causes=_causes(curve, place, model, found),
     )
-    return replace(found, sentence=_sentence(curve, found))
+    ends = "Nothing in it accuses the machine." if found.plateau or found.line_rate else ""
+    return replace(found, sentence=_sentence(curve, found), otherwise=ends)
 
 
 def _on_hosts(curve: Curve, place: Place | None) -> Curve:
@@ -126,7 +127,4 @@ def _sentence(curve: Curve, found: Verdict) -> str:
     said = ", ".join(parts) + "."
     if curve.points[-1].nbytes < ENDS_EARLY:
         said += f" The table ends at {nbytes_text(curve.points[-1].nbytes)}, before a plateau shows."
-    accused = [one.name for one in found.causes if one.accuses]
-    if accused:
-        return f"{said} Look first at: {accused[0]}."
-    return said + (" Nothing in it accuses the machine." if found.plateau or found.line_rate else "")
+    return said

@@ -48,7 +48,7 @@ def of_traces(traces: Sequence[KinetoTrace], told: Place | None) -> Verdict:
     return Verdict(
         "trace",
         _what(traces, first),
-        _sentence(first, parts, [one for _, one in causes]),
+        _sentence(first, parts),
         machine="" if place is None else place.title if place.told else f"GPUs taken to be joined as in {place.title}",
         causes=tuple(one for _, one in causes),
         lines=tuple(_lines(traces, first, said))[:MOST],
@@ -79,7 +79,7 @@ def _what(traces: Sequence[KinetoTrace], first: KinetoTrace) -> str:
     return f"a trace of torch's profiler{name}: {first.events} events, {seconds_text(first.wall / 1e9)}"
 
 
-def _sentence(first: KinetoTrace, b: Breakdown, causes: Sequence[Cause]) -> str:
+def _sentence(first: KinetoTrace, b: Breakdown) -> str:
     who = f"rank {first.rank}" if first.rank is not None else "this rank"
     device = "its CPU" if first.devices == ("cpu",) else f"GPU {first.devices[0]}"
     parts = f"computed {b.share('compute'):.0%}, talked {b.share('exposed'):.0%} beside no computation"
@@ -87,8 +87,7 @@ def _sentence(first: KinetoTrace, b: Breakdown, causes: Sequence[Cause]) -> str:
     said = f"Of {_time(b.wall)} of {who}, {device} {parts}{copied} and was idle {b.share('idle'):.0%}."
     if b.communication:
         said += f" {b.hidden / b.communication:.0%} of its communication was hidden."
-    accused = [one.name for one in causes if one.accuses]
-    return f"{said} Look first at: {accused[0]}." if accused else said
+    return said
 
 
 def _causes(first: KinetoTrace, ranks: KinetoRanks | None, said: Sequence[Said]) -> Iterator[tuple[float, Cause]]:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 
 from helpers.nccl import Candidate, predict
 from helpers.nccl.platforms import Described
-from helpers.yours.beside import seconds_of
-from helpers.yours.published import bus_factor
+from helpers.yours.tables.beside import seconds_of
+from helpers.yours.tables.published import bus_factor
 
 NAMES = {
     "A100": "NVIDIA A100-SXM4-80GB",

@@ -1,0 +1,1 @@
+"""The verdict on files that torch writes: dumps, traces and snapshots. Chapter: yours."""

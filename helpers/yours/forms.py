@@ -1,0 +1,82 @@
+"""The forms of text that a reader pastes, each by what only such a text has. Several may stand in one paste. Chapter: yours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+from helpers.nccl import nccl_tests_tables, parse_debug_log, parse_topo
+from helpers.nccl.output.tables.fits import WORD
+from helpers.units import bandwidth_text
+from helpers.yours.causes import cause
+from helpers.yours.logs.judged import of_log
+from helpers.yours.machine.topologies import of_topology
+from helpers.yours.places import Place
+from helpers.yours.tables.curves import curve_of
+from helpers.yours.tables.judged import of_table
+from helpers.yours.verdict import Verdict
+
+
+class Form(NamedTuple):
+    """name: with its article, for whom nothing is known. sign: found in a text of this form, perhaps among others, and in no other.
+
+    judge: the whole paste and the machine that the reader told, None where he told none; it passes over what is not of its form.
+    """
+
+    name: str
+    sign: re.Pattern[str]
+    judge: Callable[[str, Place | None], Verdict]
+
+
+def _of_tables(text: str, told: Place | None) -> Verdict:
+    """The first table of several."""
+    table, *more = nccl_tests_tables(text)
+    found = of_table(curve_of(table), told)
+    if not more or found.refused:
+        return found
+    return replace(found, what=f"{found.what}; the first of {len(more) + 1} tables: give the others alone")
+
+
+def _average(text: str, told: Place | None) -> Verdict:
+    number = re.search(r"\d+(?:\.\d+)?", text, re.ASCII)
+    busbw = float(number[0]) * 1e9 if number else 0.0
+    why = (
+        f"{bandwidth_text(busbw)} alone says nothing: an average over sizes is low where many of them are small, whatever the"
+        " machine; the whole table is needed, or its largest size, the collective and the number of GPUs"
+    )
+    said = f"{why[:1].upper()}{why[1:]}."
+    return Verdict("nccl-tests", "an average, or a number alone", said, causes=(cause("average", why, accuses=True),))
+
+
+def _sign(*patterns: str) -> re.Pattern[str]:
+    return re.compile("|".join(patterns), re.MULTILINE | re.ASCII)
+
+
+FORMS = (  # in the order in which a verdict on several of them tells them
+    Form(
+        "a table of nccl-tests",
+        # A row may have lost its head.
+        _sign(r"\balgbw\b|\bbusbw\b|^#? *nThread |^[ \t\r\n]*\{", rf"\b\d+[ \t]+\d+[ \t]+(?:{'|'.join(WORD)})[ \t]+\S"),
+        _of_tables,
+    ),
+    Form(
+        "the output of nvidia-smi topo -m",
+        _sign(r"^[ \t]*GPU0[ \t]+(?:GPU1|X)\b|CPU Affinity"),
+        lambda text, told: of_topology(parse_topo(text)),
+    ),
+    Form(
+        "a log of NCCL_DEBUG=INFO",
+        _sign(r"NCCL (?:INFO|WARN|version)\b"),
+        lambda text, told: of_log(parse_debug_log(text)),
+    ),
+    Form(
+        "a bandwidth",
+        re.compile(
+            r"\A[ \t\r\n]*(?:#? *Avg bus bandwidth *: *)?\d{1,6}(?:\.\d{1,6})? *(?:GB/s)?[ \t\r\n]*\Z",
+            re.IGNORECASE | re.ASCII,
+        ),
+        _average,
+    ),
+)

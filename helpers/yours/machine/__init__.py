@@ -1,0 +1,1 @@
+"""The verdict on what says how a machine is joined. Chapter: yours."""

@@ -1,0 +1,1 @@
+"""What torch and its launcher write when something fails: messages, tables of failures, time-outs. Chapter: yours."""
