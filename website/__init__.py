@@ -26,6 +26,7 @@ PARTS = (
     "set_numbers",
     "search",
     "python",
+    "pyz",
 )
 
 

@@ -9,12 +9,17 @@ from sphinx.application import Sphinx
 
 def write(app: Sphinx, exception: Exception | None, files: dict[str, str]) -> None:
     """Write each path's text under _static/, after a build that went well and made HTML."""
-    if exception is not None or app.builder.format != "html":
+    if not is_written(app, exception):
         return
     for path, text in files.items():
         target = Path(app.outdir, "_static", path)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
+
+
+def is_written(app: Sphinx, exception: Exception | None) -> bool:
+    """Whether the build went well and made HTML."""
+    return exception is None and app.builder.format == "html"
 
 
 def call(name: str, *values: Any) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from helpers.conventions import WORDS, needs
+from helpers.plain_file import text_of
 from helpers.units import KINDS, Bandwidth, UnitError
 
 Built = TypeVar("Built")
@@ -230,4 +231,4 @@ def _build(kind: Callable[..., Built], name: str, entry: Entry) -> Built:
 
 def read(name: str) -> dict[str, Any]:
     """One of the .toml files beside this module, parsed."""
-    return tomllib.loads((HERE / f"{name}.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(text_of(HERE / f"{name}.toml"))

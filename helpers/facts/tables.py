@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers.facts.fact import FactError
+from helpers.plain_file import text_of
 
 PUBLIC = Path(__file__).parents[2] / "recorded" / "public"
 
@@ -52,11 +53,13 @@ class Table:
 
 def public(name: str) -> Table:
     """The published table of that name, e.g. public("nccl-tests-4xh100-all_reduce"); KeyError naming those there are."""
-    names = public_names()
-    if name not in names:
+    try:
+        text = text_of(PUBLIC / f"{name}.json")
+    except OSError:
+        names = public_names()
         close = get_close_matches(name, names, n=3, cutoff=0.3) or names
-        raise KeyError(f"no published table {name!r}; close: {', '.join(close)}")
-    return build_table(name, json.loads((PUBLIC / f"{name}.json").read_text(encoding="utf-8")))
+        raise KeyError(f"no published table {name!r}; close: {', '.join(close)}") from None
+    return build_table(name, json.loads(text))
 
 
 def build_table(name: str, data: Mapping[str, Any]) -> Table:

@@ -14,6 +14,7 @@ from typing import Any
 
 from helpers.facts.fit import fit
 from helpers.nccl.tuning import ring_steps
+from helpers.plain_file import text_of
 
 SMALL = 4096
 Row = tuple[str, int, int, float]  # collective, nranks, nbytes, seconds
@@ -39,8 +40,7 @@ def launch_of(rows: Iterable[Row], origin: str = "given") -> Launch:
 
 
 def _read() -> Mapping[str, Any]:
-    with (Path(__file__).parent / "fitted.toml").open("rb") as file:
-        return tomllib.load(file)
+    return tomllib.loads(text_of(Path(__file__).with_name("fitted.toml")))
 
 
 FITTED = _read()

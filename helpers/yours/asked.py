@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -148,7 +149,5 @@ def _of_bytes(data: bytes, told: Place | None) -> Verdict:
         return of_dumps(parse_flight_recorder([data]))
     if data[:1] == b"\x80":
         return of_snapshot(read_snapshot(data))
-    try:
-        return _of_text(data.decode(), told)
-    except UnicodeDecodeError:
-        return refusal(KNOWN)
+    wide = data.startswith((BOM_UTF16_LE, BOM_UTF16_BE))  # as PowerShell redirects
+    return _of_text(data.decode("utf-16" if wide else "utf-8-sig", "replace"), told)

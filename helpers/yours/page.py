@@ -30,7 +30,10 @@ def verdict(given: str | Sequence[bytes], machine: str | None = None, names: Seq
     if isinstance(given, str):
         return json.dumps(is_my_number_good(given, machine).as_json() | {"files": list(names), "text": ""})
     try:
-        thing, files = together([_unfolded(one, name) for one, name in zip(given, names, strict=True)], names)
+        contents = unfolded_all(given, names, MOST)
+        if (nbytes := sum(map(len, contents))) > MOST:
+            raise GzipError(TOO_MUCH.format(nbytes_text(nbytes)))
+        thing, files = together(contents, names)
     except GzipError as error:
         return json.dumps(refusal(str(error)).as_json() | {"files": list(names), "text": ""})
     shown = thing if isinstance(thing, str) and len(thing) <= BOX else ""
@@ -40,10 +43,8 @@ def verdict(given: str | Sequence[bytes], machine: str | None = None, names: Seq
 def together(contents: Sequence[bytes], names: Sequence[str]) -> tuple[Any, list[str]]:
     """What several files are, and a word on each: dumps and traces go by rank, texts follow each other, as logs of processes do.
 
-    One file is what it is. GzipError for more than the page reads.
+    One file is what it is.
     """
-    if (nbytes := sum(map(len, contents))) > MOST:
-        raise GzipError(TOO_MUCH.format(nbytes_text(nbytes)))
     if len(contents) == 1:
         return contents[0], list(names)
     if not any(all(word in one for one in contents) for word in _OF_RANKS):
@@ -59,8 +60,13 @@ def ranks_of(names: Sequence[str]) -> list[int]:
     return numbers if len(set(numbers)) == len(names) else list(range(len(names)))
 
 
-def _unfolded(content: bytes, name: str) -> bytes:
+def unfolded_all(contents: Sequence[bytes], names: Sequence[str], most: int) -> list[bytes]:
+    """Those that are packed by gzip unpacked. GzipError, with the file's name, for one that is damaged or larger than `most` bytes."""
+    return [_unfolded(content, name, most) for content, name in zip(contents, names, strict=True)]
+
+
+def _unfolded(content: bytes, name: str, most: int) -> bytes:
     try:
-        return unfolded(content, MOST) if content.startswith(GZIP) else content
+        return unfolded(content, most) if content.startswith(GZIP) else content
     except GzipError as error:
         raise GzipError(f"{name} is {error}") from None

@@ -1,0 +1,60 @@
+"""`all_reduce_perf ... | python -m helpers.yours`: the verdict on what a command prints, or on files; status 1 if something is accused.
+
+Several files are one rank's each, or texts that follow each other. Status 0: read, and nothing is accused; 2: not read, or asked wrongly.
+The file bim.pyz of the site is this command with all that it needs: `python3 bim.pyz`, from Python 3.10 on. Chapter: yours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from helpers.facts import MACHINES
+from helpers.plain_gzip import GzipError
+from helpers.version import VERSION
+from helpers.yours.asked import is_my_number_good
+from helpers.yours.page import together, unfolded_all
+from helpers.yours.verdict import Verdict, refusal
+
+MOST = 256 << 20  # bytes that packed files unfold into
+
+
+def asked(names: list[str], machine: str | None) -> Verdict:
+    """The verdict on the files, or on standard input where none is named. OSError for a file that cannot be read."""
+    contents = [Path(name).read_bytes() for name in names] or [sys.stdin.buffer.read()]
+    try:
+        thing, _ = together(unfolded_all(contents, names or ["standard input"], MOST), names or ["standard input"])
+    except GzipError as error:
+        return refusal(str(error))
+    return is_my_number_good(thing, machine)
+
+
+def main(argv: list[str]) -> int:
+    """0 where nothing is accused, 1 where something is, 2 where the text was not read."""
+    parser = argparse.ArgumentParser(
+        prog="python -m helpers.yours",
+        description=(__doc__ or "").partition("\n")[0],
+        epilog=f"version {VERSION}; machines: {', '.join(MACHINES)}",
+    )
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", help="what a command has printed or torch has written; else standard input"
+    )
+    parser.add_argument(
+        "--machine", choices=MACHINES, metavar="NAME", help="on which machine, where the text does not say"
+    )
+    parser.add_argument("--json", action="store_true", help="the verdict as plain data")
+    told = parser.parse_args(argv)
+    if not told.files and sys.stdin.isatty():
+        parser.error("nothing to judge: name a FILE, or pipe a command's output into it")
+    try:
+        found = asked(told.files, told.machine)
+    except OSError as error:
+        parser.error(f"{error.filename}: {error.strerror}")
+    print(json.dumps(found.as_json(), indent=1) if told.json else found)
+    return 2 if found.refused else 1 if found.accused else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
