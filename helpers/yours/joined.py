@@ -6,11 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 
-from helpers.yours.verdict import Cause, Verdict
+from helpers.yours.verdict import TOO_LITTLE, Cause, Verdict
 
 
 def joined(found: Sequence[Verdict]) -> Verdict:
-    """The first of them with what all of them say; of two causes of one name the first, and what accuses before what does not."""
+    """The first of them with what all of them say; of two causes of one name the first, and what accuses before what does not.
+
+    Left out is what tells too little, beside what tells more.
+    """
+    found = [one for one in found if one.causes or one.otherwise != TOO_LITTLE] or found
     first, *others = found
     if not others:
         return first

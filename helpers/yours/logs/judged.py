@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from helpers.nccl import DebugLog
 from helpers.units import nbytes_text
 from helpers.yours.causes import cause
-from helpers.yours.verdict import Cause, Verdict
+from helpers.yours.verdict import TOO_LITTLE, Cause, Verdict
 
 CAPS = ("NCCL_MAX_NCHANNELS", "NCCL_MAX_CTAS", "NCCL_MAX_P2P_NCHANNELS")
 SHORTER_PATH = {  # set so, bytes go another way than they could
@@ -27,7 +27,7 @@ def of_log(log: DebugLog) -> Verdict:
     channels = max((ring.channels for ring in log.rings), default=0)
     sentence += f" {channels} channels." if channels else ""
     sentence += _settings(log)
-    clean = "Nothing in it accuses the machine." if ways else "That is too little to judge a machine by."
+    clean = "Nothing in it accuses the machine." if ways else TOO_LITTLE
     return Verdict("log", f"a log of {log}", sentence, clean, causes=tuple(_causes(log)), lines=tuple(_choices(log)))
 
 
