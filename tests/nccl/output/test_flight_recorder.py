@@ -146,9 +146,118 @@ def test_a_send_and_a_receive():
     ]
 
 
+def test_the_nameless_group_of_gloo_is_the_newest_one():
+    """torch 2.14: ranks 0 and 1 made a group of their own after that of all, which is the only one in use."""
+    asked = [
+        dump(entry(0, 1, "scheduled", backend="gloo"), pg_config=nameless(ranks)) for ranks in ("[0, 1]", "[0, 1]")
+    ]
+    came = [dump(pg_config=nameless(ranks)) for ranks in ("[0, 1, 2]",)]
+    assert parse_flight_recorder(asked + came).unmet()[0][3:5] == ((0, 1), (2,))
+    pair = [
+        one | {"entries": [entry(0, 1, "scheduled", backend="gloo", process_group=("1", "undefined"))]} for one in asked
+    ]
+    wide = [one | {"pg_config": nameless("[0, 1, 2, 3]")} for one in pair]
+    for dumps in (asked, pair, wide):  # whose ranks they are nobody knows: no one is missing
+        assert [told.missing for told in parse_flight_recorder(dumps).unmet()] == []
+
+
+def nameless(ranks):
+    return {"": {"name": "", "desc": "", "ranks": ranks}}
+
+
+def first(one):
+    """The same in version 1.4, torch 2.3: a group has a number, all calls one running number, and types are not kept."""
+    gone = ("process_group", "collective_seq_id", "p2p_seq_id", "input_dtypes", "is_p2p")
+    rows = [{k: v for k, v in row.items() if k not in gone} | {"seq_id": row["op_id"]} for row in one["entries"]]
+    return {"version": "1.4", "pg_config": {0: [0, 1, 2]}, "entries": rows, "nccl_comm_state": {"x": {"rank": "0"}}}
+
+
+def by_http(one):
+    """As JSON: no frames, 0 for a time that is not there, a list that has none left out."""
+    rows = [row | {"time_discovered_completed_ns": row["time_discovered_completed_ns"] or 0} for row in one["entries"]]
+    return json.dumps(
+        {key: value for key, value in one.items() if key != "entries"} | ({"entries": rows} if rows else {})
+    )
+
+
+def hooked(one):
+    """torch 2.15 records NCCL by hooks: no events, so "retired" is all that says that a call is over, and a send has no peer."""
+    rows = [
+        row
+        | {
+            "profiling_name": row["profiling_name"].replace("nccl:", "nccl-lazy:"),
+            "retired": row["state"] == "completed",
+        }
+        | {"state": "scheduled", "time_discovered_completed_ns": None}
+        for row in one["entries"]
+    ]
+    return one | {"entries": rows}
+
+
+VERSIONS = {
+    "1.4": first,
+    "2.0": lambda one: one | {"version": "2.0", "pg_config": {"0": {"name": "0", "desc": "", "ranks": [0, 1, 2]}}},
+    "2.4": lambda one: {key: value for key, value in one.items() if key != "pg_status"} | {"version": "2.4"},
+    "2.10": lambda one: one | {"comm_lib_version": "2.30.7"},
+    "json": by_http,
+    "hooks": hooked,
+    "printed": str,
+    "pickle": lambda one: pickle.dumps(one, 2),
+}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_versions_shape_says_the_same(version):
+    waits, behind = dump(entry(0, 1), entry(1, 2, "scheduled")), dump(entry(0, 1))
+    written = VERSIONS[version]
+    record = parse_flight_recorder([written(waits), written(waits), written(behind)])
+    assert [(u.number, u.op, u.entered, u.missing) for u in record.unmet()] == [(2, "all_reduce", (0, 1), (2,))]
+    assert [record.completed(rank).number for rank in range(3)] == [1, 1, 1]
+    empty = parse_flight_recorder([written(waits), written(dump()), written(dump())])
+    assert [u.missing for u in empty.unmet()] == [(1, 2)]
+    sizes = [written(dump(entry(0, 1, "scheduled", size=(n,)))) for n in (4, 2, 4)]
+    assert next(d.calls for d in parse_flight_recorder(sizes).disagreements()).keys() >= {
+        ("all_reduce", f"{'' if version == '1.4' else 'Float'}[{n}]") for n in (2, 4)
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("nccl2:all_reduce", ("nccl2", "all_reduce", None)),
+        ("nccl-lazy:reduce_scatter_single", ("nccl-lazy", "reduce_scatter_single", None)),
+        ("c10d:all_to_all_single", ("c10d", "all_to_all_single", None)),
+        ("gloo:recv 3<-?", ("gloo", "recv", None)),
+        ("nccl-lazy:send 0->2", ("nccl-lazy", "send", 2)),
+        ("nccl2:send", ("nccl2", "send", None)),
+        ("xccl:_broadcast_oop", ("xccl", "_broadcast_oop", None)),
+        ("nccl:ALLGATHER_coalesced", ("nccl", "ALLGATHER_coalesced", None)),
+    ],
+)
+def test_names_of_all_backends(name, told):
+    sends = told[1] in ("send", "recv")
+    row = entry(0, 1, "scheduled", profiling_name=name, is_p2p=sends, p2p_seq_id=int(sends))
+    (one,) = parse_flight_recorder([dump(row)]).operations(0)
+    assert (one.backend, one.op, one.peer) == told and one.p2p is sends
+
+
+def test_what_was_retired_on_a_gpu_may_have_run_out_of_time():
+    for backend, over in (("nccl", False), ("xccl", False), ("nccl2", True), ("gloo", True)):
+        (one,) = parse_flight_recorder([dump(entry(0, 1, "scheduled", backend=backend, retired=True))]).operations(0)
+        assert one.pending is not over
+
+
 @pytest.mark.parametrize(
     ("broken", "said"),
     [
+        (dump(version="3.0"), "version '3.0' of the dump, expected 1.0 to 2.10 or a later 2"),
+        (dump(version=2.1), "version of type float"),
+        (dump(pg_config={True: [0]}), "expected texts as names of groups"),
+        (dump(pg_config={0: [0, "1"]}), "pg_config of '0': a rank is str"),
+        ("{'version': '2.4', 'pg_config': {}, 'entries': [", "not what Python prints of a dump"),
+        ("{'version': open('x')}", "not what Python prints of a dump"),
+        (dump(entry(0, 1, op="recv 3<-x")), "profiling_name 'nccl:recv 3<-x'"),
+        ({"version": "2.4"}, "no dump of the flight recorder"),
         (dump(entry(0, 1, state="done")), "rank 0: entry 0: state 'done'"),
         (
             dump(entry(0, 1, time_discovered_completed_ns=None)),

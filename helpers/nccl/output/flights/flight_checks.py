@@ -29,10 +29,10 @@ def shown(value: object) -> str:
 
 def not_too_much(groups: Mapping[Any, Any], entries: Sequence[Any]) -> None:
     """FlightRecorderError where the whole dump says more than any job does."""
-    texts = [about.get("ranks") for about in groups.values() if isinstance(about, Mapping)]
+    texts = [about.get("ranks") if isinstance(about, Mapping) else about for about in groups.values()]
     rows = [entry for entry in entries if isinstance(entry, Mapping)]
     told = {
-        "letters of ranks": (sum(len(text) for text in texts if isinstance(text, str)), MOST_LETTERS),
+        "letters of ranks": (sum(len(text) for text in texts if isinstance(text, (str, list, tuple))), MOST_LETTERS),
         "entries and frames": (len(entries) + sum(_length(row.get("frames")) for row in rows), MOST_FRAMES),
         "tensors": (
             sum(_length(row.get("input_sizes")) + _length(row.get("input_dtypes")) for row in rows),
@@ -56,15 +56,26 @@ def a_size(value: object, about: str) -> tuple[int, ...]:
     return extents
 
 
-def some_ranks(name: object, about: object) -> tuple[int, ...]:
-    if not isinstance(name, str):
-        raise FlightRecorderError("pg_config: expected texts as names of groups")
-    text = about.get("ranks") if isinstance(about, Mapping) else None
+def some_ranks(name: str, about: object) -> tuple[int, ...]:
+    """Of one group: {"ranks": "[0, 1]"}; versions 1 and 2.0 wrote the list itself."""
+    text = about.get("ranks") if isinstance(about, Mapping) else about
     found = _RANKS.fullmatch(text) if isinstance(text, str) else None
-    ranks = tuple(map(int, found[1].split(","))) if found else ()
+    if isinstance(text, (list, tuple)) and len(text) <= MOST_RANKS:
+        ranks = tuple(a_whole(rank, f"pg_config of {shown(name)}: a rank") for rank in text)
+    else:
+        ranks = tuple(map(int, found[1].split(","))) if found else ()
     if not ranks or len(set(ranks)) < len(ranks) or max(ranks) >= MOST_RANKS:
         raise FlightRecorderError(f"pg_config of {shown(name)}: ranks {shown(text)}, expected such as '[0, 1]'")
     return tuple(sorted(ranks))
+
+
+def a_name(value: object) -> str:
+    """Of a group: a text, in version 1 a number."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST_RANKS:
+        return str(value)
+    if not isinstance(value, str):
+        raise FlightRecorderError("pg_config: expected texts as names of groups")
+    return value
 
 
 def a_whole(value: object, about: str) -> int:

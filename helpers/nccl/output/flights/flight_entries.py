@@ -1,7 +1,8 @@
 """One dump of torch's flight recorder as operations: every field looked at, and none believed that contradicts another. Chapter: hangs.
 
-Fields as torch 2.13 writes them (version 2.10 of the dump), read in torch/csrc/distributed/c10d/FlightRecorder.hpp and
-FlightRecorderDetail.hpp: as a pickle from _dump_nccl_trace and TORCH_FR_DUMP_TEMP_FILE, as JSON from its HTTP server.
+Fields as torch 2.5 to 2.15 write them (versions 2.4 to 2.10 of the dump), read in torch/csrc/distributed/c10d/FlightRecorder.hpp,
+FlightRecorderDetail.hpp and hooks/FlightRecorderHook.cpp: as a pickle from _dump_nccl_trace and TORCH_FR_DUMP_TEMP_FILE, as JSON from
+its HTTP server. Before 2.0 (torch 2.3) one running number, seq_id, counted a group's calls, and a group had a number, not a name.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from helpers.nccl.output.flights.flight_checks import (
     FlightRecorderError,
     a_dict,
     a_list,
+    a_name,
     a_size,
     a_whole,
     not_too_much,
@@ -25,7 +27,10 @@ from helpers.nccl.output.flights.flight_checks import (
 from helpers.nccl.output.flights.flight_sources import data_of
 
 STATES = ("scheduled", "started", "completed")
-_NAME = re.compile(r"(\w+):(\w+)(?: (\d{1,7})(->|<-)(\d{1,7}))?", re.ASCII)
+WITH_EVENTS = ("nccl", "ncclx", "xccl", "rccl", "rcclx", "mccl", "hccl")  # of these "retired" may mean that time was up
+WORLD = "default_pg"  # how torch describes the group of all ranks
+_NAME = re.compile(r"([\w-]+):(\w+)(?: (\d{1,7}|\?)(->|<-)(\d{1,7}|\?))?", re.ASCII)
+_VERSION = re.compile(r"[12]\.\d{1,3}", re.ASCII)
 
 
 class Operation(NamedTuple):
@@ -61,13 +66,15 @@ class Operation(NamedTuple):
 class Dump(NamedTuple):
     """One rank's dump. groups: ranks of each group of this rank, by name; whole: nothing older was overwritten, and nothing left out.
 
-    The dump's pg_status is not read: Gloo counts messages among the "collectives" there.
+    world: the group of all ranks, "" where no operation was in it. The dump's pg_status is not read: Gloo counts messages among the
+    "collectives" there.
     """
 
     version: str
     operations: tuple[Operation, ...]
     groups: Mapping[str, tuple[int, ...]]
     whole: bool
+    world: str = ""
 
 
 def read_dump(source: object, rank: int) -> Dump:
@@ -79,8 +86,9 @@ def read_dump(source: object, rank: int) -> Dump:
 
 
 def _groups_of(config: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-    """Gloo has one nameless entry for all its groups, and empties it when a second group is made (torch 2.13): then nobody knows."""
-    known = {name: about for name, about in config.items() if not (name == "" and _is_emptied(about))}
+    """Gloo has one nameless entry for all its groups. A second one empties it (torch 2.13), or writes its own ranks there (2.14)."""
+    named = {a_name(name): about for name, about in config.items()}
+    known = {name: about for name, about in named.items() if not (name == "" and _is_emptied(about))}
     return {name: some_ranks(name, about) for name, about in known.items()}
 
 
@@ -89,7 +97,12 @@ def _is_emptied(about: object) -> bool:
 
 
 def _dump(data: Mapping[str, Any]) -> Dump:
-    config, entries = a_dict(data["pg_config"], "pg_config"), a_list(data.get("entries", ()), "entries")
+    version, entries = data["version"], a_list(data.get("entries", ()), "entries")
+    if not isinstance(version, str) or not _VERSION.fullmatch(version):
+        raise FlightRecorderError(
+            f"version {shown(version)} of the dump, expected 1.0 to 2.10 or a later 2 (torch 2.3 to 2.15)"
+        )
+    config = a_dict(data.get("pg_config", {}), "pg_config")
     not_too_much(config, entries)
     groups = _groups_of(config)
     operations = [_operation(a_dict(entry, f"entry {place}"), place) for place, entry in enumerate(entries)]
@@ -97,9 +110,14 @@ def _dump(data: Mapping[str, Any]) -> Dump:
     if any(later <= earlier for earlier, later in itertools.pairwise(records)):
         raise FlightRecorderError(f"record_id does not rise: {records[:8]}")
     _in_order(operations)
-    return Dump(
-        some_texts([data["version"]], "version")[0], tuple(operations), groups, records == list(range(len(records)))
-    )
+    whole = records == list(range(len(records)))
+    return Dump(version, tuple(operations), groups, whole, _world(entries))
+
+
+def _world(entries: Sequence[Mapping[str, Any]]) -> str:
+    """After the entries are read: all of them have names."""
+    named = (entry["process_group"] for entry in entries if "process_group" in entry)
+    return next((name for name, *about in named if about == [WORLD]), "")
 
 
 def _in_order(operations: Sequence[Operation]) -> None:
@@ -123,8 +141,9 @@ def _operation(entry: Mapping[str, Any], place: int) -> Operation:
         raise FlightRecorderError(f"entry {place}: profiling_name {shown(name)}, expected such as 'nccl:all_reduce'")
     backend, op, _, arrow, other = found.groups()
     p2p = bool(entry.get("is_p2p", arrow is not None))
-    number = whole("p2p_seq_id" if p2p else "collective_seq_id")
-    sizes, dtypes = _sizes(entry, place), some_texts(entry.get("input_dtypes", ()), f"entry {place}: input_dtypes")
+    number = whole("seq_id" if "seq_id" in entry else "p2p_seq_id" if p2p else "collective_seq_id")
+    sizes = _sizes(entry, place)
+    dtypes = some_texts(entry.get("input_dtypes", ("",) * len(sizes)), f"entry {place}: input_dtypes")
     if len(sizes) != len(dtypes):
         raise FlightRecorderError(f"entry {place}: {len(sizes)} sizes of inputs and {len(dtypes)} types")
     return Operation(
@@ -135,7 +154,7 @@ def _operation(entry: Mapping[str, Any], place: int) -> Operation:
         op,
         p2p,
         op == "send",
-        int(other) if other else None,
+        int(other) if other and other != "?" else None,
         sizes,
         dtypes,
         _state(entry, backend, place),
@@ -144,16 +163,18 @@ def _operation(entry: Mapping[str, Any], place: int) -> Operation:
 
 
 def _state(entry: Mapping[str, Any], backend: str, place: int) -> str:
-    """Gloo has no events to look at: there "retired" says that the operation is over."""
+    """Gloo has no events to look at, nor have the backends that torch 2.15 records by hooks: "retired" says that the operation is over."""
     state, ended = entry.get("state"), entry.get("time_discovered_completed_ns")
     if state not in STATES:
         raise FlightRecorderError(f"entry {place}: state {shown(state)}, expected one of {', '.join(STATES)}")
     if bool(ended) != (state == "completed") or not isinstance(ended, (int, type(None))):
         raise FlightRecorderError(f"entry {place}: state {state!r}, and time_discovered_completed_ns {shown(ended)}")
-    return "completed" if backend == "gloo" and entry.get("retired") is True else str(state)
+    return "completed" if backend not in WITH_EVENTS and entry.get("retired") is True else str(state)
 
 
 def _group(entry: Mapping[str, Any], place: int) -> str:
+    if "process_group" not in entry and "seq_id" in entry:
+        return str(a_whole(entry.get("pg_id"), f"entry {place}: pg_id"))
     names = entry.get("process_group")
     if not isinstance(names, (list, tuple)) or not names or not isinstance(names[0], str):
         raise FlightRecorderError(f"entry {place}: process_group {shown(names)}, expected a name and a description")

@@ -14,13 +14,8 @@ from helpers.nccl.output.flights.flight_checks import MOST_RANKS, FlightRecorder
 from helpers.nccl.output.flights.flight_entries import Dump, Operation, read_dump
 
 SAME_SIZE = (
-    "all_reduce",
-    "allreduce",
-    "broadcast",
-    "reduce",
-    "_all_gather_base",
-    "_reduce_scatter_base",
-    "all_reduce_barrier",
+    *("all_reduce", "allreduce", "broadcast", "reduce", "all_reduce_barrier", "_broadcast_oop", "_reduce_oop"),
+    *("_all_gather_base", "_reduce_scatter_base", "all_gather_single", "reduce_scatter_single"),
 )
 NCCL_NAMES = {"_all_gather_base": "all_gather_into_tensor", "_reduce_scatter_base": "reduce_scatter_tensor"}
 
@@ -156,7 +151,9 @@ def parse_flight_recorder(dumps: Mapping[int, Any] | Sequence[Any]) -> FlightRec
 
 
 def _groups(dumps: Mapping[int, Dump]) -> dict[str, tuple[int, ...]]:
-    """Gloo writes its group's ranks under no name: they are those of the one group that there is, if there is one."""
+    """Gloo writes the ranks of its newest group under no name (torch 2.14; before, of its only one). The widest of them are taken for
+    the group of all ranks where they can be that, and where no other group is in use.
+    """
     found: dict[str, tuple[int, ...]] = {}
     for rank, dump in dumps.items():
         for name, ranks in dump.groups.items():
@@ -164,9 +161,12 @@ def _groups(dumps: Mapping[int, Dump]) -> dict[str, tuple[int, ...]]:
                 raise FlightRecorderError(f"rank {rank}: group {name!r} has ranks {ranks}, elsewhere {found[name]}")
     unnamed = {dump.groups[""] for dump in dumps.values() if "" in dump.groups}
     found.pop("", None)
-    named = {one.group for dump in dumps.values() for one in dump.operations}
-    if len(unnamed) == len(named) == 1:
-        found.setdefault(named.pop(), unnamed.pop())
+    used = {one.group for dump in dumps.values() for one in dump.operations}
+    worlds = {dump.world for dump in dumps.values()} - {""}
+    if unnamed and len(used) == 1 and used == worlds:
+        ranks = max(unnamed, key=len)
+        if ranks == tuple(range(len(ranks))) and {*dumps}.union(*unnamed) <= {*ranks}:
+            found.setdefault(used.pop(), ranks)
     return found
 
 

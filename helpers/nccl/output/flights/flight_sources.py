@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -11,19 +12,20 @@ from helpers.plain_json import TooDeep, read_json
 from helpers.plain_pickle import DEEPEST, NotPlain, check_depth, load_plain
 
 LONGEST = 64 << 20  # bytes of one dump; 2,000 operations with their stacks are some 4 MiB
+LONGEST_LITERAL = 4 << 20  # of one that Python printed
 QUOTED = 60  # letters before what is wrong
 MOST_DIGITS = 4300  # Python's own limit
 
 
 def data_of(source: object) -> Mapping[str, Any]:
-    """A pickle's bytes, JSON as text or bytes, or what either holds. FlightRecorderError for what is no dump."""
+    """A pickle's bytes, JSON or Python's print of a dump as text or bytes, or what these hold. FlightRecorderError for what is no dump."""
     try:
         if isinstance(source, (bytes, bytearray, str)):
             source = _loaded(source)
         check_depth(source)
     except NotPlain as error:
         raise FlightRecorderError(f"the dump {error}" if "not a pickle" not in str(error) else str(error)) from None
-    if not isinstance(source, Mapping) or "version" not in source or "pg_config" not in source:
+    if not isinstance(source, Mapping) or "version" not in source or not {"pg_config", "entries"} & source.keys():
         raise FlightRecorderError(
             "no dump of the flight recorder: expected a dict with 'version', 'pg_config' and 'entries'"
         )
@@ -42,6 +44,8 @@ def _json(source: bytes | bytearray | str) -> object:
     """What is wrong in it is told by the words before: Python's own words for it are others in every version."""
     try:
         text = source if isinstance(source, str) else source.decode()
+        if text.lstrip()[1:].lstrip()[:1] == "'":
+            return _printed(text)
         return read_json(text, DEEPEST, parse_int=_whole_number)
     except json.JSONDecodeError as error:
         before = error.doc[: error.pos].rstrip(" \t\r\n,")
@@ -50,6 +54,16 @@ def _json(source: bytes | bytearray | str) -> object:
         raise FlightRecorderError("not JSON: these bytes are no text in UTF-8") from None
     except TooDeep as error:
         raise NotPlain(str(error)) from None
+
+
+def _printed(text: str) -> object:
+    """{'version': '2.10', ...}: what print or pprint makes of a dump that was unpickled. Nothing in it is called."""
+    if len(text) > LONGEST_LITERAL:
+        raise NotPlain(f"is longer than {LONGEST_LITERAL} letters: {len(text)}; give the file itself")
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        raise FlightRecorderError("not what Python prints of a dump: cut off, or not data only") from None
 
 
 def _whole_number(digits: str) -> int:

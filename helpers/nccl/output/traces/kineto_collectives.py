@@ -6,14 +6,14 @@ torch/csrc/distributed/c10d), and kineto writes it into the kernel that the call
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from helpers.collectives import PROMISES
 from helpers.nccl.output.traces.kineto_checks import a_text, a_whole
 from helpers.nccl.output.traces.kineto_events import Event
 from helpers.nccl.output.traces.kineto_intervals import Interval, minus, total
+from helpers.nccl.output.traces.kineto_kernels import NAME
 
 OPS = {  # torch's, NCCL's and Gloo's words without underscores, the longest first where one begins another
     "reducescatter": "reduce_scatter",
@@ -36,8 +36,8 @@ ITEM = {  # bytes of one number, by c10::toString of its type
     **dict.fromkeys(("Long", "Double", "UInt64", "ComplexFloat"), 8),
     "ComplexDouble": 16,
 }
-NAME, INPUT, OUTPUT, GROUP = "Collective name", "In msg nelems", "Out msg nelems", "Process Group Name"
-KERNEL_OP = re.compile(r"nccl(?:Dev)?Kernel_(\w+?)(?:_|\(|$)", re.ASCII)
+INPUT, OUTPUT, GROUP = "In msg nelems", "Out msg nelems", "Process Group Name"
+WITHIN = ("allreduce", "reducescatter", "allgather", "alltoall")  # words that a longer name may hold
 
 
 class Collective(NamedTuple):
@@ -77,9 +77,10 @@ class Collective(NamedTuple):
 
 
 def op_of(word: str) -> str:
-    """ "_allgather_base", "all_gather_into_tensor" and "AllGather" are all_gather; a word that is none of ours stays as it is."""
-    plain = word.replace("_", "").lower()
-    return next((op for begins, op in OPS.items() if plain.startswith(begins)), word)
+    """ "_allgather_base", "AllGather" and "symm_mem::multimem_all_gather_out" are all_gather; a word that is none of ours stays."""
+    plain = word.rpartition("::")[2].replace("_", "").lower()
+    begun = (op for begins, op in OPS.items() if plain.startswith(begins))
+    return next(begun, next((OPS[part] for part in WITHIN if part in plain), word))
 
 
 def collective(
@@ -114,14 +115,3 @@ def _nbytes(args: Mapping[str, Any], dtype: str | None, about: str) -> int | Non
 
 def _whole(args: Mapping[str, Any], name: str, about: str) -> int | None:
     return None if args.get(name) is None else a_whole(args[name], f"{about}: {name}")
-
-
-def of_gpu(events: Iterable[Event]) -> list[Event]:
-    """NCCL's kernels: by what kineto wrote into them, or by their name. Copies that an engine makes for NCCL are not told apart."""
-    return [e for e in events if e.category == "kernel" and (NAME in e.args or e.name.startswith("nccl"))]
-
-
-def kernel_word(event: Event) -> str:
-    """ "AllReduce" of ncclDevKernel_AllReduce_Sum_f32_RING_LL(...); of another name its beginning."""
-    found = KERNEL_OP.match(event.name)
-    return found[1] if found else event.name.partition("(")[0]

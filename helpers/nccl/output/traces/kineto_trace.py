@@ -7,15 +7,17 @@ neither; and idle. On a GPU lanes are streams, on the CPU (Gloo) they are thread
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from helpers.nccl.output.traces.kineto_checks import a_dict, a_list, a_text, a_whole
-from helpers.nccl.output.traces.kineto_collectives import Collective, collective, kernel_word, of_gpu
+from helpers.nccl.output.traces.kineto_collectives import Collective, collective
 from helpers.nccl.output.traces.kineto_cpu import computing, of_cpu
 from helpers.nccl.output.traces.kineto_events import Event, events_of, loading_of, steps_of
 from helpers.nccl.output.traces.kineto_intervals import Interval, both, minus, total, union, within
+from helpers.nccl.output.traces.kineto_kernels import of_gpu, operators_of
+from helpers.nccl.output.traces.kineto_launches import windows_of
 from helpers.nccl.output.traces.kineto_sources import data_of
 
 CPU = "cpu"
@@ -56,11 +58,12 @@ class Lane(NamedTuple):
 
 @dataclass(frozen=True)
 class Work:
-    """What one device did, each as intervals that do not touch."""
+    """What one device did, each as intervals that do not touch. windows: {step: when it ran}, as far as the trace tells its launches."""
 
     compute: tuple[Interval, ...]
     communication: tuple[Interval, ...]
     copies: tuple[Interval, ...]
+    windows: Mapping[int, Interval] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -91,9 +94,13 @@ class KinetoTrace:
         return tuple(self.work)
 
     def breakdown(self, device: int | str | None = None, step: int | None = None) -> Breakdown:
-        """Of one device (the first that there is), over the whole trace or one of its steps. KeyError for others."""
+        """Of one device (the first that there is), over the whole trace or one of its steps. KeyError for others.
+
+        A GPU's step lasts from the end of what the step before launched to the end of what it launched itself, however far the GPU lags
+        behind the process; where the trace does not tell launches, it is the process's own span.
+        """
         work = self.work[self.devices[0] if device is None else device]
-        window = (0, self.wall) if step is None else self.steps[step]
+        window = (0, self.wall) if step is None else work.windows.get(step, self.steps[step])
         compute, talk, copies = (within(one, window) for one in (work.compute, work.communication, work.copies))
         exposed = minus(talk, compute)
         copied = minus(copies, union([*compute, *talk]))
@@ -151,15 +158,16 @@ def _on_gpus(events: Sequence[Event]) -> tuple[dict[int | str, Work], list[Colle
     for event in events:
         if event.on_gpu:
             mine.setdefault(event.pid, []).append(event)
-    work, calls = {}, []
+    work, calls, operators = {}, [], operators_of(events)
     for device in sorted(mine, key=_order):
-        talk = of_gpu(mine[device])
-        places = {event.place for event in talk}
+        talk = of_gpu(mine[device], operators)
+        places = {one.event.place for one in talk}
         kernels = [e for e in mine[device] if e.category == "kernel" and e.place not in places]
         compute = union(e.span for e in kernels)
         copies = union(e.span for e in mine[device] if e.category != "kernel")
-        work[device] = Work(tuple(compute), tuple(union(e.span for e in talk)), tuple(copies))
-        calls += [collective(e, device, e.args, kernel_word(e), compute) for e in talk]
+        spans = tuple(union(one.event.span for one in talk))
+        work[device] = Work(tuple(compute), spans, tuple(copies), windows_of(mine[device], events))
+        calls += [collective(one.event, device, one.args, one.word, compute) for one in talk]
     return work, calls, _lanes(event for device in work for event in mine[device])
 
 
