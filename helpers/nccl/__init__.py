@@ -10,13 +10,14 @@ from helpers.nccl.output.flights.flight_checks import FlightRecorderError
 from helpers.nccl.output.flights.flight_recorder import FlightRecord, parse_flight_recorder
 from helpers.nccl.output.logs.debug_lines import DebugLogError
 from helpers.nccl.output.logs.debug_log import DebugLog, parse_debug_log
+from helpers.nccl.output.machine.rings import BestRing
+from helpers.nccl.output.machine.topo import parse_topo
+from helpers.nccl.output.machine.topology import WORDS as TOPO_WORDS
+from helpers.nccl.output.machine.topology import Topology, TopologyEdge
 from helpers.nccl.output.tables.errors import TableError, TopologyError
 from helpers.nccl.output.tables.header import NcclDevice, NcclSettings
 from helpers.nccl.output.tables.nccl_tests import nccl_tests_tables, parse_nccl_tests
-from helpers.nccl.output.tables.rings import BestRing
 from helpers.nccl.output.tables.tables import NcclRow, NcclTable, NcclTiming
-from helpers.nccl.output.tables.topo import WORDS as TOPO_WORDS
-from helpers.nccl.output.tables.topo import Topology, TopologyEdge, parse_topo
 from helpers.nccl.output.traces.kineto_checks import KinetoError
 from helpers.nccl.output.traces.kineto_ranks import KinetoRanks, together
 from helpers.nccl.output.traces.kineto_trace import KinetoTrace, parse_kineto

@@ -24,7 +24,8 @@ from helpers.nccl import (
     parse_flight_recorder,
     parse_kineto,
 )
-from helpers.nccl.output.tables.errors import NoTable
+from helpers.nccl.output.machine.amd import parse_amd_json
+from helpers.nccl.output.tables.errors import MachineError, NoTable
 from helpers.plain_gzip import GZIP, GzipError, unfolded
 from helpers.records import RecordError
 from helpers.yours.files.dumps import of_dumps
@@ -42,11 +43,21 @@ from helpers.yours.verdict import Verdict, refusal
 
 FILES = "dumps of torch's flight recorder, a trace of torch's profiler, a memory snapshot of PyTorch or a run of make gpu-check"
 KNOWN = f"nothing that is known here: expected {', '.join(form.name for form in FORMS)}, {FILES}"
-REFUSALS = (TableError, TopologyError, DebugLogError, FlightRecorderError, KinetoError, SnapshotError, RecordError)
+REFUSALS = (
+    TableError,
+    TopologyError,
+    MachineError,
+    DebugLogError,
+    FlightRecorderError,
+    KinetoError,
+    SnapshotError,
+    RecordError,
+)
 _BLANK = " \t\r\n"
 _DUMP = "pg_config"
 _TRACE = '"traceEvents"'
 _RUN = '"records"'
+_AMD = '"link_type"'
 _MOST = 256 << 20  # bytes that a packed file unfolds into
 
 
@@ -115,6 +126,8 @@ def _of_text(text: str, told: Place | None) -> Verdict:
         return of_dumps(parse_flight_recorder([text]))
     if text.lstrip(_BLANK).startswith("{") and _RUN in text:
         return of_run(text, told)
+    if text.lstrip(_BLANK).startswith("[") and _AMD in text:
+        return of_topology(parse_amd_json(text))
     return _of_forms([form for form in FORMS if form.sign.search(text)], text, told)
 
 

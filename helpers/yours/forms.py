@@ -7,12 +7,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
-from helpers.nccl import nccl_tests_tables, parse_debug_log, parse_topo
+from helpers.nccl import nccl_tests_tables, parse_debug_log
+from helpers.nccl.output.machine.amd import SIGN as AMD
 from helpers.nccl.output.tables.fits import WORD
 from helpers.units import bandwidth_text
 from helpers.yours.causes import cause
 from helpers.yours.logs.judged import of_log
-from helpers.yours.machine.topologies import of_topology
+from helpers.yours.machine.topologies import of_topologies
 from helpers.yours.places import Place
 from helpers.yours.tables.curves import curve_of
 from helpers.yours.tables.judged import of_table
@@ -63,8 +64,8 @@ FORMS = (  # in the order in which a verdict on several of them tells them
     ),
     Form(
         "the output of nvidia-smi topo -m",
-        _sign(r"^[ \t]*GPU0[ \t]+(?:GPU1|X)\b|CPU Affinity"),
-        lambda text, told: of_topology(parse_topo(text)),
+        _sign(r"^[ \t]*GPU0[ \t]+(?:GPU1|X)\b|CPU Affinity", AMD.pattern),
+        of_topologies,
     ),
     Form(
         "a log of NCCL_DEBUG=INFO",

@@ -10,8 +10,8 @@ from random import Random
 import pytest
 
 from helpers.nccl import TopologyEdge, TopologyError, parse_topo
-from helpers.nccl.output.tables.rings import best_ring
-from helpers.nccl.output.tables.topo import rank_of
+from helpers.nccl.output.machine.rings import best_ring
+from helpers.nccl.output.machine.topology import rank_of
 
 HERE = Path(__file__).parent
 SOURCES = tomllib.loads((HERE / "sources.toml").read_text())["topologies"]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 # Tabs, no-break spaces of a web page, and the mark that Windows begins a text with
 _SPACE = re.compile(r"[^\S\n ]|\ufeff")
-_COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|\[\d{1,2}(?:;\d{1,2})*m")  # or what a page leaves of them
 _BEFORE = tuple(
     re.compile(pattern, re.ASCII)
     for pattern in (

@@ -27,3 +27,7 @@ class NoTable(TableError):
 
 class TopologyError(Unreadable):
     """No output of nvidia-smi topo -m, or one that is damaged or contradicts itself."""
+
+
+class MachineError(Unreadable):
+    """No output of the tool that it looks like, or one that is damaged."""

@@ -1,0 +1,1 @@
+"""What the tools of a machine say of it: matrices of links, tables of GPUs, ports, rates."""
