@@ -33,7 +33,7 @@ from helpers.yours.files.snapshots import of_snapshot
 from helpers.yours.files.traces import of_traces
 from helpers.yours.forms import FORMS, Form
 from helpers.yours.joined import concluded, joined
-from helpers.yours.logs.judged import of_log
+from helpers.yours.logs.judged import of_log, without_rows
 from helpers.yours.machine.topologies import of_topology
 from helpers.yours.places import Place, told_place
 from helpers.yours.run.checked import of_run
@@ -134,17 +134,18 @@ def _of_text(text: str, told: Place | None) -> Verdict:
 def _of_forms(forms: Sequence[Form], text: str, told: Place | None) -> Verdict:
     """All that stands in the text, joined. The first that tells anything has to be whole; what follows it is left out where it is not."""
     read: list[Verdict] = []
-    why = KNOWN
+    why, headed = KNOWN, False
     for form in forms:
         try:
             found = form.judge(text, told)
         except NoTable as error:
-            why = str(error)
+            why, headed = str(error), error.line is not None
             continue
         except REFUSALS as error:
             found = refusal(str(error))
         if not read and found.refused:
             return found
+        found = without_rows(found) if headed and found.kind == "log" else found
         read += [] if found.refused else [found]
     return joined(read) if read else refusal(why)
 

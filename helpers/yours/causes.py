@@ -43,6 +43,8 @@ KINDS = {
     "average": Kind("benchmarking", "./build/{program} -b 8 -e 8G -f 2 -g {gpus}", accuses=False),
     "truncated log": Kind("inside-nccl", "NCCL_DEBUG=INFO NCCL_DEBUG_FILE=nccl.%h.%p.log"),
     "ignored setting": Kind("inside-nccl", "env | grep NCCL_; cat /etc/nccl.conf ~/.nccl.conf"),
+    "slow init": Kind("inside-nccl", _run("INIT,PROFILE", "8", "8", "Init timings|Bootstrap timings"), "slow-init"),
+    "no size finished": Kind("hangs", "NCCL_P2P_DISABLE=1 ./build/{program} -b 8 -e 8 -g {gpus}", accuses=False),
     "warning": Kind("hangs", "NCCL_DEBUG=WARN"),
     "far NIC": Kind("interconnects", "nvidia-smi topo -m; lspci -tv", "far-nic"),
     "no P2P": Kind("interconnects", "nvidia-smi topo -p2p r; nvidia-smi topo -p2p w", "p2p"),
@@ -79,12 +81,20 @@ def cause(
     gpus: int | None = None,
     accuses: bool | None = None,
     hosts: int = 1,
+    repair: str | None = None,
 ) -> Cause:
-    """One of KINDS with the reader's own numbers. accuses: where it is not the kind's. hosts: on several, mpirun starts a rank a GPU."""
+    """One of KINDS with the reader's own numbers. hosts: on several, mpirun starts a rank a GPU. accuses, repair: where not the kind's."""
     kind = KINDS[name]
     command = kind.command if hosts < 2 or not gpus else _by_mpirun(kind.command, max(1, gpus // hosts))
     command = command.format(program=program, gpus=gpus or 8)
-    return Cause(name, why, kind.chapter, command, kind.accuses if accuses is None else accuses, kind.repair)
+    return Cause(
+        name,
+        why,
+        kind.chapter,
+        command,
+        kind.accuses if accuses is None else accuses,
+        kind.repair if repair is None else repair,
+    )
 
 
 def _by_mpirun(command: str, each: int) -> str:

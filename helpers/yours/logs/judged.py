@@ -3,32 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from helpers.nccl import DebugLog
 from helpers.units import nbytes_text
 from helpers.yours.causes import cause
+from helpers.yours.logs.times import slow, spent
 from helpers.yours.verdict import TOO_LITTLE, Cause, Verdict
 
 CAPS = ("NCCL_MAX_NCHANNELS", "NCCL_MAX_CTAS", "NCCL_MAX_P2P_NCHANNELS")
 SHORTER_PATH = {  # set so, bytes go another way than they could
-    "NCCL_P2P_DISABLE": ("1", "no GPU reads another's memory: through memory of the host"),
-    "NCCL_IB_DISABLE": ("1", "no InfiniBand and no RoCE: between nodes by sockets"),
-    "NCCL_SHM_DISABLE": ("1", "not even memory of the host: ranks of one node by the network"),
-    "NCCL_NET": ("Socket", "between nodes by sockets"),
-    "NCCL_NET_GDR_LEVEL": ("LOC", "the cards do not read the GPU's memory"),
+    "NCCL_P2P_DISABLE": ("1", "no GPU reads another's memory: through memory of the host", "p2p"),
+    "NCCL_IB_DISABLE": ("1", "no InfiniBand and no RoCE: between nodes by sockets", "sockets"),
+    "NCCL_SHM_DISABLE": ("1", "not even memory of the host: ranks of one node by the network", "shared-memory"),
+    "NCCL_NET": ("Socket", "between nodes by sockets", "sockets"),
+    "NCCL_NET_GDR_LEVEL": ("LOC", "the cards do not read the GPU's memory", "gpudirect-rdma"),
 }
 MANY = 4  # GPUs of a node that share one card are too many
 
 
 def of_log(log: DebugLog) -> Verdict:
-    """What is plain from the lines; nothing is said of times, as a log has none."""
+    """What is plain from the lines; of times a log has only those of its start."""
     ways = ", ".join(f"{count} {way}" for way, count in log.transports().items())
     sentence = f"Connections: {ways}." if ways else "It tells of no connection: was it cut, or NCCL_DEBUG_SUBSYS set?"
     channels = max((ring.channels for ring in log.rings), default=0)
     sentence += f" {channels} channels." if channels else ""
-    sentence += _settings(log)
+    sentence += _settings(log) + spent(log)
     clean = "Nothing in it accuses the machine." if ways else TOO_LITTLE
     return Verdict("log", f"a log of {log}", sentence, clean, causes=tuple(_causes(log)), lines=tuple(_choices(log)))
+
+
+def without_rows(found: Verdict) -> Verdict:
+    """The verdict on a log below a table's head that no row follows."""
+    why = "the table has its head and no row: the run stood in its first call, ended there, or was cut; with NCCL_P2P_DISABLE=1 it tells"
+    ends = "Nothing else in it says why." if found.otherwise else ""
+    remark = cause("no size finished", f"{why} whether the way from GPU to GPU is to blame", repair="p2p")
+    return replace(
+        found, sentence=f"{found.sentence} No size was finished.", otherwise=ends, causes=(*found.causes, remark)
+    )
 
 
 def _choices(log: DebugLog) -> Iterator[str]:
@@ -49,6 +61,7 @@ def _settings(log: DebugLog) -> str:
 
 def _causes(log: DebugLog) -> Iterator[Cause]:
     yield from _truncated(log)
+    yield from slow(log)
     yield from _paths(log)
     yield from _nics(log)
     yield from _set(log)
@@ -80,15 +93,17 @@ def _paths(log: DebugLog) -> Iterator[Cause]:
     staged = sum(count for way, count in ways.items() if way.startswith("NET/") and way.endswith("without GDRDMA"))
     shared = sum(count for way, count in ways.items() if way.startswith("SHM"))
     if sockets:
-        yield cause(
-            "wrong path", f"{sockets} of {total} connections go by sockets, through the processor and its kernel"
-        )
+        why = f"{sockets} of {total} connections go by sockets, through the processor and its kernel"
+        yield cause("wrong path", why, repair="sockets")
     elif staged:
         why = f"{staged} of {total} connections go by the network without GPUDirect RDMA: staged in memory of the host"
-        yield cause("wrong path", why)
+        yield cause("wrong path", why, repair="gpudirect-rdma")
+    elif log.without_gdr:
+        why = f"NCCL says that {', '.join(log.without_gdr[:8])} can not read the GPU's memory: staged in memory of the host between nodes"
+        yield cause("wrong path", why, accuses=_several(log), repair="gpudirect-rdma")
     if shared:
         why = f"{shared} of {total} connections go through memory of the host (SHM), not from GPU to GPU"
-        yield cause("wrong path", why)
+        yield cause("wrong path", why, repair="p2p")
 
 
 def _nics(log: DebugLog) -> Iterator[Cause]:
@@ -104,12 +119,10 @@ def _nics(log: DebugLog) -> Iterator[Cause]:
 def _set(log: DebugLog) -> Iterator[Cause]:
     """Settings that took effect and that cost something."""
     taken = log.took_effect
-    several = any((member.nodes or 1) > 1 for member in log.members) or any(way.network for way in log.connections)
-    for name, (value, why) in SHORTER_PATH.items():
+    for name, (value, why, repair) in SHORTER_PATH.items():
         if value in taken.get(name, ()):
-            yield cause(
-                "wrong path", f"{name}={value} took effect: {why}", accuses=name != "NCCL_IB_DISABLE" or several
-            )
+            accuses = name != "NCCL_IB_DISABLE" or _several(log)
+            yield cause("wrong path", f"{name}={value} took effect: {why}", accuses=accuses, repair=repair)
     for name in CAPS:
         if name in taken:
             yield cause("few channels", f"{name}={taken[name][0]} took effect: fewer channels than NCCL would take")
@@ -118,6 +131,11 @@ def _set(log: DebugLog) -> Iterator[Cause]:
     elif any(not one.available for one in log.nvls):
         yield cause("NVLS off", "NVLS multicast is not available on some device", accuses=False)
     yield from _lists(taken)
+
+
+def _several(log: DebugLog) -> bool:
+    """Whether the ranks are on several nodes."""
+    return any((member.nodes or 1) > 1 for member in log.members) or any(way.network for way in log.connections)
 
 
 def _lists(taken: dict[str, tuple[str, ...]]) -> Iterator[Cause]:

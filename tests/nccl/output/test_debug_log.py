@@ -248,7 +248,10 @@ def holds(read, text):
 def facts(read):
     """All that a log says, without where it stands."""
     found = {("member", m.comm, m.rank, m.nranks) for m in read.members} | {("version", v) for v in read.versions}
-    found |= {row[2:] for rows in (read.rings, read.trees, read.connections) for row in rows}
+    found |= {row[2:] for rows in (read.rings, read.trees) for row in rows}
+    found |= {
+        (*c[2:6], c.how.removesuffix("/read"), *c[7:]) for c in read.connections
+    }  # what is cut off there changes no way
     found |= {("nvls", *n[2:], n.device if n.comm is None else None) for n in read.nvls}
     return found | {row[1:] for rows in (read.choices, read.settings) for row in rows} | set(read.chunks.values())
 

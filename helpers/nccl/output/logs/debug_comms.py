@@ -6,7 +6,7 @@ import re
 
 from helpers.nccl.output.logs.debug_rows import CommRank, Origin
 
-Thread = tuple[str | None, int | None, int | None]
+Thread = tuple[str | None, int | None, int | None, str]
 
 
 class Torn(Exception):
@@ -18,7 +18,8 @@ class Comms:
 
     NCCL tells of rings, trees and connections while a thread makes a communicator: from "Init START" (since 2.17) to "Init COMPLETE".
     Before 2.17 they belong to the communicator whose COMPLETE follows. What a thread tells later, such as connections made at the
-    first send, belongs to none for certain.
+    first send, belongs to none for certain. Where hosts or threads are blacked out, the rank and the communicator's address tell
+    which COMPLETE ends which START.
     """
 
     def __init__(self) -> None:
@@ -27,6 +28,9 @@ class Comms:
         self._waiting: dict[Thread, list[int]] = {}  # lines whose communicator has not been named yet
         self._lines: dict[int, int] = {}  # line -> place in members
         self._done: set[Thread] = set()
+        self._threads: list[Thread] = []  # which was making which of members
+        self._unclear: set[Thread] = set()  # blacked out, and making several at once
+        self._open: dict[tuple[str | None, int | None, str, int], int] = {}  # of a process, by address and rank
 
     def member(self, number: int, origin: Origin, found: re.Match[str]) -> None:
         """ "Init START" and "Init COMPLETE"; the lines of a communicator's end say nothing new."""
@@ -38,7 +42,9 @@ class Comms:
         place = self._place(origin, row)
         if found["what"] == "Init COMPLETE":
             self.members[place] = self.members[place]._replace(complete=True)
-            self._making.pop(_thread(origin))
+            self._open.pop((origin.host, origin.pid, row.comm, row.rank), None)
+            if self._making.get(self._threads[place]) == place:
+                self._making.pop(self._threads[place])
             self._done.add(_thread(origin))
 
     def nodes(self, number: int, origin: Origin, found: re.Match[str]) -> None:
@@ -56,14 +62,17 @@ class Comms:
     def row(self, number: int, origin: Origin, later: bool) -> None:
         """A ring, a tree or a connection was told here. later: such lines also come when the communicator stands already."""
         thread = _thread(origin)
+        if thread in self._unclear:
+            return
         if thread in self._making:
             self._lines[number] = self._making[thread]
-        elif origin.host is not None and not (later and thread in self._done):
+        elif origin.pid is not None and not (later and thread in self._done):
             self._waiting.setdefault(thread, []).append(number)
 
     def nranks(self, origin: Origin) -> int | None:
         """Of the communicator that this thread is making, as far as it has been told."""
-        place = self._making.get(_thread(origin))
+        thread = _thread(origin)
+        place = None if thread in self._unclear else self._making.get(thread)
         return None if place is None else self.members[place].nranks
 
     def of(self, line: int) -> tuple[str | None, int | None]:
@@ -72,14 +81,20 @@ class Comms:
         return (None, None) if place is None else (self.members[place].comm, self.members[place].nranks)
 
     def _place(self, origin: Origin, row: CommRank) -> int:
-        """Where this communicator stands in `members`: the one that its thread is making, else a new one."""
+        """Where this communicator stands in `members`: the one that its thread, or its process, is making, else a new one."""
         thread = _thread(origin)
-        place = self._making.get(thread)
+        made = (origin.host, origin.pid, row.comm, row.rank)
+        place = self._open.get(made)
+        if place is None and origin.pid is not None:
+            place = self._making.get(thread)
         if place is not None and self.members[place].comm == row.comm:
             self._agree(place, row)
             return place
-        place = self._making[thread] = len(self.members)
+        if origin.pid is None and thread in self._making:
+            self._unclear.add(thread)
+        place = self._making[thread] = self._open[made] = len(self.members)
         self.members.append(row)
+        self._threads.append(thread)
         self._lines |= dict.fromkeys(self._waiting.pop(thread, []), place)
         return place
 
@@ -92,4 +107,4 @@ class Comms:
 
 
 def _thread(origin: Origin) -> Thread:
-    return origin.host, origin.pid, origin.thread
+    return origin.host, origin.pid, origin.thread, origin.front

@@ -10,12 +10,12 @@ from typing import Any
 from helpers.nccl.output.logs.debug_comms import Torn
 from helpers.nccl.output.logs.debug_makers import MAKERS, Rows
 from helpers.nccl.output.logs.debug_rows import Damaged, Origin, RingLine
-from helpers.nccl.output.logs.debug_shapes import LEVEL, LONGEST_ORIGIN, ORIGIN, which
+from helpers.nccl.output.logs.debug_shapes import CLOCK, CLOSED, LEVEL, LONGEST_ORIGIN, ORIGIN, which
 
 CUT_NUMBERS = 1000  # before 2.23 a ring line has room for three digits a rank
 _BARE = re.compile(  # lines that stand without "NCCL INFO", perhaps behind a launcher's "[1,0]<stdout>:" or "0: "
-    r"(?:\[[\d,]+\](?:<std\w+>:)? ?|\d+: ?)?\s*"
-    r"(?P<told>(?:NCCL version \d|Channel \d+(?:/\d+)? : \d+\[|Channel \d+/\d+ : +\d+ |Trees \[\d+\] -?\d).*)"
+    r"(?:\[\w*[\d,]+\](?:<std\w+>)?:? ?|\d+: ?)?\s*"
+    r"(?P<told>(?:[NR]CCL version(?: :)? \d|Channel \d+(?:/\d+)? : \d+\[|Channel \d+/\d+ : +\d+ |Trees \[\d+\] -?\d).*)"
 )
 
 
@@ -50,7 +50,7 @@ class Reader(Rows):
             self.damaged.append(Damaged(number, torn, "another process has written into this line"))
         last, before = levels[-1], levels[-2].end() if len(levels) > 1 else 0
         message = text[last.end() :].rstrip()
-        if last["level"] == "WARN":
+        if last["level"] != "INFO":
             self.warnings[number] = message
         front = text[max(before, last.start() - LONGEST_ORIGIN) : last.start()]
         self._message(number, self._origin(front, torn=before > 0), message, ended)
@@ -60,8 +60,13 @@ class Reader(Rows):
             return self._origins[front]
         if (found := ORIGIN.search(front)) is None:
             return Origin()
+        device, pid, thread = int(found["device"]), _number(found["pid"]), _number(found["thread"])
+        if pid is None or thread is None:  # the launcher's "[rank3]: " may still tell the ranks apart
+            return Origin(
+                found["host"] or None, pid, thread, device, CLOCK.sub("", front[: -len(found["place"] or "") or None])
+            )
         torn |= " [" in front[: found.start()]
-        made = Origin(self._host(found["host"], torn), int(found["pid"]), int(found["thread"]), int(found["device"]))
+        made = Origin(self._host(found["host"], torn), pid, thread, device)
         if not torn:
             self._origins[front] = made
         return made
@@ -78,7 +83,7 @@ class Reader(Rows):
             self.unread += 1
             return
         try:
-            if not ended:
+            if not ended and not CLOSED.search(text):
                 raise Torn("the text ends in this line, without a newline")
             if (found := shape.whole.fullmatch(text)) is None:
                 raise Torn(f"a line of this kind ({shape.kind}) does not end or go on so")
@@ -106,6 +111,10 @@ class Reader(Rows):
                 full = {"whole": len(row.ranks) == nranks} if isinstance(row, RingLine) else {}
                 kept.append(row._replace(comm=comm, **full))
         return kept
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and text.isdecimal() and len(text) <= 10 else None
 
 
 def _fits(ring: RingLine, nranks: int, dotted: bool) -> bool:

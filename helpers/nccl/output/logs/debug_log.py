@@ -11,7 +11,17 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from helpers.nccl.output.logs.debug_lines import DebugLogError, Reader
-from helpers.nccl.output.logs.debug_rows import Chosen, CommRank, Connection, Damaged, Nvls, RingLine, Setting, TreeLine
+from helpers.nccl.output.logs.debug_rows import (
+    Chosen,
+    CommRank,
+    Connection,
+    Damaged,
+    Nvls,
+    RingLine,
+    Setting,
+    Timings,
+    TreeLine,
+)
 
 
 class Communicator(NamedTuple):
@@ -38,9 +48,11 @@ class Communicator(NamedTuple):
 class DebugLog:
     """A whole log. damaged: lines of a known kind that do not hold together, of which nothing counts. unread: how many other lines.
 
-    versions: of NCCL, as each is first told. chunks: bytes of a point-to-point chunk, by line. warnings: its "WARN" lines, by line.
+    library: "NCCL", or AMD's "RCCL". versions: of it, as each is first told. chunks: bytes of a point-to-point chunk, by line.
+    without_gdr: cards that NCCL says can not read the GPU's memory. warnings: its "WARN" lines, by line, and "ATTN" since 2.32.
     """
 
+    library: str
     versions: tuple[str, ...]
     members: tuple[CommRank, ...]
     rings: tuple[RingLine, ...]
@@ -51,6 +63,8 @@ class DebugLog:
     nvls: tuple[Nvls, ...]
     networks: tuple[str, ...]
     plugins: tuple[str, ...]
+    timings: tuple[Timings, ...]
+    without_gdr: tuple[str, ...]
     chunks: Mapping[int, int]
     warnings: Mapping[int, str]
     damaged: tuple[Damaged, ...]
@@ -92,14 +106,15 @@ class DebugLog:
 
     def __str__(self) -> str:
         ways = ", ".join(f"{count} {way}" for way, count in self.transports().items()) or "no connections"
-        said = f"NCCL {' and '.join(self.versions) or 'of an unknown version'}: {len(self.communicators())} communicators, {ways}"
+        said = f"{self.library} {' and '.join(self.versions) or 'of an unknown version'}: {len(self.communicators())} communicators, {ways}"
         return f"{said}; {len(self.damaged)} damaged lines" if self.damaged else said
 
 
 def transport_text(way: Connection) -> str:
     """ "P2P/IPC", "SHM/direct/direct", "NET/IB with GDRDMA"."""
     if way.network is not None:
-        return f"NET/{way.network} with{'' if way.gdrdma else 'out'} GDRDMA"
+        over = {True: " with GDRDMA", False: " without GDRDMA", None: ""}
+        return f"NET/{way.network}{over[way.gdrdma]}"
     return f"{way.transport}/{way.how}"
 
 
@@ -107,8 +122,8 @@ def parse_debug_log(text: str, strict: bool = False) -> DebugLog:
     """What the log says; lines of other programs between NCCL's are passed over, lines of an unknown kind counted in `unread`.
 
     Processes write into each other's lines, so a real log has torn ones: these stand in `damaged` with their number, and nothing of
-    them counts. A last line without its newline is one of them. strict: the first of them is a DebugLogError. DebugLogError too for
-    a text without any line of NCCL. A digit that was changed, or a line that was wrapped by hand, can not be told.
+    them counts. A last line without its newline is one of them where it may go on. strict: the first of them is a DebugLogError.
+    DebugLogError too for a text without any line of NCCL. A digit that was changed, or a line that was wrapped by hand, can not be told.
     """
     reader = Reader()
     lines = text.split("\n")
@@ -120,6 +135,7 @@ def parse_debug_log(text: str, strict: bool = False) -> DebugLog:
     if strict and reader.damaged:
         raise DebugLogError(str(min(reader.damaged)))
     return DebugLog(
+        reader.library,
         tuple(dict.fromkeys(reader.versions)),
         tuple(reader.comms.members),
         tuple(reader.rings),
@@ -130,6 +146,8 @@ def parse_debug_log(text: str, strict: bool = False) -> DebugLog:
         tuple(reader.nvls),
         tuple(dict.fromkeys(reader.networks)),
         tuple(dict.fromkeys(reader.plugins)),
+        tuple(reader.timings),
+        tuple(dict.fromkeys(reader.without_gdr)),
         reader.chunks,
         reader.warnings,
         tuple(sorted(reader.damaged)),

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 
 from helpers.nccl.output.logs.debug_comms import Comms, Torn
-from helpers.nccl.output.logs.debug_rows import Chosen, Connection, Nvls, Origin, RingLine, Setting, TreeLine
-from helpers.nccl.output.logs.debug_shapes import ALGORITHMS, PROTOCOLS
+from helpers.nccl.output.logs.debug_rows import Chosen, Connection, Nvls, Origin, RingLine, Setting, Timings, TreeLine
+from helpers.nccl.output.logs.debug_shapes import ALGORITHMS, PROTOCOLS, STAGED
 
 CUT_RANKS = 20  # of a ring line before 2.23
 CUT_TREES = 1023  # characters of a tree line, in every version
@@ -19,6 +19,7 @@ class Rows:
 
     def __init__(self) -> None:
         self.comms = Comms()
+        self.library = "NCCL"
         self.versions: list[str] = []
         self.rings: list[RingLine] = []
         self.dotted = set[int]()  # lines of rings that end in "..."
@@ -29,12 +30,15 @@ class Rows:
         self.nvls: list[Nvls] = []
         self.networks: list[str] = []
         self.plugins: list[str] = []
+        self.timings: list[Timings] = []
+        self.without_gdr: list[str] = []
         self.chunks: dict[int, int] = {}
         self.warnings: dict[int, str] = {}
 
 
 def _version(rows: Rows, number: int, origin: Origin, found: re.Match[str]) -> None:
-    rows.versions.append(found[1])
+    rows.library = f"{found['library']}CCL"
+    rows.versions.append(found["version"])
 
 
 def _network(rows: Rows, number: int, origin: Origin, found: re.Match[str]) -> None:
@@ -71,7 +75,7 @@ def _ring(rows: Rows, number: int, origin: Origin, found: re.Match[str]) -> None
 def _trees(rows: Rows, number: int, origin: Origin, found: re.Match[str]) -> None:
     pieces, cut = _TREE.findall(found["trees"]), len(found[0]) >= CUT_TREES
     places = [list(map(int, piece)) for piece in (pieces[:-1] if cut else pieces)]
-    if found["rest"] and not cut:
+    if found["rest"] and not found["rest"].startswith(" comm 0x") and not cut:
         raise Torn(f"a tree line goes on with {found['rest']!r}")
     if [place[0] for place in places] != list(range(len(places))) or len({place[4] for place in places}) != 1:
         raise Torn("channels out of order, or places of several ranks in one line")
@@ -95,7 +99,8 @@ def _connection(rows: Rows, number: int, origin: Origin, found: re.Match[str]) -
         rows.connections.append(Connection(number, None, channel, src, dst, kind, how))
         return
     nic, proxy = int(found["nic"]), None if found["proxy"] is None else int(found["proxy"])
-    over = found["network"], nic, found["end"], proxy, found["gdr"] is not None
+    gdrdma = True if "/GDRDMA" in found["over"] else False if STAGED.fullmatch(found["over"]) else None
+    over = found["network"], nic, found["end"], proxy, gdrdma
     rows.connections.append(Connection(number, None, channel, src, dst, "NET", "", *over))
 
 
@@ -135,6 +140,22 @@ def _set(rows: Rows, number: int, origin: Origin, found: re.Match[str]) -> None:
     rows.settings.append(Setting(number, found["name"], whole[1] if whole else value))
 
 
+def _timings(rows: Rows, number: int, origin: Origin, found: re.Match[str]) -> None:
+    rank, nranks = int(found["rank"]), int(found["nranks"])
+    if rank >= nranks:
+        raise Torn(f"rank {rank} of {nranks}")
+    parts = (part.split(" ") for part in found["parts"].split(", "))
+    rows.timings.append(Timings(number, rank, nranks, float(found["total"]), tuple((n, float(s)) for n, s in parts)))
+
+
+def _gdr(rows: Rows, number: int, origin: Origin, found: re.Match[str]) -> None:
+    rows.without_gdr += [found["card"]] if found["state"] == "Disabled" else []
+
+
+def _provider(rows: Rows, number: int, origin: Origin, found: re.Match[str]) -> None:
+    rows.plugins.append(f"NET/OFI: {found['name']}")
+
+
 def _ignored(rows: Rows, number: int, origin: Origin, found: re.Match[str]) -> None:
     value = found.groupdict().get("value") or ""
     rows.settings.append(Setting(number, found["name"], value, found[0]))
@@ -154,6 +175,9 @@ MAKERS: dict[str, Callable[[Rows, int, Origin, re.Match[str]], None]] = {
     "nvls comm": _nvls_comm,
     "chunk": _chunk,
     "set": _set,
+    "timings": _timings,
+    "gdr": _gdr,
+    "provider": _provider,
     "invalid": _ignored,
     "unused": _ignored,
     "left": _ignored,

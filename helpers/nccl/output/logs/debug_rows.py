@@ -6,12 +6,16 @@ from typing import NamedTuple
 
 
 class Origin(NamedTuple):
-    """Who wrote the line. None throughout where the text has only what follows "NCCL INFO"."""
+    """Who wrote the line. None for what the text does not have, or has blacked out; then `front` is what stands in its place.
+
+    In a text that has only what follows "NCCL INFO", all of it is None and "".
+    """
 
     host: str | None = None
     pid: int | None = None
     thread: int | None = None
     device: int | None = None
+    front: str = ""
 
 
 class CommRank(NamedTuple):
@@ -58,7 +62,8 @@ class Connection(NamedTuple):
     """A way from rank to rank in a channel. transport: "P2P", "SHM", "NET"; how: "IPC/read", "direct/direct", "".
 
     Over a network: its name, the card (`nic`), which end has told it ("send", "receive"; NCCL tells each way at both ends), the
-    rank whose card is taken (PXN), None where it is the sender's own, and whether the card reads the GPU's memory itself (`gdrdma`).
+    rank whose card is taken (PXN), None where it is the sender's own, and whether the card reads the GPU's memory itself (`gdrdma`;
+    None where the line has a word in that place that no version known here writes).
     """
 
     line: int
@@ -117,6 +122,19 @@ class Nvls(NamedTuple):
     comm: str | None = None
     per_rank: int | None = None
     total: int | None = None
+
+
+class Timings(NamedTuple):
+    """What one rank spent on making a communicator, in seconds: in all, and by part (told from 2.22 on). NCCL's words name the parts.
+
+    The bootstrap's has what this rank waited there for others.
+    """
+
+    line: int
+    rank: int
+    nranks: int
+    total: float
+    parts: tuple[tuple[str, float], ...]
 
 
 class Damaged(NamedTuple):
