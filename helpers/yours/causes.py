@@ -70,7 +70,11 @@ KINDS = {
     "failed checks of memory": Kind("training-memory", CHECKED.format("memory allocator segments optimizers")),
     "failed measurements": Kind("benchmarking", CHECKED.format("bandwidth roofline ladder host")),
     "failed checks of ranks": Kind("ranks", CHECKED.format("'ranks start'")),
-    "fragmentation": Kind("allocator", "PYTORCH_ALLOC_CONF=expandable_segments:True"),
+    "fragmentation": Kind("allocator", "PYTORCH_ALLOC_CONF=expandable_segments:True", "fragmentation"),
+    "out of memory": Kind("too-big", "torch.cuda.memory._dump_snapshot('memory.pickle')", "out-of-memory"),
+    "private pool": Kind(
+        "allocator", "{{s['segment_pool_id']: s['total_size'] for s in torch.cuda.memory_snapshot()}}", accuses=False
+    ),
 }
 
 

@@ -65,8 +65,13 @@ def test_on_an_unknown_gpu_a_quarter_of_an_old_slot_is_too_little(rate, accused)
 
 @pytest.mark.parametrize(("free", "accused"), [(110, ()), (230, ("fragmentation",))])
 def test_a_fifth_of_what_is_reserved_may_be_free(free, accused):
-    blocks = [{"size": (1024 - free) * MIB, "state": "active_allocated", "frames": []}]
-    blocks.append({"size": free * MIB, "state": "inactive", "frames": []})
+    sizes = (
+        (1000 - free, "active_allocated"),
+        (free // 2, "inactive"),
+        (24, "active_allocated"),
+        (free // 2, "inactive"),
+    )
+    blocks = [{"size": size * MIB, "state": state, "frames": []} for size, state in sizes]
     about = {"device": 0, "address": 1 << 30, "total_size": 1024 * MIB, "segment_type": "large", "stream": 0}
     told = pickle.dumps([about | {"blocks": blocks, "is_expandable": False, "frames": []}])
     assert is_my_number_good(told).accused == accused
