@@ -13,6 +13,7 @@ from .dry_run import dry_run
 from .messages import naive
 from .orders import SCHEDULES
 from .schedule import PipelineSchedule, split
+from .shards import with_shards
 from .timeline import UNIT, Timed, Timeline, Times, timeline
 from .waiting import Held, peak, waiting
 
@@ -35,4 +36,5 @@ __all__ = [
     "split",
     "timeline",
     "waiting",
+    "with_shards",
 ]

@@ -7,9 +7,10 @@ from collections import Counter
 
 from helpers.collectives import Message, ScheduleError, rendezvous
 
-from .action import Action
+from .action import SHARDS, Action
+from .messages import needed, received
 from .schedule import PipelineSchedule, Program
-from .timeline import needs
+from .timeline import done, needs
 
 
 def dry_run(s: PipelineSchedule) -> None:
@@ -18,24 +19,29 @@ def dry_run(s: PipelineSchedule) -> None:
     - Every stage does every microbatch's forward once, and its backward once, whole (B) or in two parts (I, W).
     - On every rank each action has what it needs: made there before, or received there before.
     - Every message is sent once and received once, and is needed.
+    - A stage that is gathered (UNSHARD) computes only while it is, and is freed at the end; its gradients are reduced once, behind its
+      last backward, where they are reduced at all.
     - With the strictest of sends, each waiting until its receiver stands ready, every rank reaches its end.
     """
     for rank, program in enumerate(s.programs):
         _once(rank, program)
         _complete(s, rank)
         _in_order(s, rank)
+        _sharded(rank, program)
     _free_of_deadlock(s)
 
 
 def _once(rank: int, program: Program) -> None:
-    twice = [action for action, times in Counter(program).items() if times > 1]
+    twice = [
+        action for action, times in Counter(program).items() if times > 1 and action.kind not in ("UNSHARD", "RESHARD")
+    ]
     if twice:
         raise ScheduleError(f"rank {rank} has {twice[0]} more than once")
 
 
 def _complete(s: PipelineSchedule, rank: int) -> None:
     """Against what the rank owes, action by action."""
-    there = set(s.programs[rank])
+    there = {action for action in s.programs[rank] if action.kind not in SHARDS}
     owed = {a for stage in s.stages(rank) for k in range(s.nmicrobatches) for a in _owed(s, stage, k, there)}
     for missing in sorted(owed - there):
         raise ScheduleError(f"rank {rank} never does {missing}")
@@ -56,25 +62,37 @@ def _owed(s: PipelineSchedule, stage: int, k: int, there: set[Action]) -> list[A
 
 
 def _in_order(s: PipelineSchedule, rank: int) -> None:
-    done: set[Action] = set()
+    there: set[Action] = set()
     for action in s.programs[rank]:
         for need in _needs_here(s, action):
-            if need not in done:
+            if need not in there:
                 raise ScheduleError(f"rank {rank} does {action} before {need}")
-        done.add(action)
-        if action.kind == "B":  # then both parts are done
-            done |= {action._replace(kind="I"), action._replace(kind="W")}
+        there.update(done(action))
+
+
+def _sharded(rank: int, program: Program) -> None:
+    """Of every stage: what is asked of its shards fits what it computes."""
+    managed = {action.stage for action in program if action.kind == "UNSHARD"}
+    gathered: set[int] = set()
+    reduced: set[int] = set()
+    for action in program:
+        stage, whole = action.stage, action.stage in gathered
+        if (action.kind == "UNSHARD") == whole and action.kind in ("UNSHARD", "RESHARD"):
+            raise ScheduleError(f"rank {rank} does {action} where stage {stage} is {'' if whole else 'not '}gathered")
+        if action.computes and stage in managed - gathered:
+            raise ScheduleError(f"rank {rank} does {action} before {Action('UNSHARD', stage)}")
+        if action.computes and stage in reduced:
+            raise ScheduleError(f"rank {rank} does {action} after {Action('REDUCE_GRAD', stage)}")
+        reduced |= {stage} if action.kind == "REDUCE_GRAD" else set()
+        gathered ^= {stage} if action.kind in ("UNSHARD", "RESHARD") else set()
+    if gathered:
+        raise ScheduleError(f"rank {rank} never does {Action('RESHARD', min(gathered))}")
 
 
 def _needs_here(s: PipelineSchedule, action: Action) -> list[Action]:
     """What this rank must have done before: of what another rank computes, the receive."""
-    kind, stage, k = action
-    if kind in ("RECV_F", "RECV_B"):
-        return []
-    if kind in ("SEND_F", "SEND_B"):
-        return [Action("F" if kind == "SEND_F" else "I", stage, k)]
-    received = Action("RECV_F" if kind == "F" else "RECV_B", stage, k)
-    return [received if s.travels(stage, need.stage) else need for need in needs(s, action)]
+    here = [need for need in needs(s, action) if not s.travels(action.stage, need.stage)]
+    return [*here, *map(received, needed(s, action))]
 
 
 def _free_of_deadlock(s: PipelineSchedule) -> None:
@@ -86,7 +104,7 @@ def _free_of_deadlock(s: PipelineSchedule) -> None:
 
 def _step(s: PipelineSchedule, action: Action) -> tuple[Message, ...]:
     """An action as `rendezvous` takes it: a message, or nothing. Its number says what is inside."""
-    if action.computes:
+    if action.computes or action.microbatch is None:
         return ()
     forward = action.kind in ("SEND_F", "RECV_F")
     sends = action.kind in ("SEND_F", "SEND_B")

@@ -15,9 +15,9 @@ from dataclasses import replace
 
 from helpers.collectives import ScheduleError
 
-from .action import Action
+from .action import KINDS, Action
 from .schedule import PipelineSchedule, Program
-from .timeline import UNIT, timeline
+from .timeline import UNIT, needs, timeline
 
 
 def with_messages(s: PipelineSchedule) -> PipelineSchedule:
@@ -28,7 +28,7 @@ def with_messages(s: PipelineSchedule) -> PipelineSchedule:
         programs[timed.rank].append(timed.action)
         for message in _made(s, timed.action):
             programs[timed.rank].append(message)
-            other = _received(message)
+            other = received(message)
             programs[s.owner(other.stage)].append(other)
     return replace(s, programs=tuple(map(tuple, programs)))
 
@@ -41,28 +41,26 @@ def naive(s: PipelineSchedule) -> PipelineSchedule:
 def _alone(s: PipelineSchedule, program: Program) -> Program:
     done: list[Action] = []
     for action in program:
-        done += [_received(message) for message in needed(s, action)]
+        done += [received(message) for message in needed(s, action)]
         done += [action, *_made(s, action)]
     return tuple(done)
 
 
 def _made(s: PipelineSchedule, action: Action) -> list[Action]:
     """The send of what a computation has made for another rank; none where nobody else waits for it."""
-    if action.kind == "W" or not s.travels(action.stage, action.neighbour):
-        return []
-    return [Action("SEND_F" if action.kind == "F" else "SEND_B", action.stage, action.microbatch)]
+    sends = KINDS[action.kind].sends
+    return [action._replace(kind=sends)] if sends and s.travels(action.stage, action.neighbour) else []
 
 
 def needed(s: PipelineSchedule, action: Action) -> list[Action]:
-    """The send, elsewhere, of what a computation needs from another rank; none where it needs nothing from there."""
-    before = action.stage - 1 if action.kind == "F" else action.stage + 1
-    if action.kind == "W" or not s.travels(action.stage, before):
-        return []
-    return [Action("SEND_F" if action.kind == "F" else "SEND_B", before, action.microbatch)]
+    """The sends, elsewhere, of what a computation needs from another rank."""
+    return [
+        need._replace(kind=KINDS[need.kind].sends) for need in needs(s, action) if s.travels(action.stage, need.stage)
+    ]
 
 
-def _received(message: Action) -> Action:
+def received(message: Action) -> Action:
     """The receive that belongs to a send."""
-    if message.kind not in ("SEND_F", "SEND_B"):
+    if not message.kind.startswith("SEND"):
         raise ScheduleError(f"a send is SEND_F or SEND_B, got {message}")
-    return Action("RECV_F" if message.kind == "SEND_F" else "RECV_B", message.neighbour, message.microbatch)
+    return Action(message.kind.replace("SEND", "RECV"), message.neighbour, message.microbatch)

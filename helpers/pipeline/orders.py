@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from helpers.collectives import ScheduleError
 
-from .action import Action, Kind
+from .action import Action
 from .messages import with_messages
 from .schedule import PipelineSchedule, whole
 
@@ -55,8 +55,7 @@ def gpipe(rank: int, nranks: int, nmicrobatches: int, nvirtual: int = 1) -> list
     The paper's figure takes the backwards from the last microbatch to the first; here, as in torch, they come in order. The bubble
     and what waits are the same. The paper recomputes activations in the backward; here nothing is recomputed.
     """
-    both: tuple[Kind, ...] = ("F", "B")
-    return [Action(kind, rank, k) for kind in both for k in range(nmicrobatches)]
+    return [Action(kind, rank, k) for kind in ("F", "B") for k in range(nmicrobatches)]
 
 
 def one_forward_one_backward(rank: int, nranks: int, nmicrobatches: int, nvirtual: int = 1) -> list[Action]:
@@ -97,7 +96,7 @@ def zero_bubble(rank: int, nranks: int, nmicrobatches: int, nvirtual: int = 1) -
     return _in_turn([[Action("F", rank, k)] for k in range(nmicrobatches)], backwards, warm) + late
 
 
-def _backwards(kind: Kind, rank: int, nmicrobatches: int) -> list[list[Action]]:
+def _backwards(kind: str, rank: int, nmicrobatches: int) -> list[list[Action]]:
     return [[Action(kind, rank, k)] for k in range(nmicrobatches)]
 
 

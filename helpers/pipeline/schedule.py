@@ -12,7 +12,7 @@ from functools import cached_property
 from helpers.collectives import ScheduleError
 from helpers.collectives.schedule import one_word
 
-from .action import Action
+from .action import KINDS, Action
 
 Program = tuple[Action, ...]
 HEADER = re.compile(r"(\S+) nranks=(\d+) nmicrobatches=(\d+) nstages=(\d+)", re.ASCII)
@@ -49,7 +49,7 @@ class PipelineSchedule:
                 self._validate(rank, action)
 
     def _validate(self, rank: int, action: Action) -> None:
-        if not 0 <= action.stage < self.nstages or not 0 <= action.microbatch < self.nmicrobatches:
+        if not 0 <= action.stage < self.nstages or not 0 <= (action.microbatch or 0) < self.nmicrobatches:
             raise ScheduleError(
                 f"rank {rank} has {action}: stages are 0 to {self.nstages - 1}, microbatches 0 to {self.nmicrobatches - 1}"
             )
@@ -79,7 +79,7 @@ class PipelineSchedule:
     @property
     def splits(self) -> bool:
         """Whether backward is done in two parts, I and W."""
-        return any(a.kind == "W" for program in self.programs for a in program)
+        return any(KINDS[a.kind].holds[1] for program in self.programs for a in program)
 
     def travels(self, stage: int, neighbour: int) -> bool:
         """Whether what one stage makes for another has to be sent: both exist, on different ranks."""

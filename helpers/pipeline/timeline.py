@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from helpers.collectives import ScheduleError
 
-from .action import Action, Kind
+from .action import KINDS, Action
 from .schedule import PipelineSchedule
 
 Time = Fraction | float
@@ -37,9 +37,9 @@ class Times(NamedTuple):
         """All of one microbatch, on one rank."""
         return self.forward + self.backward
 
-    def of(self, kind: Kind) -> Time:
+    def of(self, kind: str) -> Time:
         """Of a computation."""
-        return {"F": self.forward, "B": self.backward, "I": self.input, "W": self.weight}[kind]
+        return sum((getattr(self, part) for part in KINDS[kind].takes), Fraction(0))
 
 
 UNIT = Times()  # a forward 1, a backward 2: its two matmuls per matmul of the forward
@@ -107,7 +107,8 @@ def timeline(s: PipelineSchedule, times: Times = UNIT, longer: Mapping[int, Time
                 if start is None:
                     break
                 start = max(start, free[rank])
-                free[rank] = ended[_kept(action)] = start + _lasts(s, action, times, longer)
+                free[rank] = start + _lasts(s, action, times, longer)
+                ended |= dict.fromkeys(done(action), free[rank])
                 timed.append(Timed(rank, action, start, free[rank]))
                 at[rank] += 1
                 moved = True
@@ -132,18 +133,13 @@ def _ready(s: PipelineSchedule, action: Action, ended: dict[Action, Time], hop: 
 
 def needs(s: PipelineSchedule, action: Action) -> list[Action]:
     """The computations whose result this one needs; a whole backward counts as its I, on which others depend."""
-    kind, stage, k = action
-    if kind == "F":
-        return [Action("F", stage - 1, k)] if stage else []
-    if kind == "W":
-        return [Action("I", stage, k)]
-    after = [Action("I", stage + 1, k)] if stage < s.nstages - 1 else []
-    return [Action("F", stage, k), *after]
+    asked = ((kind, action.stage + by) for kind, by in KINDS[action.kind].needs)
+    return [Action(kind, stage, action.microbatch) for kind, stage in asked if 0 <= stage < s.nstages]
 
 
-def _kept(action: Action) -> Action:
-    """Under which name its end is known to those who wait: a whole backward has done what an I does."""
-    return action._replace(kind="I") if action.kind == "B" else action
+def done(action: Action) -> list[Action]:
+    """What those who wait may take as done with it: itself, and of a whole backward its two parts."""
+    return [action._replace(kind=kind) for kind in (action.kind, *KINDS[action.kind].does)]
 
 
 def _finished(s: PipelineSchedule, at: list[int]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .action import Action
+from .action import KINDS, Action
 from .schedule import PipelineSchedule
 
 
@@ -35,11 +35,10 @@ def peak(s: PipelineSchedule) -> list[int]:
 
 
 def _held(program: tuple[Action, ...]) -> tuple[Held, ...]:
-    change = {"F": (1, 0), "B": (-1, 0), "I": (-1, 1), "W": (0, -1)}
     whole = weights = 0
     found = []
     for action in program:
-        more = change[action.kind]
+        more = KINDS[action.kind].holds
         whole, weights = whole + more[0], weights + more[1]
         found.append(Held(action, whole, weights))
     return tuple(found)

@@ -11,7 +11,9 @@ from helpers.parallel.pipeline import meshed, ours, torchs
 from helpers.parallel.pipeline.deferred import deferring
 from helpers.parallel.pipeline.ours import Pipeline
 from helpers.parallel.pipeline.stage import Stage
-from helpers.pipeline import SCHEDULES, most_waiting
+from helpers.pipeline import SCHEDULES, PipelineSchedule, dry_run, most_waiting
+from helpers.pipeline.action import SHARDS
+from helpers.pipeline.shards import with_shards
 from helpers.ranks import Ranks
 
 DEEP = Training(MLP(layers=8), batch=8, optimizer="adamw")
@@ -102,6 +104,35 @@ def order_in_torch(name, p, m, v):
 
 def orders_in_torch(cases):
     return [order_in_torch(*case) for case in cases] if dist.get_rank() == 0 else None
+
+
+def shards_in_torch(cases):
+    """Inside a rank: of each program's computations what torch's passes make of it, as text: gathered and freed, and reduced."""
+    from torch.distributed.pipelining.schedules import _Action, _add_reduce_grad, _add_unshard_reshard
+
+    if dist.get_rank():
+        return None
+    read = [([_Action.from_str(word) for word in program.split()], m) for program, m in cases]
+    passes = ((_add_unshard_reshard([*one]), _add_reduce_grad([*one], m)) for one, m in read)
+    return [tuple(" ".join(map(str, found)) for found in both) for both in passes]
+
+
+def test_a_stage_is_gathered_freed_and_reduced_where_torch_does_it(four):
+    sizes = [(p, m, v) for p in (1, 2, 4) for m in (p, 4 * p) for v in (2, 3, 4, 5)]
+    made = [SCHEDULES["interleaved"](*size) for size in sizes] + [SCHEDULES[name](4, 8) for name in ("1f1b", "zb-h1")]
+    told = [(s, with_shards(s, ahead=3)) for s in made]
+    found = four.run(shards_in_torch, [(" ".join(map(str, c)), s.nmicrobatches) for s, _ in told for c in s.computed])[
+        0
+    ]
+    ours_own = [
+        tuple(" ".join(str(a) for a in program if a.computes or a.kind in kinds) for kinds in (SHARDS[:2], SHARDS[2:]))
+        for _, whole in told
+        for program in whole.programs
+    ]
+    assert ours_own == found
+    for _, whole in told:
+        dry_run(whole)
+        assert PipelineSchedule.parse(str(whole)) == whole
 
 
 def test_the_order_is_torchs(four):

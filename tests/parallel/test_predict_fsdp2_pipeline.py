@@ -28,6 +28,8 @@ from helpers.memory import Trace
 from helpers.parallel.counting import Moved, counted
 from helpers.parallel.pipeline.runner import Runner
 from helpers.pipeline import peak
+from helpers.pipeline.action import SHARDS
+from helpers.pipeline.shards import with_shards
 from helpers.ranks import Ranks
 from helpers.step import checkpointing
 from helpers.step.precision import FSDP2
@@ -67,11 +69,14 @@ class Told(Runner):
     """Plays the program, told what torch's stages are told. A send is over before the next action."""
 
     def step(self):
-        stages = Stages({stage: one.module for stage, one in self.stages.items()}, self.program)
-        for at, action in enumerate(self.program):
-            stages.before(at, action)
+        stages = Stages({stage: one.module for stage, one in self.stages.items()})
+        for action in self.program:
+            if action.kind in SHARDS:
+                stages.do(action)
+                continue
+            if action.computes:
+                stages.before(action)
             self.do[action.kind](action)
-            stages.after(at)
 
     def _send(self, action):
         super()._send(action)
@@ -113,7 +118,7 @@ def step(plan, precision, parts, adam, batch, group, mark) -> None:
     stages = {one.sharding.stage: Sharded(one, batch, waiting, full) for one in parts}
     for one in stages.values():
         one.compute = FSDP2[precision].compute
-    Told(made, stages, group).step()
+    Told(with_shards(made), stages, group).step()
     mark(STAGES[1])
     adam.step()
     mark(STAGES[2])

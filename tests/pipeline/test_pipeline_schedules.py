@@ -1,7 +1,9 @@
 """Pipeline schedules as data: the papers' orders, the dry run, and closed forms that equal what is counted."""
 
+import re
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from lanes import some
@@ -23,6 +25,7 @@ from helpers.pipeline import (
     waiting,
 )
 from helpers.pipeline.action import Action
+from helpers.pipeline.shards import with_shards
 
 # Figure 3 (top) of arXiv 2401.10241, 4 devices and 8 microbatches: numbers in their order; F, B (here I) or W is told by the order.
 ZB_H1 = [
@@ -206,6 +209,45 @@ def test_what_is_wrong_is_named(program, says):
         dry_run(changed(s, 1, program))
     assert str(told.value) == says
     dry_run(changed(s, 1, "1RECV_F0 1F0 1I0 1SEND_B0 1W0"))
+
+
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [
+        ("1RECV_F0 1F0 1UNSHARD 1B0 1SEND_B0 1RESHARD", "rank 1 does 1F0 before 1UNSHARD"),
+        ("1UNSHARD 1RECV_F0 1F0 1RESHARD 1B0 1SEND_B0", "rank 1 does 1B0 before 1UNSHARD"),
+        ("1UNSHARD 1RECV_F0 1F0 1B0 1SEND_B0", "rank 1 never does 1RESHARD"),
+        ("1UNSHARD 1UNSHARD 1RECV_F0 1F0 1B0 1SEND_B0 1RESHARD", "rank 1 does 1UNSHARD where stage 1 is gathered"),
+        ("1RECV_F0 1F0 1B0 1SEND_B0 1RESHARD", "rank 1 does 1RESHARD where stage 1 is not gathered"),
+        ("1RECV_F0 1F0 1REDUCE_GRAD 1B0 1SEND_B0", "rank 1 does 1B0 after 1REDUCE_GRAD"),
+        ("1RECV_F0 1F0 1B0 1SEND_B0 1REDUCE_GRAD 1REDUCE_GRAD", "rank 1 has 1REDUCE_GRAD more than once"),
+    ],
+)
+def test_what_is_wrong_with_shards_is_named(program, says):
+    s = with_shards(SCHEDULES["gpipe"](2, 1), ahead=1)
+    assert str(s).endswith("\n1RECV_F0 1UNSHARD 1F0 1B0 1SEND_B0 1REDUCE_GRAD 1RESHARD")
+    dry_run(s)
+    assert s.computed == SCHEDULES["gpipe"](2, 1).computed and waiting(s) == waiting(SCHEDULES["gpipe"](2, 1))
+    with pytest.raises(ScheduleError) as told:
+        dry_run(changed(s, 1, program))
+    assert str(told.value) == says
+
+
+def test_a_kind_of_computation_has_one_row_and_few_who_name_it():
+    """Its row here and the page's, the orders that use it, what a rank owes, what it plays: not who times, counts, sends or draws it."""
+    root = Path(__file__).resolve().parents[2] / "helpers"
+    rooms = ("pipeline", "view/pipeline", "parallel/pipeline", "measure/sharding", "ledger")
+    files = [path for kind in ("py", "mjs") for room in rooms for path in (root / room).rglob(f"*.{kind}")]
+    naming = [path for path in files if re.search(r"""["'`]W["'`]|^  W: """, path.read_text(), re.MULTILINE)]
+    assert len(naming) <= 6, naming
+    assert {path.name for path in naming} >= {"action.py", "runner.py", "programs.mjs"}
+
+
+@pytest.mark.parametrize("text", ["0UNSHARD1", "0F", "0X0", "F0"])
+def test_an_action_is_written_as_torch_writes_it(text):
+    with pytest.raises(ScheduleError, match="an action is written stage, kind, microbatch"):
+        Action.parse(text)
+    assert [str(Action.parse(word)) for word in ("12SEND_B3", "4REDUCE_GRAD")] == ["12SEND_B3", "4REDUCE_GRAD"]
 
 
 def test_messages_in_another_order_than_their_receives_are_named():

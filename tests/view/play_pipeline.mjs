@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { drawn } from "../../helpers/view/pipeline/own.mjs";
 import { decode, encode, python } from "../../helpers/view/pipeline/link.mjs";
 import { sharesText } from "../../helpers/view/pipeline/panel/shares.mjs";
+import { KINDS } from "../../helpers/view/pipeline/programs.mjs";
 import { alternatives, fits, interleaves, runsOf } from "../../helpers/view/pipeline/state.mjs";
 import { holds, idleUntil, stopsOf } from "../../helpers/view/pipeline/timeline.mjs";
 import { reading, verdict } from "../../helpers/view/pipeline/words.mjs";
@@ -55,5 +56,6 @@ console.log(
     played: specs.map(play),
     drawn: texts.map(linked),
     fit: unfit.map((one) => fits(pipelines, one)),
+    kinds: Object.entries(KINDS).map(([kind, { wears, ...row }]) => [kind, row]),
   }),
 );

@@ -11,6 +11,7 @@ from fractions import Fraction
 import pytest
 
 from helpers.pipeline import SCHEDULES, PipelineSchedule, timeline
+from helpers.pipeline.action import KINDS
 from helpers.pipeline.messages import with_messages
 from helpers.pipeline.own import read
 from helpers.view.pipeline.programs import known, letters, packed, sizes, unpacked
@@ -77,6 +78,10 @@ def test_javascript_computes_and_says_what_python_does(play):
     for text, got in zip(texts, found["drawn"], strict=True):
         linked(text, got)
     assert found["fit"] == [True, *[False] * len(UNFIT)]
+    rows = {kind: row._asdict() for kind, row in KINDS.items() if row.takes}
+    for row in rows.values():
+        del row["sends"]  # the page sends nothing
+    assert found["kinds"] == json.loads(json.dumps([*rows.items()]))
     for i, (spec, got) in enumerate(zip(specs, found["played"], strict=True)):
         assert got["stops"] == stops(spec), spec
         for run, theirs in zip(spec.runs, got["runs"], strict=True):

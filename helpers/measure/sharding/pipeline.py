@@ -20,6 +20,7 @@ from torch.autograd.graph import GradientEdge
 from helpers.memory.sharding import Sharding
 from helpers.pipeline import SCHEDULES, PipelineSchedule, peak
 from helpers.pipeline.action import Action
+from helpers.pipeline.shards import with_shards
 
 from .moves import received
 from .part import Part
@@ -71,9 +72,10 @@ class Pipeline:
         self.model, self.batch, self.phase, self.dtype = model, batch, phase, dtype
         self.parts = {one.stage: (i, one) for i, one in enumerate(plan.parts)}
         made = schedule(plan.pipeline, plan.micro_batches, plan.virtual)
-        self.most, self.todo = peak(made)[plan.stage], deque(made.programs[plan.stage])
         stages = dict(zip(self.parts, sharded, strict=True)) if sharded and plan.pipeline > 1 else {}
-        self.sharded, self.at = Stages(stages, [*self.todo]), 0
+        program = with_shards(made) if stages else made
+        self.most, self.todo = peak(made)[plan.stage], deque(program.programs[plan.stage])
+        self.sharded = Stages(stages)
         self.waiting: dict[Spot, Waiting] = {}
         self.here: dict[tuple[str, int, int], Tensor] = {}  # received and not yet used, or made and not yet sent
         self.do = {"F": self._forward, "B": self._backward, "RECV_F": self._receive, "RECV_B": self._receive}
@@ -89,12 +91,23 @@ class Pipeline:
             self._next()
 
     def _next(self) -> None:
-        action = self.todo.popleft()
+        """A computation or a message, and what is gathered, freed and reduced around it."""
+        before, action = self._shards("UNSHARD"), self.todo.popleft()
         with self.phase("forward" if action.kind.endswith("F") else "backward"):
-            self.sharded.before(self.at, action)
+            for one in before:
+                self.sharded.do(one)
+            if action.computes:
+                self.sharded.before(action)
             self.do.get(action.kind, self._send)(action)
-            self.sharded.after(self.at)
-        self.at += 1
+            for one in self._shards("RESHARD", "REDUCE_GRAD"):
+                self.sharded.do(one)
+
+    def _shards(self, *kinds: str) -> list[Action]:
+        """What comes next of these kinds."""
+        found = []
+        while self.todo and self.todo[0].kind in kinds:
+            found.append(self.todo.popleft())
+        return found
 
     def _receive(self, action: Action) -> None:
         self.here[action.kind[-1], *action[1:]] = received(*self._stream(), dtype=self.dtype)

@@ -1,11 +1,54 @@
 // Schedules as programs: [rank] -> [{ kind, stage, k }]. From the packed letters of programs.py, or from the text that Python prints.
 import { times } from "../shared/page/numbers.mjs";
 
-const LETTERS = { F: "abcd", B: "ABCD", I: "ijkl", W: "wxyz" };
-const KIND = new Map(Object.entries(LETTERS).flatMap(([kind, all]) => [...all].map((one, i) => [one, [kind, i]])));
-export const COMPUTES = /^(\d+)([FBIW])(\d+)$/;
+// What is true of each computation: the rows of helpers/pipeline/action.py that compute, tested equal, and the colour that each wears.
+export const KINDS = {
+  F: { deed: "forward", needs: [["F", -1]], to: 1, takes: ["forward"], holds: [1, 0], does: [], wears: "bim-r0" },
+  B: {
+    deed: "backward",
+    needs: [
+      ["F", 0],
+      ["I", 1],
+    ],
+    to: -1,
+    takes: ["input", "weight"],
+    holds: [-1, 0],
+    does: ["I", "W"],
+    wears: "bim-r1",
+  },
+  I: {
+    deed: "the input's gradient",
+    needs: [
+      ["F", 0],
+      ["I", 1],
+    ],
+    to: -1,
+    takes: ["input"],
+    holds: [-1, 1],
+    does: [],
+    wears: "bim-r3",
+  },
+  W: {
+    deed: "the weights' gradient",
+    needs: [["I", 0]],
+    to: 0,
+    takes: ["weight"],
+    holds: [0, -1],
+    does: [],
+    wears: "bim-r2",
+  },
+};
+
+const COMPUTES = new RegExp(`^(\\d+)(${Object.keys(KINDS).join("|")})(\\d+)$`);
 
 export const MOST = { nranks: 8, nmicrobatches: 32, nvirtual: 4 };
+
+// letter -> [kind, which of the rank's stages], as programs.py counts them
+const LETTERS = new Map(
+  Object.keys(KINDS).flatMap((kind, row) =>
+    times(MOST.nvirtual, (i) => [String.fromCodePoint(97 + row * MOST.nvirtual + i), [kind, i]]),
+  ),
+);
 
 const unpacked = (text) =>
   text.replace(/\(([a-zA-Z]+)\)(\d+)|([a-zA-Z])(\d+)/g, (_, many, n, one, m) => (many ?? one).repeat(n ?? m));
@@ -14,7 +57,7 @@ const unpacked = (text) =>
 function program(letters, rank, nranks) {
   const next = {};
   return [...letters].map((letter) => {
-    const [kind, chunk] = KIND.get(letter);
+    const [kind, chunk] = LETTERS.get(letter);
     next[letter] = (next[letter] ?? -1) + 1;
     return { kind, stage: chunk * nranks + rank, k: next[letter] };
   });

@@ -1,7 +1,7 @@
 """The orders of `helpers.pipeline` as the page gets them: a letter an action, repeats packed. `programs.mjs` reads them. Chapter: pipeline.
 
-A letter is a kind and which of the rank's stages: F is one of "abcd", B of "ABCD", I of "ijkl", W of "wxyz". The microbatch is not
-said: every order takes those of one kind and stage from 0 on, and `letters` refuses one that does not. "(aB)3" is "aBaBaB".
+A letter is a kind and which of the rank's stages: the first STAGES letters are F, the next are B, and so on. The microbatch is not
+said: every order takes those of one kind and stage from 0 on, and `letters` refuses one that does not. "(ae)3" is "aeaeae".
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache
+from string import ascii_lowercase
 
 from helpers.collectives import ScheduleError
 from helpers.pipeline import SCHEDULES
-from helpers.pipeline.action import Action
+from helpers.pipeline.action import KINDS, Action
 
-LETTERS = {"F": "abcd", "B": "ABCD", "I": "ijkl", "W": "wxyz"}
 RANKS, MICROBATCHES, STAGES = 8, 32, 4  # the most of each that the widget draws
+COMPUTES = [kind for kind, row in KINDS.items() if row.takes]
 LONGEST = 6  # letters of a repeat
 REPEAT = re.compile(r"\(([a-zA-Z]+)\)(\d+)|([a-zA-Z])(\d+)")
 
@@ -29,7 +30,7 @@ def letters(actions: Iterable[Action], nranks: int) -> str:
         if action.microbatch != next_[action.kind, action.stage]:
             raise ScheduleError(f"{action} comes out of order: microbatch {next_[action.kind, action.stage]} is next")
         next_[action.kind, action.stage] += 1
-        told.append(LETTERS[action.kind][action.stage // nranks])
+        told.append(ascii_lowercase[COMPUTES.index(action.kind) * STAGES + action.stage // nranks])
     return "".join(told)
 
 

@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from helpers.pipeline import SCHEDULES, PipelineSchedule, Times, idle, most_waiting, timeline, waiting
-from helpers.pipeline.action import Action
+from helpers.pipeline.action import KINDS, Action
 
 GRAINS = 48
 
@@ -117,5 +117,5 @@ class Run:
         """When each is sent and there, and what is inside: "F" or "B"."""
         s, hop = self.schedule, grains(self.times.hop)
         for t in self.blocks:
-            if t.action.kind != "W" and s.travels(t.action.stage, t.action.neighbour):
+            if KINDS[t.action.kind].to and s.travels(t.action.stage, t.action.neighbour):
                 yield t.end, t.end + hop, "F" if t.action.kind == "F" else "B"

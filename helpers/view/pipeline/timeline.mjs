@@ -1,28 +1,21 @@
 // When every computation begins and ends, what that leaves idle, what every rank holds: helpers.pipeline again, tested equal.
 // Times are whole numbers of 48ths: they hold every quarter of a unit cut into 1 to 4 stages, so nothing is rounded.
 import { times } from "../shared/page/numbers.mjs";
+import { KINDS } from "./programs.mjs";
 
 export const GRAINS = 48;
 
 // s: a schedule of programs.mjs; t: { forward, input, weight, hop } in units
 const lengths = ({ nvirtual: v }, t) => {
-  const of = (units) => (units * GRAINS) / v;
-  return { F: of(t.forward), B: of(t.input + t.weight), I: of(t.input), W: of(t.weight) };
+  const of = ({ takes }) => (takes.reduce((sum, part) => sum + t[part], 0) * GRAINS) / v;
+  return Object.fromEntries(Object.entries(KINDS).map(([kind, row]) => [kind, of(row)]));
 };
 
-// What a computation needs: [what ended, of which stage]. A whole backward has done what an I does.
-function needs({ kind, stage }, last) {
-  if (kind === "F") return stage ? [["F", stage - 1]] : [];
-  if (kind === "W") return [["I", stage]];
-  return stage < last
-    ? [
-        ["F", stage],
-        ["I", stage + 1],
-      ]
-    : [["F", stage]];
-}
+// What a computation needs: [what ended, of which stage].
+const needs = ({ kind, stage }, last) =>
+  KINDS[kind].needs.map(([one, by]) => [one, stage + by]).filter(([, at]) => at >= 0 && at <= last);
 
-const keyOf = (kind, stage, k) => `${kind === "B" ? "I" : kind}${stage}.${k}`;
+const keyOf = (kind, stage, k) => `${kind}${stage}.${k}`;
 
 // -> [{ rank, kind, stage, k, start, end }] in the order in which they were placed; and at, how far each rank came
 export function placed(s, t) {
@@ -43,7 +36,7 @@ export function placed(s, t) {
     if (from === null) return false;
     const start = Math.max(from, free[rank]);
     free[rank] = start + long[one.kind];
-    ended.set(keyOf(one.kind, one.stage, one.k), free[rank]);
+    for (const done of [one.kind, ...KINDS[one.kind].does]) ended.set(keyOf(done, one.stage, one.k), free[rank]);
     all.push({ rank, ...one, start, end: free[rank] });
     at[rank] += 1;
     return true;
@@ -55,14 +48,12 @@ export function placed(s, t) {
   return { all, at };
 }
 
-const CHANGE = { F: [1, 0], B: [-1, 0], I: [-1, 1], W: [0, -1] };
-
 // After each computation: when, and how many stages' activations are kept for I or B, and how many for W.
 function holding(lane) {
   let [whole, weights] = [0, 0];
   return lane.map(({ kind, end }) => {
-    whole += CHANGE[kind][0];
-    weights += CHANGE[kind][1];
+    whole += KINDS[kind].holds[0];
+    weights += KINDS[kind].holds[1];
     return { end, whole, weights };
   });
 }
@@ -72,8 +63,8 @@ const total = ({ whole, weights }) => whole + weights;
 // Everything that is sent to another rank: from where to where, when, and whether it is a forward's.
 function messagesOf({ nranks, nvirtual }, all, hop) {
   return all.flatMap(({ rank, kind, stage, end }) => {
-    const next = stage + (kind === "F" ? 1 : -1);
-    const sent = kind !== "W" && next >= 0 && next < nranks * nvirtual && next % nranks !== rank;
+    const next = stage + KINDS[kind].to;
+    const sent = next >= 0 && next < nranks * nvirtual && next % nranks !== rank;
     return sent ? [{ from: rank, to: next % nranks, sent: end, there: end + hop, kind }] : [];
   });
 }

@@ -1,14 +1,8 @@
 // What the widget says: of a whole step, and of what happens at the cursor. As words.py, tested equal.
 import { count, number, percentOf } from "../shared/page/numbers.mjs";
 import { grouped } from "../shared/page/sheet.mjs";
+import { KINDS } from "./programs.mjs";
 import { GRAINS, holds, idleUntil, now } from "./timeline.mjs";
-
-export const DEEDS = {
-  F: "forward",
-  B: "backward",
-  I: "the input's gradient",
-  W: "the weights' gradient",
-};
 
 const listed = (words) => words.join(", ").replace(/, (?=[^,]*$)/, " and ");
 export const microbatches = (n) => count(n, "microbatch", "microbatches");
@@ -45,7 +39,7 @@ export function verdict([first, ...others]) {
 function deeds(run, at) {
   const kinds = run.lanes.map((_, rank) => now(run, rank, at)?.kind);
   const who = (kind) => kinds.flatMap((one, rank) => (one === kind ? [rank] : []));
-  const parts = Object.entries(DEEDS).flatMap(([kind, deed]) =>
+  const parts = Object.entries(KINDS).flatMap(([kind, { deed }]) =>
     who(kind).length ? [`${deed} on ${ranksText(who(kind))}`] : [],
   );
   const idlers = who(undefined);

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from helpers.pipeline.action import KINDS
 from helpers.view.pipeline.run import GRAINS, Run
 from helpers.view.pipeline.spec import PipelineSpec, stops
 from helpers.view.shared.columns import told
 from helpers.view.shared.percents import percent
 from helpers.view.shared.words import counted, listed
-
-DEEDS = {"F": "forward", "B": "backward", "I": "the input's gradient", "W": "the weights' gradient"}
 
 
 def amount(value: Fraction) -> str:
@@ -57,9 +56,9 @@ def deeds(run: Run, at: int) -> str:
     now = {t.rank: t.action.kind for t in run.blocks if t.start <= at < t.end}
     idlers = [r for r in range(run.schedule.nranks) if r not in now]
     parts = []
-    for kind, deed in DEEDS.items():
+    for kind, row in KINDS.items():
         if who := [rank for rank, own in sorted(now.items()) if own == kind]:
-            parts.append(f"{deed} on {ranks_text(who)}")
+            parts.append(f"{row.deed} on {ranks_text(who)}")
     if idlers:
         parts.append("all wait" if len(idlers) == run.schedule.nranks > 1 else f"{ranks_text(idlers)} idle")
     return ", ".join(parts)

@@ -5,11 +5,10 @@ import { tools } from "../../shared/page/link.mjs";
 import { times } from "../../shared/page/numbers.mjs";
 import { table, twin } from "../../shared/page/tables.mjs";
 import { encode, python } from "../link.mjs";
-import { MOST, upper } from "../programs.mjs";
+import { KINDS, MOST, upper } from "../programs.mjs";
 import { apart, interleaves, PARTS } from "../state.mjs";
 import { GRAINS } from "../timeline.mjs";
-import { amount, DEEDS, microbatches } from "../words.mjs";
-import { KINDS } from "./lanes.mjs";
+import { amount, microbatches } from "../words.mjs";
 import { yours } from "./yours.mjs";
 
 const SAID = {
@@ -106,7 +105,7 @@ export function legend(runs) {
   const shades = Math.max(...runs.map(({ nvirtual }) => nvirtual));
   const one = (kind, mark, words) => h("span", {}, h("i", { class: kind }, mark), words);
   return [
-    ...Object.entries(DEEDS).map(([kind, deed]) => there(kind) && one(`bim-block ${KINDS[kind]}`, kind, deed)),
+    ...Object.entries(KINDS).map(([kind, { deed, wears }]) => there(kind) && one(`bim-block ${wears}`, kind, deed)),
     shades > 1 &&
       h(
         "span",
@@ -116,7 +115,8 @@ export function legend(runs) {
       ),
     one("bim-lane", "", "idle"),
     one("bim-held", "", "microbatches held"),
-    there("W") && one("bim-late-held", "", "held for their weights alone"),
+    Object.keys(KINDS).some((kind) => KINDS[kind].holds[1] && there(kind)) &&
+      one("bim-late-held", "", "held for their weights alone"),
     one("bim-peak", "▾", "the most"),
   ].filter(Boolean);
 }
@@ -128,7 +128,7 @@ function numbers({ runs }) {
       lane.map(({ kind, stage, k, start, end }, i) => {
         const { whole, weights } = run.held[rank][i];
         const held = [whole, weights].map((one) => one / run.nvirtual);
-        return [`${rank}`, `${stage}${kind}${k}`, DEEDS[kind], start / GRAINS, end / GRAINS, ...held];
+        return [`${rank}`, `${stage}${kind}${k}`, KINDS[kind].deed, start / GRAINS, end / GRAINS, ...held];
       }),
     );
     const head = ["Rank", "Action", "Computes", "Begins", "Ends", "Held then", "for weights alone"];

@@ -2,9 +2,9 @@
 import { svg } from "../../shared/page/dom.mjs";
 import { times } from "../../shared/page/numbers.mjs";
 import { label, line, rect } from "../../shared/page/shapes.mjs";
+import { KINDS } from "../programs.mjs";
 import { heldText } from "../words.mjs";
 
-export const KINDS = { F: "bim-r0", B: "bim-r1", I: "bim-r3", W: "bim-r2" };
 const LETTER = 6.4; // pixels of a figure in a block
 
 // What a block says, as far as it fits: letter and microbatch, or the microbatch alone.
@@ -15,10 +15,10 @@ function block(one, to, y, { high }, nranks) {
   const gap = b - a > 5 ? 1 : 0;
   const words = worded(one, b - a);
   const chunk = Math.floor(one.stage / nranks);
-  const box = rect(`bim-block ${KINDS[one.kind]} bim-shade-${chunk}`, a, y, b - a - gap, high, gap ? 2 : 0);
+  const box = rect(`bim-block ${KINDS[one.kind].wears} bim-shade-${chunk}`, a, y, b - a - gap, high, gap ? 2 : 0);
   const said =
     words &&
-    label(`bim-in bim-middle ${KINDS[one.kind]} bim-shade-${chunk}`, (a + b - gap) / 2, y + high / 2 + 4, words);
+    label(`bim-in bim-middle ${KINDS[one.kind].wears} bim-shade-${chunk}`, (a + b - gap) / 2, y + high / 2 + 4, words);
   return { box, said };
 }
 

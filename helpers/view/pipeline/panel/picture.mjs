@@ -2,9 +2,10 @@
 import { svg } from "../../shared/page/dom.mjs";
 import { percentOf, times } from "../../shared/page/numbers.mjs";
 import { canvas, hold, label, line, moved } from "../../shared/page/shapes.mjs";
+import { KINDS } from "../programs.mjs";
 import { GRAINS, holds, idleUntil } from "../timeline.mjs";
 import { heldText, timeText, underWay } from "../words.mjs";
-import { KINDS, lanesOf } from "./lanes.mjs";
+import { lanesOf } from "./lanes.mjs";
 
 const [HEAD, TITLE, AXIS, ROOM] = [20, 24, 34, 380];
 
@@ -53,7 +54,7 @@ function arrow({ from, to: into, sent, there, kind }, lanes, to, at) {
   const on = (a, b, c) => (1 - gone) ** 2 * a + 2 * gone * (1 - gone) * b + gone ** 2 * c;
   return svg(
     "g",
-    { class: `bim-message ${KINDS[kind]}` },
+    { class: `bim-message ${KINDS[kind].wears}` },
     svg("path", { class: "bim-casing", d: way }),
     svg("path", { class: "bim-way", d: way }),
     svg("path", { class: "bim-arrow", d: `M${x1.toFixed(1)} ${y1}${wing(0.45)}${wing(-0.45)}z` }),
