@@ -14,7 +14,18 @@ CHAPTERS = [
     page
     for page in PAGES
     if page.stem
-    not in ("intro", "setup", "renting", "yours", "guesses", "catalogue", "playground", "puzzles", "recorded-runs")
+    not in (
+        "intro",
+        "setup",
+        "renting",
+        "yours",
+        "repair",
+        "guesses",
+        "catalogue",
+        "playground",
+        "puzzles",
+        "recorded-runs",
+    )
 ]
 # Sizes that a sentence chooses as its example, addresses, and what a page of ours reads at most, which tests/view/test_yours_browser.py
 # holds to its script; a derived, quoted or measured number never stands here.

@@ -27,22 +27,26 @@ CHECKED = "python -m tools.gpu_check --only {}  # again, alone"
 
 
 KINDS = {
-    "wrong results": Kind("interconnects", "dmesg | grep -iE 'xid|nvlink|pcie'"),
-    "wrong path": Kind("interconnects", _run("INIT,GRAPH,NET", "8M", "8M", " via |Using network|NCCL_.* set")),
-    "too few NICs": Kind("interconnects", _run("INIT,GRAPH,NET", "8M", "8M", "via NET|NCCL_IB_HCA|NCCL_CROSS_NIC")),
-    "few channels": Kind("inside-nccl", _run("INIT,ENV", "8M", "8M", "coll channels|CHANNELS|CTAS|CGA")),
-    "NVLS off": Kind("inside-nccl", _run("INIT,ENV,TUNING,NVLS", "1G", "1G", "NVLS|NCCL_ALGO|Algo")),
+    "wrong results": Kind("interconnects", "dmesg | grep -iE 'xid|nvlink|pcie'", "hardware"),
+    "wrong path": Kind("interconnects", _run("INIT,GRAPH,NET", "8M", "8M", " via |Using network|NCCL_.* set"), "p2p"),
+    "too few NICs": Kind(
+        "interconnects", _run("INIT,GRAPH,NET", "8M", "8M", "via NET|NCCL_IB_HCA|NCCL_CROSS_NIC"), "gpudirect-rdma"
+    ),
+    "few channels": Kind("inside-nccl", _run("INIT,ENV", "8M", "8M", "coll channels|CHANNELS|CTAS|CGA"), "settings"),
+    "NVLS off": Kind("inside-nccl", _run("INIT,ENV,TUNING,NVLS", "1G", "1G", "NVLS|NCCL_ALGO|Algo"), "nvls"),
     "NVLS not worth it": Kind("inside-nccl", _run("TUNING", "1G", "1G", "Algo"), accuses=False),
-    "LL128 off": Kind("inside-nccl", _run("INIT,ENV,TUNING", "1M", "64M", "NCCL_PROTO|proto|Algo")),
-    "only LL": Kind("inside-nccl", _run("INIT,ENV,TUNING", "1M", "64M", "NCCL_PROTO|proto|Algo")),
+    "LL128 off": Kind("inside-nccl", _run("INIT,ENV,TUNING", "1M", "64M", "NCCL_PROTO|proto|Algo"), "settings"),
+    "only LL": Kind("inside-nccl", _run("INIT,ENV,TUNING", "1M", "64M", "NCCL_PROTO|proto|Algo"), "settings"),
     "only Simple": Kind("inside-nccl", _run("INIT,ENV,TUNING", "8", "1M", "NCCL_PROTO|proto|Algo"), accuses=False),
     "host-bound": Kind("benchmarking", "./build/{program} -b 8 -e 64K -f 2 -g {gpus} -G 20"),
-    "slow link": Kind("interconnects", "nvidia-smi topo -m; nvidia-smi nvlink -s; nvidia-smi -q -d PERFORMANCE"),
+    "slow link": Kind(
+        "interconnects", "nvidia-smi topo -m; nvidia-smi nvlink -s; nvidia-smi -q -d PERFORMANCE", "clocks"
+    ),
     "no machine": Kind("interconnects", "nvidia-smi -L; nvidia-smi topo -m", accuses=False),
     "no network": Kind("interconnects", "nvidia-smi topo -m; ibstat | grep -E 'CA |Rate|layer'", accuses=False),
     "average": Kind("benchmarking", "./build/{program} -b 8 -e 8G -f 2 -g {gpus}", accuses=False),
     "truncated log": Kind("inside-nccl", "NCCL_DEBUG=INFO NCCL_DEBUG_FILE=nccl.%h.%p.log"),
-    "ignored setting": Kind("inside-nccl", "env | grep NCCL_; cat /etc/nccl.conf ~/.nccl.conf"),
+    "ignored setting": Kind("inside-nccl", "env | grep NCCL_; cat /etc/nccl.conf ~/.nccl.conf", "settings"),
     "slow init": Kind("inside-nccl", _run("INIT,PROFILE", "8", "8", "Init timings|Bootstrap timings"), "slow-init"),
     "no size finished": Kind("hangs", "NCCL_P2P_DISABLE=1 ./build/{program} -b 8 -e 8 -g {gpus}", accuses=False),
     "warning": Kind("hangs", "NCCL_DEBUG=WARN"),
@@ -50,10 +54,12 @@ KINDS = {
     "no P2P": Kind("interconnects", "nvidia-smi topo -p2p r; nvidia-smi topo -p2p w", "p2p"),
     "ranks disagree": Kind("hangs", "torchfrtrace FOLDER"),
     "missing rank": Kind("hangs", "py-spy dump --pid PID"),
-    "no dump": Kind("hangs", "TORCH_NCCL_DUMP_ON_TIMEOUT=1 TORCH_FR_DUMP_TEMP_FILE=FOLDER/trace_"),
-    "all waiting": Kind("hangs", "nvidia-smi; dmesg | grep -i xid"),
+    "no dump": Kind("hangs", "TORCH_NCCL_DUMP_ON_TIMEOUT=1 TORCH_FR_DUMP_TEMP_FILE=FOLDER/trace_", "timeout"),
+    "all waiting": Kind("hangs", "nvidia-smi; dmesg | grep -i xid", "hardware"),
     "late rank": Kind(
-        "reading-a-trace", "nvidia-smi -q -d CLOCK,PERFORMANCE,TEMPERATURE  # on that rank's node, while it runs"
+        "reading-a-trace",
+        "nvidia-smi -q -d CLOCK,PERFORMANCE,TEMPERATURE  # on that rank's node, while it runs",
+        "clocks",
     ),
     "data loading": Kind(
         "reading-a-trace", "DataLoader(dataset, num_workers=8, pin_memory=True, persistent_workers=True)"
@@ -63,10 +69,12 @@ KINDS = {
         "data-parallel", "profile(activities=[CPU, CUDA], record_shapes=True)  # on every rank"
     ),
     "idle GPU": Kind("execution-model", "torch.compile(model, mode='reduce-overhead')"),
-    "slow products": Kind("roofline", "nvidia-smi -q -d CLOCK,PERFORMANCE,POWER,TEMPERATURE  # while it computes"),
-    "slow memory": Kind("memory-hierarchy", "nvidia-smi -q -d CLOCK,PERFORMANCE,ECC,ROW_REMAPPER"),
-    "narrow slot": Kind("interconnects", "nvidia-smi -q | grep -A 12 'GPU Link Info'"),
-    "slow pair": Kind("interconnects", "nvidia-smi topo -m; nvidia-smi nvlink -s"),
+    "slow products": Kind(
+        "roofline", "nvidia-smi -q -d CLOCK,PERFORMANCE,POWER,TEMPERATURE  # while it computes", "clocks"
+    ),
+    "slow memory": Kind("memory-hierarchy", "nvidia-smi -q -d CLOCK,PERFORMANCE,ECC,ROW_REMAPPER", "hardware"),
+    "narrow slot": Kind("interconnects", "nvidia-smi -q | grep -A 12 'GPU Link Info'", "hardware"),
+    "slow pair": Kind("interconnects", "nvidia-smi topo -m; nvidia-smi nvlink -s", "hardware"),
     "failed checks of memory": Kind("training-memory", CHECKED.format("memory allocator segments optimizers")),
     "failed measurements": Kind("benchmarking", CHECKED.format("bandwidth roofline ladder host")),
     "failed checks of ranks": Kind("ranks", CHECKED.format("'ranks start'")),
