@@ -185,7 +185,7 @@ def row_of(text, size="1048576"):
         (
             "     float     sum      -1    28.06   37.36   56.05      0    27.36   38.32   57.48      0",
             "",
-            "or ends too soon",
+            "it ends too soon",
         ),
         ("float     sum      -1", "float     sum       0", "busbw 56.05 is 1.5 of algbw 37.36"),
     ],

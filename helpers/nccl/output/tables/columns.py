@@ -22,6 +22,14 @@ CLOCKS = ("time", "cputime")
 CHECKS = ("#wrong", "error")
 SPREAD = ("i_min", "i_max", "i_p99", "i_cv%")
 UNITS = ("(B)", "(elements)", "(us)", "(GB/s)", "(%)", "%Y-%m-%d", "%H:%M:%S")
+# Those of the versions since 2.13, and of those before, for rows that come without
+HEADS = (
+    "size count type redop root time algbw busbw #wrong time algbw busbw #wrong",
+    "size count type redop root time algbw busbw #wrong",
+    "size count type redop root time algbw busbw error time algbw busbw error",
+    "size count type redop time algbw busbw error time algbw busbw error",
+    "size count type time algbw busbw error time algbw busbw error",
+)
 # Spaces at least, where the out-of-place half of a row was not run: writeBenchMarkLineNullBody prints 32
 _EMPTY_HALF = 30
 _WHOLE = re.compile(rf"\d(?:_?\d){{0,{DIGITS - 1}}}", re.ASCII)
@@ -48,6 +56,23 @@ class Columns:
         """Whether algbw was computed from the times that are shown."""
         return self.half[0] == "time"
 
+    @property
+    def wanted(self) -> int:
+        """How many words a row has, but for its timestamp."""
+        return len(self.base) + self.halves * len(self.half)
+
+    @property
+    def told(self) -> str:
+        """For an error: how many there are, and which."""
+        return f"a row has {self.wanted} columns ({' '.join((*self.base, *self.half * self.halves))})"
+
+    def counts(self, line: Line) -> bool:
+        """Whether a line has as many words as a row."""
+        try:
+            return bool(self._tokens(line))
+        except TableError:
+            return False
+
     def read(self, line: Line) -> RawRow:
         """A row: TableError where a number of it is missing, one too many, or none."""
         tokens, empty = self._tokens(line)
@@ -71,15 +96,13 @@ class Columns:
             stamp, tokens = " ".join(tokens[-2:]), tokens[:-2]
             if not _STAMP.fullmatch(stamp):
                 raise TableError(f"a row ends with its timestamp, 2026-11-23 14:00:00, got {stamp!r}", line)
-        wanted = len(self.base) + self.halves * len(self.half)
         if "redop" in self.base and len(tokens) > 3 and (_ROOT.fullmatch(tokens[3]) or printed(tokens[3])):
             tokens.insert(3, "none")
         gap = re.match(rf"\s*(?:\S+\s+){{{len(self.base) - 1}}}\S+ {{{_EMPTY_HALF},}}\S", line.text)
-        if len(tokens) == wanted - len(self.half) and self.halves == 2 and gap:
+        if len(tokens) == self.wanted - len(self.half) and self.halves == 2 and gap:
             return tokens, True
-        if len(tokens) != wanted:
-            names = " ".join((*self.base, *self.half * self.halves))
-            raise TableError(f"a row has {wanted} columns ({names}), got {len(tokens)}", line)
+        if len(tokens) != self.wanted:
+            raise TableError(f"{self.told}, got {len(tokens)}", line)
         return tokens, False
 
     def _half(self, tokens: list[str], line: Line) -> Numbers:

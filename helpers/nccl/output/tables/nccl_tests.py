@@ -7,14 +7,15 @@ it and with the collective (`fits.py`), and the rows with the average below them
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from helpers.nccl.output.tables.cleaned import Line, cleaned, spaced
-from helpers.nccl.output.tables.columns import Columns, columns_of, units_are_known
+from helpers.nccl.output.tables.columns import HEADS, Columns, columns_of, units_are_known
 from helpers.nccl.output.tables.errors import NoTable, TableError
 from helpers.nccl.output.tables.fits import WORD
 from helpers.nccl.output.tables.header import Facts
 from helpers.nccl.output.tables.payloads import payloads
+from helpers.nccl.output.tables.pieces import NUMBERS, Pieces, apart
 from helpers.nccl.output.tables.printed import Printed, printed
 from helpers.nccl.output.tables.report import report
 from helpers.nccl.output.tables.tables import NcclTable, Rows
@@ -42,7 +43,7 @@ def nccl_tests_tables(text: str) -> tuple[NcclTable, ...]:
         raise TableError(f"the output of nccl-tests is text, got {type(text).__name__}")
     if (plain := spaced(text)).lstrip().startswith("{"):
         return (report(plain),)
-    lines = list(cleaned(plain))
+    lines = _with_head(list(cleaned(plain)))
     found = tuple(sorted(_Reader().read(lines) + payloads(lines), key=lambda table: table.line))
     if not found:
         raise NoTable("this is no output of nccl-tests: no line with size, time, algbw and busbw was found")
@@ -54,12 +55,12 @@ class _Reader:
 
     def __init__(self) -> None:
         self.facts = Facts()
-        self.open: tuple[Rows, Columns] | None = None
+        self.open: tuple[Rows, Columns, Pieces] | None = None
         self.done: list[NcclTable] = []
 
-    def read(self, lines: Iterable[Line]) -> tuple[NcclTable, ...]:
+    def read(self, lines: Sequence[Line]) -> tuple[NcclTable, ...]:
         place = ""
-        for line in lines:
+        for line, glued in apart(lines):
             said = line.text.strip().lstrip("#").strip()
             columns = columns_of(said, line)
             if columns:
@@ -68,29 +69,31 @@ class _Reader:
                 self._end()
                 self.facts = Facts() if said.startswith(_BEGINS[0]) else self.facts
                 self.facts.take(line, said)
-            elif not (self.open and self._below(*self.open, line, said)):
+            elif not (self.open and self._below(*self.open, line, said, glued)):
                 self._outside(line, said)
             place = said if "place" in said else place
-        self._end()
+        self._end(of_text=True)
         return tuple(self.done)
 
     def _begin(self, columns: Columns, place: str, line: Line) -> None:
         if columns.halves == 2 and re.match(r"in-place.*out-of-place", place):
             raise TableError("in-place stands before out-of-place: nccl-tests has them the other way round", line)
         self._end()
-        self.open = Rows(line, columns.names, self.facts, columns.timed), columns
+        rows = Rows(line, columns.names, self.facts, columns.timed)
+        self.open = rows, columns, Pieces(rows, columns)
 
-    def _end(self) -> None:
+    def _end(self, of_text: bool = False) -> None:
         """What was open is a table; what is said from here on belongs to the next."""
         if self.open:
+            self.open[2].end(of_text)
             self.done.append(self.open[0].table())
             self.open, self.facts = None, Facts()
 
-    def _below(self, rows: Rows, columns: Columns, line: Line, said: str) -> bool:
+    def _below(self, rows: Rows, columns: Columns, pieces: Pieces, line: Line, said: str, glued: bool) -> bool:
         """Whether a line belongs to the open table."""
-        if _is_row(line):
-            rows.add(columns.read(line))
-        elif found := _AVERAGE.fullmatch(said):
+        if pieces.take(line, glued):
+            return True
+        if found := _AVERAGE.fullmatch(said):
             rows.mean(_average(found[1], line), line)
             self._end()
         elif found := _OUTSIDE.fullmatch(said):
@@ -106,11 +109,35 @@ class _Reader:
         return True
 
     def _outside(self, line: Line, said: str) -> None:
-        if _is_row(line) and WORD.keys() & set(line.text.split()):
+        if _is_typed(line):
             raise TableError(
                 "a row, but no line above names its columns: size count type redop root time algbw busbw ...", line
             )
         self.facts.take(line, said)
+
+
+def _with_head(lines: list[Line]) -> list[Line]:
+    """With the names of the columns before the first row, where no line names any and the row fits a layout that is known."""
+    first = next((at for at, line in enumerate(lines) if _is_typed(line)), None)
+    if first is None or any("algbw" in line.text for line in lines):
+        return lines
+    heads = [head for head in HEADS if _reads(head, lines[first])]
+    if len({"redop" in head for head in heads}) != 1:  # none, or all_gather's and alltoall's before 2.13, which look alike
+        return lines
+    dots = lines[first]._replace(text="...")  # rows may be missing above
+    return [*lines[:first], lines[first]._replace(text=heads[0]), dots, *lines[first:]]
+
+
+def _reads(head: str, line: Line) -> bool:
+    columns = columns_of(head, line)
+    try:
+        return columns is not None and Rows(line, columns.names, Facts(), columns.timed).fits(columns.read(line))
+    except TableError:
+        return False
+
+
+def _is_typed(line: Line) -> bool:
+    return _is_row(line) and bool(WORD.keys() & set(line.text.split()))
 
 
 def _is_row(line: Line) -> bool:
@@ -119,10 +146,10 @@ def _is_row(line: Line) -> bool:
 
 
 def _is_damaged(line: Line) -> bool:
-    """A line that is no row and has the beginning of one, or six numbers."""
+    """A line that is no row and has the beginning of one, or its numbers."""
     tokens = line.text.split()
     begins = 0 < len(tokens) < 4 and all(map(_is_whole, tokens[:2]))
-    return "NCCL" not in tokens and (begins or sum(printed(token) is not None for token in tokens) >= 6)
+    return "NCCL" not in tokens and (begins or sum(printed(token) is not None for token in tokens) >= NUMBERS)
 
 
 def _is_whole(token: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 
 from helpers.nccl.output.tables.cleaned import Line
@@ -61,6 +62,7 @@ class NcclTable:
 
     tests, nccl: versions, None where they are not printed. average_busbw: bytes per second, as printed. out_of_bounds: how many
     values were, None where the text ends before or nothing was checked. elided: whether rows are left out where dots stand for them.
+    broken: rows that other output cut and that could not be put together. cut: whether the text ends within a row.
     """
 
     rows: tuple[NcclRow, ...]
@@ -74,6 +76,8 @@ class NcclTable:
     out_of_bounds: int | None
     elided: bool
     line: int
+    broken: int = 0
+    cut: bool = False
 
     def __str__(self) -> str:
         """all_reduce over 4 ranks: 28 sizes, 8 B to 1 GiB; NCCL 2.26.2."""
@@ -97,7 +101,20 @@ class Rows:
         self.wrong: float = 0
         self.average: Printed | None = None
         self.outside: int | None = None
-        self.elided = False
+        self.elided = self.cut = False
+        self.broken = 0
+
+    def fits(self, row: RawRow) -> bool:
+        """Whether the row goes with those before."""
+        try:
+            copy(self.fit).take(row)
+        except TableError:
+            return False
+        return True
+
+    def lose(self, cut: bool) -> None:
+        """A row that is not whole is left out: cut by the end of the text, or broken by other output."""
+        self.elided, self.cut, self.broken = True, self.cut or cut, self.broken + (not cut)
 
     def add(self, row: RawRow) -> None:
         self.fit.take(row)
@@ -134,7 +151,7 @@ class Rows:
 
     def table(self) -> NcclTable:
         if not self.made:
-            raise NoTable("no row follows the names of the columns", self.line)
+            raise NoTable(self._none(), self.line)
         facts, commands = self.facts, self.facts.commands
         told = self.fit.collective()
         if told is None and len(commands) == 1 and commands <= {open_.kind.name for open_ in self.fit.open}:
@@ -151,7 +168,14 @@ class Rows:
             self.outside,
             self.elided,
             self.line.number,
+            self.broken,
+            self.cut,
         )
+
+    def _none(self) -> str:
+        if self.broken:
+            return f"no row is whole: other output has broken {self.broken} of them"
+        return "no row follows the names of the columns: the run ended, or hangs, before its first size was finished"
 
 
 def _timing(half: Numbers, checked: bool) -> NcclTiming:
