@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from helpers.nccl import nccl_tests_tables, parse_debug_log
 from helpers.nccl.output.machine.amd import SIGN as AMD
+from helpers.nccl.output.tables.errors import NoTable
 from helpers.nccl.output.tables.fits import WORD
-from helpers.units import bandwidth_text
-from helpers.yours.causes import cause
 from helpers.yours.logs.judged import of_log
 from helpers.yours.machine.topologies import of_topologies
 from helpers.yours.places import Place
+from helpers.yours.tables.averages import AVERAGE, of_average
 from helpers.yours.tables.curves import curve_of
 from helpers.yours.tables.judged import of_table
 from helpers.yours.verdict import Verdict
@@ -32,23 +32,17 @@ class Form(NamedTuple):
 
 
 def _of_tables(text: str, told: Place | None) -> Verdict:
-    """The first table of several."""
-    table, *more = nccl_tests_tables(text)
+    """The first table of several; an average where no row is left of it."""
+    try:
+        table, *more = nccl_tests_tables(text)
+    except NoTable:
+        if AVERAGE.search(text):
+            return of_average(text)
+        raise
     found = of_table(curve_of(table), told)
     if not more or found.refused:
         return found
     return replace(found, what=f"{found.what}; the first of {len(more) + 1} tables: give the others alone")
-
-
-def _average(text: str, told: Place | None) -> Verdict:
-    number = re.search(r"\d+(?:\.\d+)?", text, re.ASCII)
-    busbw = float(number[0]) * 1e9 if number else 0.0
-    why = (
-        f"{bandwidth_text(busbw)} alone says nothing: an average over sizes is low where many of them are small, whatever the"
-        " machine; the whole table is needed, or its largest size, the collective and the number of GPUs"
-    )
-    said = f"{why[:1].upper()}{why[1:]}."
-    return Verdict("nccl-tests", "an average, or a number alone", said, causes=(cause("average", why, accuses=True),))
 
 
 def _sign(*patterns: str) -> re.Pattern[str]:
@@ -59,7 +53,10 @@ FORMS = (  # in the order in which a verdict on several of them tells them
     Form(
         "a table of nccl-tests",
         # A row may have lost its head.
-        _sign(r"\balgbw\b|\bbusbw\b|^#? *nThread |^[ \t\r\n]*\{", rf"\b\d+[ \t]+\d+[ \t]+(?:{'|'.join(WORD)})[ \t]+\S"),
+        _sign(
+            r"\balgbw\b|\bbusbw\b|^#? *nThread |^[ \t\r\n]*\{|Avg bus bandwidth",
+            rf"\b\d+[ \t]+\d+[ \t]+(?:{'|'.join(WORD)})[ \t]+\S",
+        ),
         _of_tables,
     ),
     Form(
@@ -74,10 +71,7 @@ FORMS = (  # in the order in which a verdict on several of them tells them
     ),
     Form(
         "a bandwidth",
-        re.compile(
-            r"\A[ \t\r\n]*(?:#? *Avg bus bandwidth *: *)?\d{1,6}(?:\.\d{1,6})? *(?:GB/s)?[ \t\r\n]*\Z",
-            re.IGNORECASE | re.ASCII,
-        ),
-        _average,
+        re.compile(r"\A[ \t\r\n]*\d{1,6}(?:\.\d{1,6})? *(?:GB/s)?[ \t\r\n]*\Z", re.IGNORECASE | re.ASCII),
+        lambda text, told: of_average(text),
     ),
 )

@@ -10,11 +10,6 @@ from helpers.yours.tables.printing import printed
 
 HEALTHY = printed("H200", "all_reduce", 8, "2.29.2", times(run("H200")))
 SIZES = [2**n for n in range(10, 31)]
-# Rows without a head, as in github.com/kvcache-ai/Mooncake/pull/3484.
-ROWS = """\
-       32768          8192     float     sum      -1    18.66    1.76    3.07       0    17.95    1.83    3.20       0
-       65536         16384     float     sum      -1    18.95    3.46    6.05       0    18.25    3.59    6.28       0
-"""
 # Two DGX Spark, from github.com/NVIDIA/dgx-spark-playbooks/pull/103.
 SPARK = """\
 # nccl-tests version 2.20.0 (b4d5bee) nccl-headers=23102 nccl-library=23102
@@ -48,12 +43,6 @@ def straight(start, rate):
 )
 def test_what_stands_around_a_table_changes_nothing(text):
     assert is_my_number_good(text) == is_my_number_good(HEALTHY)
-
-
-def test_rows_without_their_head_are_told_what_is_missing():
-    for text in (ROWS, "\n".join(line for line in HEALTHY.split("\n") if not line.startswith("#"))):
-        refused = is_my_number_good(text).refused
-        assert refused.startswith("line 1: a row, but no line above names its columns: size count type redop")
 
 
 def test_of_several_tables_the_first_is_judged_and_said():

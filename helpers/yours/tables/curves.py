@@ -16,7 +16,7 @@ class Curve:
     """What the verdict needs of a table. collective, nranks, nccl: None where the text does not say.
 
     place: the machine that the list of devices tells; gpus: their names; hosts: how many, 0 where there is no such list. average:
-    of busbw.
+    of busbw. broken, cut: of NcclTable.
     """
 
     what: str
@@ -29,6 +29,8 @@ class Curve:
     gpus: tuple[str, ...] = ()
     average: float | None = None
     wrong: bool = False
+    broken: int = 0
+    cut: bool = False
 
     @property
     def best(self) -> Point:
@@ -62,6 +64,8 @@ def curve_of(table: NcclTable) -> Curve:
         tuple(dict.fromkeys(device.name for device in table.devices)),
         table.average_busbw,
         wrong or bool(table.out_of_bounds),
+        table.broken,
+        table.cut,
     )
 
 

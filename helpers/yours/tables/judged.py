@@ -127,4 +127,13 @@ def _sentence(curve: Curve, found: Verdict) -> str:
     said = ", ".join(parts) + "."
     if curve.points[-1].nbytes < ENDS_EARLY:
         said += f" The table ends at {nbytes_text(curve.points[-1].nbytes)}, before a plateau shows."
-    return said
+    return said + _left_out(curve)
+
+
+def _left_out(curve: Curve) -> str:
+    """Which rows were no rows."""
+    said = ""
+    if curve.broken:
+        rows = "1 row was" if curve.broken == 1 else f"{curve.broken} rows were"
+        said = f" {rows} broken by other output and left out."
+    return f"{said} The last row is not whole: the run, or the paste, ends within it." if curve.cut else said

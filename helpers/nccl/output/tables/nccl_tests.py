@@ -60,7 +60,7 @@ class _Reader:
 
     def read(self, lines: Sequence[Line]) -> tuple[NcclTable, ...]:
         place = ""
-        for line, glued in apart(lines):
+        for line, mark in apart(lines):
             said = line.text.strip().lstrip("#").strip()
             columns = columns_of(said, line)
             if columns:
@@ -69,7 +69,7 @@ class _Reader:
                 self._end()
                 self.facts = Facts() if said.startswith(_BEGINS[0]) else self.facts
                 self.facts.take(line, said)
-            elif not (self.open and self._below(*self.open, line, said, glued)):
+            elif not (self.open and self._below(*self.open, line, said, mark)):
                 self._outside(line, said)
             place = said if "place" in said else place
         self._end(of_text=True)
@@ -89,9 +89,9 @@ class _Reader:
             self.done.append(self.open[0].table())
             self.open, self.facts = None, Facts()
 
-    def _below(self, rows: Rows, columns: Columns, pieces: Pieces, line: Line, said: str, glued: bool) -> bool:
+    def _below(self, rows: Rows, columns: Columns, pieces: Pieces, line: Line, said: str, mark: str) -> bool:
         """Whether a line belongs to the open table."""
-        if pieces.take(line, glued):
+        if pieces.take(line, mark):
             return True
         if found := _AVERAGE.fullmatch(said):
             rows.mean(_average(found[1], line), line)
@@ -122,7 +122,9 @@ def _with_head(lines: list[Line]) -> list[Line]:
     if first is None or any("algbw" in line.text for line in lines):
         return lines
     heads = [head for head in HEADS if _reads(head, lines[first])]
-    if len({"redop" in head for head in heads}) != 1:  # none, or all_gather's and alltoall's before 2.13, which look alike
+    if (
+        len({"redop" in head for head in heads}) != 1
+    ):  # none, or all_gather's and alltoall's before 2.13, which look alike
         return lines
     dots = lines[first]._replace(text="...")  # rows may be missing above
     return [*lines[:first], lines[first]._replace(text=heads[0]), dots, *lines[first:]]

@@ -13,8 +13,8 @@ from itertools import product
 from helpers.nccl.output.tables.cleaned import Line
 from helpers.nccl.output.tables.columns import Columns
 from helpers.nccl.output.tables.errors import TableError
-from helpers.nccl.output.tables.fits import REDOPS, WORD, RawRow
-from helpers.nccl.output.tables.printed import printed
+from helpers.nccl.output.tables.fits import REDOPS, WORD, Numbers, RawRow
+from helpers.nccl.output.tables.printed import Printed, printed
 from helpers.nccl.output.tables.tables import Rows
 
 _TYPES = "|".join(sorted(WORD, key=len, reverse=True))
@@ -26,31 +26,34 @@ _INSIDE = re.compile(rf"\s\d[\d_]*\s+\d+\s+(?:{_TYPES})\s", re.ASCII)
 _MARK = re.compile(r"(?:\[[^\[\]]{1,40}\](?:<std\w+>:)? ?)?\Z")  # a clock, or mpirun's mark of a process
 _WHOLE = re.compile(r"\d[\d_]*", re.ASCII)
 _LOG = re.compile(r":\d+:\d+ \[|\[rank\d+\]:|\[?[EFIW]\d{4} \d\d:\d\d:|NCCL version \d", re.ASCII)
+_DIGITS = "-0123456789"
+CUT, LOG = "cut", "log"
+_LAST = re.compile(r"\S*\Z")
 NUMBERS = 6  # in a line, from which on it looks like a row
 _MOST = 6  # pieces of which every way to join them is tried
 _HOST = re.compile(r"\s*(?:\[[^\[\]]{1,40}\] ?)?([\w.-]+):\d+:\d+ \[|.*\bPid +\d+ +on +(\S+) +device", re.ASCII)
 
 
-def apart(lines: Sequence[Line]) -> Iterator[tuple[Line, bool]]:
-    """Every line, and whether a line of a log followed it without a break: that one comes next, as a line of its own."""
+def apart(lines: Sequence[Line]) -> Iterator[tuple[Line, str]]:
+    """Every line, and what it is: CUT where a line of a log followed it without a break, that LOG as a line of its own, or ""."""
     hosts = {found[1] or found[2] for line in lines if (found := _HOST.match(line.text))}
+    hosts = {host for host in hosts if host.lstrip(_DIGITS) == host or host.lstrip(_DIGITS) not in hosts}  # "0node-1"
     widths = sorted({len(host) for host in hosts}, reverse=True)
     for line in lines:
         at = _log_begins(line.text, hosts, widths)
-        if line.text[:at].strip():
-            yield line._replace(text=line.text[:at]), True
-            yield line._replace(text=line.text[at:]), False
-        else:
-            yield line, False
+        if at and line.text[:at].strip():
+            yield line._replace(text=line.text[:at]), CUT
+        yield line._replace(text=line.text[at:]), "" if at is None else LOG
 
 
-def _log_begins(text: str, hosts: Collection[str], widths: Sequence[int]) -> int:
-    """Where a line of NCCL's or torch's begins within a line, with its clock; 0 where none does."""
+def _log_begins(text: str, hosts: Collection[str], widths: Sequence[int]) -> int | None:
+    """Where a line of NCCL's or torch's begins within a line, with its clock; None where none does."""
     found = _LOG.search(text)
-    at = found.start() if found else 0
-    if at and text[at] == ":":
-        at -= next((width for width in widths if text[max(0, at - width) : at] in hosts), at)
-    return at - len(_MARK.search(text[:at])[0])  # type: ignore[index]  # it fits every text
+    at = found.start() if found else None
+    if at is not None and text[at] == ":":
+        width = next((width for width in widths if text[max(0, at - width) : at] in hosts), None)
+        at = None if width is None else at - width
+    return None if at is None else at - len(_MARK.search(text[:at])[0])  # type: ignore[index]  # it fits every text
 
 
 class Pieces:
@@ -63,20 +66,28 @@ class Pieces:
         self.error: TableError | None = None
         self.noise = False
 
-    def take(self, line: Line, glued: bool) -> bool:
-        """Whether the line is a row or a piece of one; TableError for a row that is damaged with nothing else near it."""
-        text, noise = _piece(line.text, glued)
+    def take(self, line: Line, mark: str) -> bool:
+        """Whether a line with its mark of `apart` is of a row; TableError for a row that is damaged with nothing else near it."""
+        text, noise = _inside(line.text) if mark == LOG else self._piece(line.text, mark == CUT)
         if line.text.lstrip().startswith("#"):
             self.end()
             return False
-        if not glued and _may_be_whole(line, self.columns) and not (self.parts and self._joined(text, line)):
+        if self.parts and text and self._joined(text, line):
+            return True
+        if not mark and _may_be_whole(line, self.columns):
             self.end()
             self.rows.add(self.columns.read(line))
             return True
         if not text or "type" not in self.columns.base:
             self.noise = self.noise or bool(line.text.strip())
             return False
-        return bool((self.parts or noise) and self._joined(text, line)) or self._kept(text, noise, line)
+        return bool(noise and self._joined(text, line)) or self._kept(text, noise, line)
+
+    def _piece(self, text: str, glued: bool) -> tuple[str, bool]:
+        """As _piece, of a line that may begin within a word."""
+        begun = _LAST.search(self.parts[-1])[0] if self.parts else ""  # type: ignore[index]  # it fits every text
+        piece, noise = _piece(begun + text, glued)
+        return (piece[len(begun) :], noise) if len(piece) > len(begun) else _piece(text, glued)
 
     def end(self, of_text: bool = False) -> None:
         """What was begun is lost: to other output, or as the text ends. With neither, a TableError that says what is wrong with it."""
@@ -108,7 +119,7 @@ class Pieces:
                 row = self.columns.read(line._replace(text=text))
             except TableError:
                 continue
-            if self.rows.fits(row):
+            if self.rows.fits(row) and all(half is None or _as_printed(half) for half in row.halves):
                 found[" ".join(text.split())] = row
         return list(found.values())
 
@@ -127,6 +138,16 @@ class Pieces:
         return True
 
 
+def _as_printed(half: Numbers) -> bool:
+    """With as many digits behind the point as nccl-tests prints: "1" is what is left of 0.91."""
+    time = half.time is None or _digits(half.time) >= (half.time.value < 1e2) + (half.time.value < 1e4)
+    return time and all(_digits(one) >= (one.value < 1e3) + (one.value < 1e4) for one in (half.alg, half.bus))
+
+
+def _digits(number: Printed) -> int:
+    return len(number.text.partition(".")[2])
+
+
 def _may_be_whole(line: Line, columns: Columns) -> bool:
     """A row, perhaps a damaged one: it begins with a size, and has as many words as a row, or more."""
     words = line.text.split()
@@ -137,6 +158,12 @@ def _may_be_whole(line: Line, columns: Columns) -> bool:
     return columns.counts(line) or bool(len(words) > columns.wanted and _BEGINS.match(line.text))
 
 
+def _inside(text: str) -> tuple[str, bool]:
+    """The beginning of a row behind other output."""
+    found = _INSIDE.search(text)
+    return _piece(text[found.start() :], True) if found else ("", True)
+
+
 def _piece(text: str, glued: bool) -> tuple[str, bool]:
     """What of a line is of a row, "" for nothing; and whether other output stands beside it."""
     found = _PIECE.match(text)
@@ -144,8 +171,8 @@ def _piece(text: str, glued: bool) -> tuple[str, bool]:
     rest = text[len(piece) :].strip()
     if "NCCL" not in rest and sum(printed(word) is not None for word in rest.split()) >= NUMBERS:
         return "", False  # a row with a letter in its first numbers
-    if rest and not piece.strip() and (inside := _INSIDE.search(text)):
-        return _piece(text[inside.start() :], glued)[0], True
+    if rest and not piece.strip():
+        return _inside(text)
     if rest and piece[-1:].isspace() and not _BEGINS.match(piece):
         return "", True  # "3 of 4 ranks": a piece of a row has no space behind it
     return piece if piece.strip() else "", bool(rest) or glued
