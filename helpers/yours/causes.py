@@ -42,6 +42,9 @@ KINDS = {
     "slow link": Kind(
         "interconnects", "nvidia-smi topo -m; nvidia-smi nvlink -s; nvidia-smi -q -d PERFORMANCE", "clocks"
     ),
+    "falls at large sizes": Kind("benchmarking", _run("INIT,ENV,TUNING", "64M", "8G", "Algo|NCCL_.* set"), "clocks"),
+    "dip at middle sizes": Kind("benchmarking", _run("INIT,ENV,TUNING", "1M", "1G", "Algo|NCCL_.* set"), "settings"),
+    "unsteady sizes": Kind("benchmarking", "./build/{program} -b 1M -e 8G -f 2 -g {gpus} -n 100  # twice", "clocks"),
     "no machine": Kind("interconnects", "nvidia-smi -L; nvidia-smi topo -m", accuses=False),
     "no network": Kind("interconnects", "nvidia-smi topo -m; ibstat | grep -E 'CA |Rate|layer'", accuses=False),
     "average": Kind("benchmarking", "./build/{program} -b 8 -e 8G -f 2 -g {gpus}", accuses=False),

@@ -16,7 +16,7 @@ class Curve:
     """What the verdict needs of a table. collective, nranks, nccl: None where the text does not say.
 
     place: the machine that the list of devices tells; gpus: their names; hosts: how many, 0 where there is no such list. average:
-    of busbw. broken, cut: of NcclTable.
+    of busbw. halves: (nbytes, busbw) out of place and in place, those that were run. broken, cut: of NcclTable.
     """
 
     what: str
@@ -29,6 +29,7 @@ class Curve:
     gpus: tuple[str, ...] = ()
     average: float | None = None
     wrong: bool = False
+    halves: tuple[tuple[tuple[int, float], ...], ...] = ()
     broken: int = 0
     cut: bool = False
 
@@ -64,9 +65,16 @@ def curve_of(table: NcclTable) -> Curve:
         tuple(dict.fromkeys(device.name for device in table.devices)),
         table.average_busbw,
         wrong or bool(table.out_of_bounds),
+        tuple(half for half in (_half(table, "out_of_place"), _half(table, "in_place")) if half),
         table.broken,
         table.cut,
     )
+
+
+def _half(table: NcclTable, name: str) -> tuple[tuple[int, float], ...]:
+    """By size, each with its best."""
+    rows = [(row.nbytes, timing.busbw) for row in table.rows if (timing := getattr(row, name)) and row.nbytes]
+    return tuple(dict(sorted(rows)).items())
 
 
 def curve_of_bench(result: Any) -> Curve:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from helpers.units import MIB, bandwidth_text, nbytes_text
@@ -10,6 +11,7 @@ from helpers.yours.places import Place
 from helpers.yours.tables.bends import bends
 from helpers.yours.tables.beside import Model, model_of, nearest, plateau
 from helpers.yours.tables.curves import Curve
+from helpers.yours.tables.falls import Fall, fall_bends, fall_causes, fall_text, falls
 from helpers.yours.tables.slow import slow_causes
 from helpers.yours.verdict import Cause, Verdict, point_text, refusal
 
@@ -28,16 +30,17 @@ def of_table(curve: Curve, told: Place | None) -> Verdict:
     model = model_of(curve, place)
     found = Verdict("nccl-tests", curve.what, machine=_machine(curve, place), points=curve.points)
     found = _shares(found, curve, place, model)
+    fallen = falls(curve, place)
     found = replace(
         found,
         nearest=nearest(curve, place),
         predicted=model.foretold(),
         unpredicted=model.why,
-        bends=bends(curve.points, model.foretold()),
-        causes=_causes(curve, place, model, found),
+        bends=tuple(sorted({*bends(curve.points, model.foretold()), *fall_bends(fallen)})),
+        causes=_causes(curve, place, model, found, fallen),
     )
     ends = "Nothing in it accuses the machine." if found.plateau or found.line_rate else ""
-    return replace(found, sentence=_sentence(curve, found), otherwise=ends)
+    return replace(found, sentence=_sentence(curve, found, fallen), otherwise=ends)
 
 
 def _on_hosts(curve: Curve, place: Place | None) -> Curve:
@@ -83,11 +86,14 @@ def _shares(found: Verdict, curve: Curve, place: Place | None, model: Model) -> 
     return replace(found, plateau=top[0], plateau_of=top[1], plateau_share=best / top[0])
 
 
-def _causes(curve: Curve, place: Place | None, model: Model, found: Verdict) -> tuple[Cause, ...]:
+def _causes(
+    curve: Curve, place: Place | None, model: Model, found: Verdict, fallen: Sequence[Fall]
+) -> tuple[Cause, ...]:
     causes = []
     if curve.wrong:
         why = "some elements of the results were wrong: until that is found no time of this table counts"
         causes.append(_cause(curve, "wrong results", why))
+    causes += fall_causes(curve, place, fallen)
     causes += slow_causes(curve, place, model, found)
     if lacking := _lacking(curve, place):
         causes.append(_cause(curve, "no machine" if place is None else "no network", lacking))
@@ -118,7 +124,7 @@ def _lacking(curve: Curve, place: Place | None) -> str:
     return ""
 
 
-def _sentence(curve: Curve, found: Verdict) -> str:
+def _sentence(curve: Curve, found: Verdict, fallen: Sequence[Fall]) -> str:
     parts = [f"The best is {point_text(curve.best)}"]
     if found.line_rate and found.line_rate_share:
         parts.append(f"{found.line_rate_share:.0%} of the one-way line rate of {bandwidth_text(found.line_rate)}")
@@ -127,6 +133,7 @@ def _sentence(curve: Curve, found: Verdict) -> str:
     said = ", ".join(parts) + "."
     if curve.points[-1].nbytes < ENDS_EARLY:
         said += f" The table ends at {nbytes_text(curve.points[-1].nbytes)}, before a plateau shows."
+    said += "".join(f" It falls: {fall_text(fall)}." for fall in fallen if fall.sizes > 1 or fall.ends)
     return said + _left_out(curve)
 
 
