@@ -26,6 +26,8 @@ def _run(subsystems: str, begin: str, end: str, looks: str) -> str:
 CHECKED = "python -m tools.gpu_check --only {}  # again, alone"
 
 
+SNAPSHOT = "torch.cuda.memory._record_memory_history(); ...; torch.cuda.memory._dump_snapshot('memory.pickle')"
+PROCESSES = "nvidia-smi --query-compute-apps=gpu_uuid,pid,used_memory,process_name --format=csv"
 KINDS = {
     "wrong results": Kind("interconnects", "dmesg | grep -iE 'xid|nvlink|pcie'", "hardware"),
     "wrong path": Kind("interconnects", _run("INIT,GRAPH,NET", "8M", "8M", " via |Using network|NCCL_.* set"), "p2p"),
@@ -55,8 +57,8 @@ KINDS = {
     "warning": Kind("hangs", "NCCL_DEBUG=WARN"),
     "far NIC": Kind("interconnects", "nvidia-smi topo -m; lspci -tv", "far-nic"),
     "no P2P": Kind("interconnects", "nvidia-smi topo -p2p r; nvidia-smi topo -p2p w", "p2p"),
-    "ranks disagree": Kind("hangs", "torchfrtrace FOLDER"),
-    "missing rank": Kind("hangs", "py-spy dump --pid PID"),
+    "ranks disagree": Kind("hangs", "torchfrtrace FOLDER", "timeout"),
+    "missing rank": Kind("hangs", "py-spy dump --pid PID", "timeout"),
     "no dump": Kind("hangs", "TORCH_NCCL_DUMP_ON_TIMEOUT=1 TORCH_FR_DUMP_TEMP_FILE=FOLDER/trace_", "timeout"),
     "all waiting": Kind("hangs", "nvidia-smi; dmesg | grep -i xid", "hardware"),
     "late rank": Kind(
@@ -82,9 +84,42 @@ KINDS = {
     "failed measurements": Kind("benchmarking", CHECKED.format("bandwidth roofline ladder host")),
     "failed checks of ranks": Kind("ranks", CHECKED.format("'ranks start'")),
     "fragmentation": Kind("allocator", "PYTORCH_ALLOC_CONF=expandable_segments:True", "fragmentation"),
-    "out of memory": Kind("too-big", "torch.cuda.memory._dump_snapshot('memory.pickle')", "out-of-memory"),
+    "out of memory": Kind("too-big", SNAPSHOT, "out-of-memory"),
     "private pool": Kind(
         "allocator", "{{s['segment_pool_id']: s['total_size'] for s in torch.cuda.memory_snapshot()}}", accuses=False
+    ),
+    "huge request": Kind("too-big", SNAPSHOT, "out-of-memory"),
+    "other processes": Kind("training-memory", PROCESSES, "out-of-memory"),
+    "ranks on one GPU": Kind("ranks", PROCESSES, "out-of-memory"),
+    "memory fraction": Kind(
+        "allocator", "grep -rnE 'memory_fraction|gpu_memory_utilization|PYTORCH.*ALLOC_CONF' .", "out-of-memory"
+    ),
+    "no room beside PyTorch": Kind(
+        "training-memory",
+        "nvidia-smi  # while it starts; then leave room: set_per_process_memory_fraction(0.9)",
+        "out-of-memory",
+    ),
+    "host memory": Kind("too-big", "free -h; cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory.current", "killed"),
+    "killed": Kind(
+        "ranks", "sudo dmesg -T | grep -iE 'killed process|out of memory'; cat /sys/fs/cgroup/memory.events", "killed"
+    ),
+    "aborted": Kind("hangs", "grep -nE 'what\\(\\):|terminate called|Watchdog caught' LOG | head", "killed"),
+    "bus error": Kind("ranks", "df -h /dev/shm; docker run --shm-size=16g ...", "shared-memory"),
+    "crashed": Kind("ranks", "python -X faulthandler TRAIN.py  # with torchrun: PYTHONFAULTHANDLER=1", "versions"),
+    "terminated": Kind("ranks", "sacct -j JOB --format=JobID,State,ExitCode,Elapsed,Timelimit", "killed"),
+    "not started": Kind("ranks", "head -n 1 SCRIPT; which python; python TRAIN.py --help", "settings"),
+    "Python exception": Kind(
+        "ranks", "grep -n -A 30 Traceback LOG  # of that rank; @record on main puts it into torchrun's table", ""
+    ),
+    "peer ended": Kind("hangs", "grep -lE 'Error|Killed|Signal' LOGS_OF_ALL_RANKS", "timeout", accuses=False),
+    "no rendezvous": Kind("ranks", "nc -zv MASTER_ADDR MASTER_PORT  # from the machine that waits", "sockets"),
+    "port taken": Kind("ranks", "ss -ltnp | grep PORT", "settings"),
+    "CUDA error": Kind("execution-model", "CUDA_LAUNCH_BLOCKING=1 python TRAIN.py  # or compute-sanitizer", "versions"),
+    "GPU fault": Kind("memory-hierarchy", "sudo dmesg -T | grep -i xid; nvidia-smi -q -d ECC,ROW_REMAPPER", "hardware"),
+    "stuck watchdog": Kind("hangs", "py-spy dump --native --pid PID", "timeout"),
+    "NCCL error": Kind("hangs", "NCCL_DEBUG=WARN", "versions"),
+    "no device": Kind(
+        "ranks", "init_process_group(device_id=torch.device('cuda', local_rank))", "settings", accuses=False
     ),
 }
 

@@ -18,6 +18,13 @@ from helpers.yours.tables.averages import AVERAGE, of_average
 from helpers.yours.tables.curves import curve_of
 from helpers.yours.tables.judged import of_table
 from helpers.yours.verdict import Verdict
+from helpers.yours.words.exits import KEYS as ENDS
+from helpers.yours.words.launcher import of_ends
+from helpers.yours.words.room import of_memory
+from helpers.yours.words.said import Words
+from helpers.yours.words.singles import KEYS, of_singles
+from helpers.yours.words.watchdog import of_watchdog
+from helpers.yours.words.works import KEYS as WORKS
 
 
 class Form(NamedTuple):
@@ -27,7 +34,7 @@ class Form(NamedTuple):
     """
 
     name: str
-    sign: re.Pattern[str]
+    sign: re.Pattern[str] | Words
     judge: Callable[[str, Place | None], Verdict]
 
 
@@ -50,6 +57,10 @@ def _sign(*patterns: str) -> re.Pattern[str]:
 
 
 FORMS = (  # in the order in which a verdict on several of them tells them
+    Form("an out-of-memory error of torch", Words("ut of memory"), lambda text, told: of_memory(text)),
+    Form("what torchrun or another launcher says of an end", Words(*ENDS), lambda text, told: of_ends(text)),
+    Form("a time-out of torch's watchdog", Words(*WORKS), lambda text, told: of_watchdog(text)),
+    Form("an error of torch.distributed", Words(*KEYS), lambda text, told: of_singles(text)),
     Form(
         "a table of nccl-tests",
         # A row may have lost its head.

@@ -10,7 +10,7 @@ from helpers.yours.verdict import TOO_LITTLE, Cause, Verdict
 
 
 def joined(found: Sequence[Verdict]) -> Verdict:
-    """The first of them with what all of them say; of two causes of one name the first, and what accuses before what does not.
+    """The first, or the first with a curve, with what all say; of two causes of one name the first, and what accuses before what does not.
 
     Left out is what tells too little, beside what tells more.
     """
@@ -23,7 +23,7 @@ def joined(found: Sequence[Verdict]) -> Verdict:
         causes.setdefault(one.name, one)
     ends = [one.otherwise for one in found if one.otherwise]
     return replace(
-        first,
+        next((one for one in found if one.points), first),
         what="; and ".join(one.what for one in found),
         sentence=" ".join(one.sentence for one in found if one.sentence),
         otherwise=ends[0] if ends else "",

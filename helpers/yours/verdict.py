@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from helpers.units import bandwidth_text, nbytes_text, seconds_text
 
-KINDS = ("nccl-tests", "topology", "log", "dumps", "snapshot", "trace", "run", "refused")
+KINDS = ("nccl-tests", "topology", "log", "dumps", "snapshot", "trace", "run", "words", "refused")
 TOO_LITTLE = "That is too little to judge a machine by."
 
 

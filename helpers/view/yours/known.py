@@ -23,6 +23,7 @@ CHAPTERS = {  # by stem, as their pages are titled
     "ranks": "Ranks",
     "reading-a-trace": "Where did the step's milliseconds go?",
     "roofline": "Roofline",
+    "too-big": "Too big",
     "training-memory": "Training memory",
 }
 

@@ -1,0 +1,171 @@
+"""The verdict on a GPU without room: which number is which, whether they add up, and what would have been enough. Chapter: yours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from helpers.nccl.output.tables.errors import NoTable
+from helpers.units import nbytes_text
+from helpers.yours.causes import cause
+from helpers.yours.verdict import Cause, Verdict
+from helpers.yours.words.frames import asked_by
+from helpers.yours.words.memory import OutOfMemory, out_of_memory
+
+HUGE = 0.5  # of the card, asked for at once
+MANY = 0.1  # of the card, held by named processes
+UNNAMED = 0.2  # of the card, held by nobody that is named: this process's own CUDA context and NCCL may be among it
+LOOSE, MUCH = (
+    0.05,
+    0.2,
+)  # of what is reserved: less is not worth a word; from the second on it is told though it would not be enough
+MORE = 0.02  # of the card, by which the parts may exceed it: they are read one after the other
+CONTEXTS = (100 << 20, 2 << 30)  # bytes of a process that has a CUDA context and little else
+RANKS = 3  # of such processes at least
+
+
+def of_memory(paste: str) -> Verdict:
+    """Of the first message in the paste: what failed first is printed first."""
+    found = list(out_of_memory(paste))
+    if not found:
+        raise NoTable("words of an out-of-memory error, and no size that was asked for: give its line whole")
+    first = found[0]
+    frame, needs = asked_by(paste, first.at, first.rank)
+    sentence = (
+        _sentence(first)
+        + (f" Asked for by {frame}" if frame else "")
+        + (f" ({needs})." if frame and needs else "." if frame else "")
+    )
+    what = f"an out-of-memory error of torch, {_where(first)}{_others(found)}"
+    return Verdict("words", what, sentence, causes=tuple(_causes(first)), lines=tuple(map(_line, found[1:])))
+
+
+def _where(one: OutOfMemory) -> str:
+    said = [f"rank {one.rank}"] if one.rank is not None else []
+    return ", ".join([*said, "GPU untold" if one.gpu is None else f"GPU {one.gpu}"])
+
+
+def _others(found: Sequence[OutOfMemory]) -> str:
+    """Which ranks say the same, in the order in which they do."""
+    if len(found) == 1:
+        return ""
+    more = list(dict.fromkeys(_where(one) for one in found[1:]))
+    return (
+        f"; the first of {len(found)} in the text, then {', '.join(more[:8])}{' and others' if len(more) > 8 else ''}"
+    )
+
+
+def _line(one: OutOfMemory) -> str:
+    free = "untold" if one.free is None else nbytes_text(one.free)
+    return f"{_where(one)}: asked for {nbytes_text(one.asked)}, free {free}"
+
+
+def _sentence(one: OutOfMemory) -> str:
+    if not one.whole:
+        asked = f"{nbytes_text(one.asked)} were asked for and not to be had"
+        return f"{asked}; the rest of the message, which tells who holds the memory, is missing."
+    graphs = f" and CUDA graphs ({nbytes_text(one.pools)} in their own pools)" if one.pools else ""
+    parts = [(one.allocated or 0, f"in tensors{graphs}"), (one.unallocated or 0, "reserved by PyTorch but unallocated")]
+    if one.context is not None:
+        parts.append((one.context, "of this process beside PyTorch's allocator (CUDA context, kernels, NCCL)"))
+    if one.others:
+        parts.append((one.elsewhere, f"of {_processes(len(one.others))}"))
+    parts.append((one.free or 0, "free"))
+    told = " + ".join(f"{nbytes_text(nbytes)} {what}" for nbytes, what in parts)
+    asked = f"{nbytes_text(one.asked)} were asked for, {nbytes_text(one.free or 0)} were free."
+    return f"{asked} The card's {nbytes_text(one.total or 0)} = {told}{_rest(one)}."
+
+
+def _rest(one: OutOfMemory) -> str:
+    """What is left of the sum: it has to be small, and is more than nothing."""
+    if one.unnamed < 0:
+        small = -one.unnamed <= MORE * (one.total or 0)
+        return "" if small else "; these are more than the card has: as under MIG, or read at different moments"
+    who = "the driver and whatever is not named" if one.own is not None else "CUDA context, NCCL and other processes"
+    return f" + {nbytes_text(one.unnamed)} of {who}"
+
+
+def _processes(count: int) -> str:
+    return "1 other process" if count == 1 else f"{count} other processes"
+
+
+def _causes(one: OutOfMemory) -> Iterator[Cause]:
+    """What would have been enough for this request; where nothing would, this process keeps too much."""
+    if not one.whole:
+        yield cause(
+            "out of memory", "the message is cut off: with all of it this page says who holds the memory", accuses=False
+        )
+        return
+    limited = list(_limit(one))
+    enough = [*limited, *_huge(one), *_elsewhere(one), *_pieces(one)]
+    yield from enough
+    if any(found.accuses for found in enough):
+        return
+    if not one.short:
+        why = "as much was free when the message was written: another process let go of it meanwhile, or a limit that CUDA does not tell"
+        yield cause("other processes", why, accuses=bool(one.others))
+        return
+    yield cause("out of memory", _too_big(one))
+
+
+def _limit(one: OutOfMemory) -> Iterator[Cause]:
+    if one.allowed is None:
+        return
+    binds = one.reserved + one.asked > one.allowed and not one.short
+    why = f"this process may take {nbytes_text(one.allowed)} of the card and has {nbytes_text(one.reserved)} of them"
+    yield cause("memory fraction", why, accuses=binds)
+
+
+def _huge(one: OutOfMemory) -> Iterator[Cause]:
+    if (share := one.asked / (one.total or 1)) < HUGE:
+        return
+    much = "more than the whole card has" if share > 1 else f"{share:.0%} of the whole card"
+    why = (
+        f"one request of {nbytes_text(one.asked)} is {much}: a tensor that grows with a square or a vocabulary (attention's scores,"
+        f" logits), or a size that is wrong; in bf16 it has {one.asked / 2e9:.3g} thousand million numbers"
+    )
+    yield cause("huge request", why)
+
+
+def _elsewhere(one: OutOfMemory) -> Iterator[Cause]:
+    total = one.total or 0
+    if one.others and one.elsewhere >= max(one.short, MANY * total):
+        largest = sorted(one.others, key=lambda process: -process[1])[:3]
+        who = ", ".join(f"{pid} with {nbytes_text(nbytes)}" for pid, nbytes in largest)
+        guess = "; this process is taken to be the one that holds what its allocator has" if one.guessed else ""
+        yield cause(
+            "other processes",
+            f"{_processes(len(one.others))} on this GPU: {who}; without them it would have fitted{guess}",
+        )
+    elif one.unnamed >= max(one.short, UNNAMED * total):
+        why = (
+            f"{nbytes_text(one.unnamed)} are neither free nor PyTorch's nor of a process that is named: other processes, perhaps of"
+            " another container or user, or libraries of this one that take memory past PyTorch"
+        )
+        yield cause("other processes", why)
+    alike = [nbytes for _, nbytes in one.others if CONTEXTS[0] <= nbytes <= CONTEXTS[1]]
+    if len(alike) >= RANKS and max(alike) <= 1.2 * min(alike):
+        why = f"{len(alike)} processes hold about {nbytes_text(max(alike))} each: contexts of other ranks that chose no GPU of their own"
+        yield cause("ranks on one GPU", why)
+
+
+def _pieces(one: OutOfMemory) -> Iterator[Cause]:
+    loose, enough = one.unallocated or 0, max(one.short, LOOSE * one.reserved)
+    if not one.short or loose < min(enough, MUCH * one.reserved):
+        return
+    why = (
+        f"{nbytes_text(loose)} are reserved and not allocated, and {nbytes_text(one.short)} were missing: they lie in pieces beside live"
+        " tensors. Before it gave up, torch had returned every segment that was wholly free, so empty_cache() adds nothing"
+    )
+    if loose >= enough:
+        yield cause("fragmentation", why)
+    else:
+        yield cause("fragmentation", f"{why}; all of them together would not have been enough", accuses=False)
+
+
+def _too_big(one: OutOfMemory) -> str:
+    loose = f"{nbytes_text(one.unallocated or 0)} in pieces"
+    beside = f", {nbytes_text(one.elsewhere)} of other processes" if one.others else ""
+    return (
+        f"{nbytes_text(one.short)} were missing, and there was no more than {loose}{beside} to win: this process itself keeps"
+        f" {nbytes_text(one.allocated or 0)} at that moment"
+    )
