@@ -19,7 +19,7 @@ COUNTS = ("gpus", "nics", "nodes", "domain")
 PARTS = ("accelerator", "wire", "shape", "switch", "pcie", "card", "network", "cpu", "note")
 KNOWN = ("switch", "pcie", "card")  # parts that some fact's key must begin with
 NAMES = {"nvlink": "NVLink", "nvswitch": "NVSwitch", "pcie": "PCIe", "xgmi": "xGMI", "infiniband": "InfiniBand"}
-NAMES |= {"roce": "RoCE", "connectx": "ConnectX"}
+NAMES |= {"roce": "RoCE", "connectx": "ConnectX", "efa": "EFA", "tcpxo": "GPUDirect-TCPXO"}
 
 
 @dataclass(frozen=True)

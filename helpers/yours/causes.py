@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from helpers.yours.verdict import Cause
@@ -23,6 +24,7 @@ def _run(subsystems: str, begin: str, end: str, looks: str) -> str:
     return f"{RUN.format(subsystems=subsystems, begin=begin, end=end)} | grep -E '{looks}'"
 
 
+RAILS = "NCCL_TESTS_SPLIT='MOD {each}' ./build/{program} -b 1G -e 8G -f 2 -g {gpus}"
 CHECKED = "python -m tools.gpu_check --only {}  # again, alone"
 
 
@@ -34,6 +36,25 @@ KINDS = {
     "too few NICs": Kind(
         "interconnects", _run("INIT,GRAPH,NET", "8M", "8M", "via NET|NCCL_IB_HCA|NCCL_CROSS_NIC"), "gpudirect-rdma"
     ),
+    "no GPUDirect RDMA": Kind(
+        "interconnects", _run("INIT,NET,GRAPH", "8M", "8M", "via NET|GDRDMA|GPU Direct"), "gpudirect-rdma", False
+    ),
+    "slow rail": Kind(
+        "hierarchy", f"{RAILS} -a 3  # and with -a 2: where the two differ, so do the rails", "slow-rail"
+    ),
+    "slow node": Kind(
+        "hierarchy", "nvidia-smi -q -d CLOCK,PERFORMANCE; ibstat; dmesg | grep -iE 'xid|mlx5'  # there", "slow-rail"
+    ),
+    "narrow slot of a NIC": Kind(
+        "interconnects", "lspci -d 15b3: -vv | grep -E '^[0-9a-f]|LnkSta:'", "slow-rail", False
+    ),
+    "colliding flows": Kind(
+        "hierarchy", "mlxlink; ethtool -S  # on all nodes: congestion marks (ECN, CNP) beside the rate", "", False
+    ),
+    "several groups": Kind(
+        "benchmarking", "./build/{program} -b 1G -e 8G -f 2 -g {gpus} -a 3  # split as before", "", False
+    ),
+    "beyond the wire": Kind("hierarchy", "NCCL_ALGO=Ring ./build/{program} -b 1G -e 8G -f 2 -g {gpus}", "", False),
     "few channels": Kind("inside-nccl", _run("INIT,ENV", "8M", "8M", "coll channels|CHANNELS|CTAS|CGA"), "settings"),
     "NVLS off": Kind("inside-nccl", _run("INIT,ENV,TUNING,NVLS", "1G", "1G", "NVLS|NCCL_ALGO|Algo"), "nvls"),
     "NVLS not worth it": Kind("inside-nccl", _run("TUNING", "1G", "1G", "Algo"), accuses=False),
@@ -135,8 +156,9 @@ def cause(
 ) -> Cause:
     """One of KINDS with the reader's own numbers. hosts: on several, mpirun starts a rank a GPU. accuses, repair: where not the kind's."""
     kind = KINDS[name]
-    command = kind.command if hosts < 2 or not gpus else _by_mpirun(kind.command, max(1, gpus // hosts))
-    command = command.format(program=program, gpus=gpus or 8)
+    each = max(1, (gpus or 8) // max(1, hosts))
+    command = kind.command if hosts < 2 or not gpus else _by_mpirun(kind.command, each)
+    command = command.format(program=program, gpus=gpus or 8, each=each)
     return Cause(
         name,
         why,
@@ -151,5 +173,5 @@ def _by_mpirun(command: str, each: int) -> str:
     """What runs nccl-tests, on several hosts; other commands as they are."""
     if "./build/" not in command:
         return command
-    told = command.replace("NCCL_DEBUG", "-x NCCL_DEBUG").replace("-g {gpus}", "-g 1")
+    told = re.sub(r"\b(NCCL_[A-Z_]+=)", r"-x \1", command).replace("-g {gpus}", "-g 1")
     return f"mpirun -np {{gpus}} -N {each} {told}"

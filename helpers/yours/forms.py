@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import NamedTuple
 
-from helpers.nccl import nccl_tests_tables, parse_debug_log
+from helpers.nccl import parse_debug_log
 from helpers.nccl.output.machine.amd import SIGN as AMD
 from helpers.nccl.output.tables.errors import NoTable
 from helpers.nccl.output.tables.fits import WORD
@@ -15,8 +14,7 @@ from helpers.yours.logs.judged import of_log
 from helpers.yours.machine.topologies import of_topologies
 from helpers.yours.places import Place
 from helpers.yours.tables.averages import AVERAGE, of_average
-from helpers.yours.tables.curves import curve_of
-from helpers.yours.tables.judged import of_table
+from helpers.yours.tables.several import of_tables
 from helpers.yours.verdict import Verdict
 from helpers.yours.words.exits import KEYS as ENDS
 from helpers.yours.words.launcher import of_ends
@@ -39,17 +37,13 @@ class Form(NamedTuple):
 
 
 def _of_tables(text: str, told: Place | None) -> Verdict:
-    """The first table of several; an average where no row is left of it."""
+    """All tables of the text; an average where no row is left of one."""
     try:
-        table, *more = nccl_tests_tables(text)
+        return of_tables(text, told)
     except NoTable:
         if AVERAGE.search(text):
             return of_average(text)
         raise
-    found = of_table(curve_of(table), told)
-    if not more or found.refused:
-        return found
-    return replace(found, what=f"{found.what}; the first of {len(more) + 1} tables: give the others alone")
 
 
 def _sign(*patterns: str) -> re.Pattern[str]:

@@ -26,6 +26,11 @@ NAMES = (
     (r"RTX 4090", "RTX-4090"),
 )
 AS = {"A100-40GB": "A100"}  # the same links and switches, so the same machine
+# What NCCL's maintainers tell to expect of one card, by its line rate; both in bytes per second, one way.
+REACHED = {
+    FACTS[f"{card}.gpu"].bandwidth.value: FACTS[f"{card}.gpu.achievable"].bandwidth.value
+    for card in ("efa-100", "infiniband-hdr", "infiniband-ndr")
+}
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,8 @@ class Place:
     """A machine as a verdict needs it; `helpers.nccl.predict` takes it as one. gpus: in one node. domain: joined by `inside`.
 
     across: one GPU's share of its node's network, one way; None where nobody tells the network. slot: one PCIe slot, bytes per
-    second one way, None where no source names it. told: by the reader, not found in the text.
+    second one way, None where no source names it. told: by the reader, not found in the text. network: what joins the nodes, in words,
+    where the text told it; supposed: its cards' rate is that of the product's cards, which no line told.
     """
 
     title: str
@@ -48,6 +54,8 @@ class Place:
     inside: float
     slot: float | None
     told: bool = True
+    network: str = ""
+    supposed: bool = False
 
     @property
     def ports(self) -> float:
@@ -64,14 +72,47 @@ class Place:
         """Whether so many ranks fit into one domain, so that no network takes part."""
         return nranks <= max(self.domain, self.gpus)
 
-    def line_rate(self, nranks: int) -> float | None:
-        """What a ring over so many GPUs could pass at most, one way; None where its network is not known.
+    @property
+    def port(self) -> float:
+        """One network port, bytes per second one way; 0 where they are not known."""
+        return self.ports / self.nics if self.nics else 0.0
 
-        A ring passes each node's ports once for each of its channels, so all ports together carry what one GPU sends.
+    def taking_part(self, nranks: int, hosts: int) -> Place:
+        """What of a told machine so many ranks on so many hosts took: more of its nodes or racks, or a part of each node.
+
+        A node or rack with a network stands for any number of them. hosts: 0 where nobody tells.
         """
-        if self.alone(nranks):
-            return self.inside
-        return min(self.inside, self.ports) if self.ports else None
+        whole, each = self.gpus * self.nodes, nranks // hosts if hosts > 1 and nranks % hosts == 0 else self.gpus
+        if not self.ports:
+            return self
+        one = self.nodes == 1 or self.domain > self.gpus
+        if each < self.gpus >= self.domain:
+            nics = max(1, self.nics * each // self.gpus)
+            share = Bandwidth(self.port * nics / each, "one way")
+            nodes = hosts if one else self.nodes
+            return replace(self, gpus=each, domain=each, nodes=nodes, nics=nics, across=share)
+        return replace(self, nodes=self.nodes * nranks // whole) if one and nranks % whole == 0 else self
+
+    def line_rate(self, nranks: int, collective: str | None = None) -> float | None:
+        """The busbw that so many GPUs could reach at most, one way; None where their network is not known.
+
+        A ring passes each node's ports once for each of its channels, so all ports together carry what one GPU sends. In an all_to_all
+        every GPU sends most of its parts out of its node, in a sendrecv only one GPU of a node sends out of it.
+        """
+        if self.alone(nranks) or not self.across:
+            return self.inside if self.alone(nranks) else None
+        together = max(self.domain, self.gpus)
+        share = self.across.value
+        if collective == "sendrecv":
+            return min(self.inside, max(share, self.port))
+        if collective in ("alltoall", "alltoallv"):
+            return min(self.inside, share * (nranks - 1) / (nranks - together))
+        return min(self.inside, share * together)
+
+    def reach(self, nranks: int, collective: str | None = None) -> float | None:
+        """Of the line rate what cards of this rate pass for NCCL; None inside a domain, and for cards of which nobody told."""
+        rate, card = self.line_rate(nranks, collective), REACHED.get(round(self.port, -6))
+        return None if self.alone(nranks) or not rate or not card or rate == self.inside else rate * card / self.port
 
 
 def place_of(machine: Machine, told: bool = True) -> Place:

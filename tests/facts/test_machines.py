@@ -36,7 +36,9 @@ def test_what_a_machine_says_of_itself():
 
 def test_every_machine_that_the_chapters_need_is_there():
     names = "DGX-A100 HGX-H100 HGX-H200 HGX-B200 HGX-B300 GB200-NVL72 GB300-NVL72 8xMI355X 8xL40S 4xPCIe 4xA40"
-    assert list(MACHINES) == [*names.split(), "2x8-IB", "8x8-IB", "2x8-RoCE"]
+    rented = ["p4de.24xlarge", "p5.48xlarge", "p5en.48xlarge", "p6-b200.48xlarge", "a3-megagpu-8g", "a3-ultragpu-8g"]
+    assert sorted(MACHINES) == sorted([*names.split(), *rented, "2x8-IB", "8x8-IB", "2x8-RoCE"])
+    assert {MACHINES[name].across.value * 8 / GB for name in rented} == {50, 400, 200}
     assert {machine.shape for machine in MACHINES.values()} == {"switch", "mesh", "bridges", "host"}
 
 

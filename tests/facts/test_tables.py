@@ -23,6 +23,7 @@ ROWS = {
     "nccl-tests-8xa100-latency": (7, 128, 128),
     "nccl-tests-six-gpus": (114, 512, 2048),
     "nccl-tests-six-gpus-timings": (308, 512, 2048),
+    "nccl-tests-several-nodes": (163, 8, 2**34),
     "torch-4xh100-lecture": (8, 4 * 100 * 2**20, 16 * 100 * 2**20),
     "gpu-benches-a100-l2": (85, 1536 * 1024, 4881920 * 1024),
     "gpu-benches-h100-pcie-l2": (86, 1024 * 1024, 4881920 * 1024),
@@ -35,6 +36,16 @@ def test_every_table_is_there_whole():
     for name, (count, smallest, largest) in ROWS.items():
         sizes = public(name).column("nbytes")
         assert (len(sizes), min(sizes), max(sizes)) == (count, smallest, largest)
+
+
+def test_runs_between_nodes_agree_with_their_times():
+    """Two decimals of busbw, four digits of a time; and each row says who published it."""
+    for row in public("nccl-tests-several-nodes").rows:
+        assert row["url"].startswith("https://github.com/") and row["nranks"] % row["nodes"] == 0
+        factor = (2 if row["collective"] == "all_reduce" else 1) * (row["nranks"] - 1) / row["nranks"]
+        if row["seconds"]:
+            busbw = row["nbytes"] / row["seconds"] / 1e9 * factor
+            assert row["busbw"] == pytest.approx(busbw, rel=1e-3, abs=0.02)
 
 
 def test_the_memory_of_public_training_runs_is_what_five_copies_of_the_parameters_take():
@@ -155,7 +166,7 @@ def test_the_lecture_divides_a_reduce_scatter_by_its_output():
 @pytest.mark.parametrize("name", sorted(ROWS))
 def test_every_column_has_its_unit_or_is_a_name(name):
     table = public(name)
-    names = {"collective", "algorithm", "gpu", "nranks"}
+    names = {"collective", "algorithm", "gpu", "nranks", "nodes", "network", "run", "by", "url", "nccl"}
     columns = {column.removeprefix("in_place_") for column in table.rows[0]}
     assert columns <= set(table.units) | names
     assert all(list(row) == list(table.rows[0]) for row in table.rows)

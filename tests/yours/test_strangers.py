@@ -45,12 +45,15 @@ def test_what_stands_around_a_table_changes_nothing(text):
     assert is_my_number_good(text) == is_my_number_good(HEALTHY)
 
 
-def test_of_several_tables_the_first_is_judged_and_said():
-    found = is_my_number_good(
-        HEALTHY + printed("H200", "reduce_scatter", 8, "2.29.2", times(run("H200", "reduce_scatter")))
+def test_of_several_tables_each_kind_is_judged():
+    other = printed("H200", "reduce_scatter", 8, "2.29.2", times(run("H200", "reduce_scatter")))
+    found, alone = is_my_number_good(HEALTHY + other), is_my_number_good(HEALTHY)
+    assert f"{alone.what}; and reduce_scatter over 8 ranks" in found.what
+    assert (
+        f"all_reduce: {alone.sentence.removesuffix(alone.sentence[alone.sentence.index(' Nothing') :])}"
+        in found.sentence
     )
-    assert found.what.endswith("the first of 2 tables: give the others alone")
-    assert found.sentence == is_my_number_good(HEALTHY).sentence
+    assert "reduce_scatter: The best is" in found.sentence and found.accused == ()
 
 
 def test_gpus_that_are_not_known_are_named():
@@ -79,11 +82,12 @@ def test_between_nodes_commands_start_by_mpirun():
     assert network.name == "no network" and "ibstat" in network.command and "its 2 nodes" in network.why
 
 
-def test_a_part_of_each_node_is_not_held_against_nvlink():
+def test_a_part_of_each_node_is_held_against_its_part_of_the_ports():
     """Two ranks on two hosts pass the network, although two GPUs of one node would not."""
     text = printed("H100", "all_reduce", 2, "2.27.7", straight(30e-6, 40e9), hosts=2)
     for machine in ("2x8-IB", "HGX-H100"):
-        assert "2 ranks were on 2 hosts" in is_my_number_good(text, machine).refused
+        found = is_my_number_good(text, machine)
+        assert (found.line_rate, found.accused, found.refused) == (50e9, (), "")
     alone = is_my_number_good(text)
     assert alone.accused == () and alone.nearest == () and alone.line_rate is None
 

@@ -17,6 +17,7 @@ CHAPTERS = {  # by stem, as their pages are titled
     "data-parallel": "Data parallel",
     "execution-model": "Execution model",
     "hangs": "Hangs",
+    "hierarchy": "Hierarchy",
     "inside-nccl": "Inside NCCL",
     "interconnects": "Interconnects",
     "memory-hierarchy": "The memory hierarchy",

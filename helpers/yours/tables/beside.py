@@ -66,14 +66,20 @@ def model_of(curve: Curve, place: Place | None) -> Model:
 def nearest(curve: Curve, place: Place | None) -> tuple[Beside, ...]:
     """Published runs of the same collective and number of ranks: of the same GPU first, then those whose times are nearest.
 
-    All are of GPUs in one domain, so none stands beside a table from between nodes.
+    Beside a table from between nodes stand those over as many nodes, beside one of a domain those of one.
     """
-    if not _in_one_domain(curve, place):
-        return ()
     same = [run for run in published() if (run.collective, run.nranks) == (curve.collective, curve.nranks)]
-    beside = [(_same_gpu(run, place), _beside(curve, run)) for run in same]
+    beside = [(_same_gpu(run, place), _beside(curve, run)) for run in same if _alike(run, curve, place)]
     ordered = sorted(beside, key=lambda one: (not one[0], _far(one[1])))
     return tuple(one for _, one in ordered[:SHOWN])
+
+
+def _alike(run: Published, curve: Curve, place: Place | None) -> bool:
+    """Whether it was run in one domain as the reader's was, or over as many nodes."""
+    nodes = curve.hosts if place is None else place.nodes
+    if _in_one_domain(curve, place):
+        return not run.ports
+    return bool(run.ports) and run.nodes == (curve.hosts or nodes)
 
 
 def _in_one_domain(curve: Curve, place: Place | None) -> bool:
@@ -83,7 +89,8 @@ def _in_one_domain(curve: Curve, place: Place | None) -> bool:
 
 
 def plateau(curve: Curve, place: Place | None, model: Model) -> tuple[float, str] | None:
-    """(busbw, of what): the best published one at sizes up to the reader's largest; the model's where nobody published one."""
+    """(busbw, of what): the best published one at sizes up to the reader's largest, between nodes by ports of as much in all; where
+    nobody published one the model's, and where it says nothing what the cards of the nodes reach."""
     if place is None:
         return None
     largest = curve.points[-1].nbytes
@@ -93,10 +100,12 @@ def plateau(curve: Curve, place: Place | None, model: Model) -> tuple[float, str
         if (run.collective, run.nranks) == (curve.collective, curve.nranks) and _same_gpu(run, place)
         for point in run.points
         if point.nbytes <= largest
+        and _alike(run, curve, place)
+        and abs(run.ports - (run.ports and place.ports)) <= 0.01 * run.ports
     ]
-    if not found or not place.alone(curve.nranks or 0):
-        found = [(one.busbw, "NCCL's model, as predict has it") for one in model.foretold()]
-    return max(found, default=None)
+    found = found or [(one.busbw, "NCCL's model, as predict has it") for one in model.foretold()]
+    reach = place.reach(curve.nranks or 0, curve.collective)
+    return max(found, default=(reach, "what its network cards reach") if reach else None)
 
 
 def _same_gpu(run: Published, place: Place | None) -> bool:

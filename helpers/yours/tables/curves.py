@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from helpers.nccl import NcclTable
+from helpers.yours.networks import Network
 from helpers.yours.places import Place, found_place
 from helpers.yours.tables.published import bus_factor
 from helpers.yours.verdict import Point
@@ -16,7 +17,8 @@ class Curve:
     """What the verdict needs of a table. collective, nranks, nccl: None where the text does not say.
 
     place: the machine that the list of devices tells; gpus: their names; hosts: how many, 0 where there is no such list. average:
-    of busbw. halves: (nbytes, busbw) out of place and in place, those that were run. broken, cut: of NcclTable.
+    of busbw. halves: (nbytes, busbw) out of place and in place, those that were run. broken, cut: of NcclTable. groups: of
+    NCCL_TESTS_SPLIT, which ran at once; place, hosts and nranks are of one. network: between nodes, by a log.
     """
 
     what: str
@@ -32,6 +34,8 @@ class Curve:
     halves: tuple[tuple[tuple[int, float], ...], ...] = ()
     broken: int = 0
     cut: bool = False
+    groups: int = 1
+    network: Network | None = None
 
     @property
     def best(self) -> Point:
@@ -44,8 +48,8 @@ class Curve:
         return f"{self.collective or 'all_reduce'}_perf"
 
 
-def curve_of(table: NcclTable) -> Curve:
-    """Out of place where there is that half. A size without bytes or without a time is left out."""
+def curve_of(table: NcclTable, network: Network | None = None) -> Curve:
+    """Out of place where there is that half. A size without bytes or without a time is left out. network: as a log beside it tells."""
     points = []
     for row in table.rows:
         timing = row.timings[0] if row.timings else None
@@ -53,14 +57,16 @@ def curve_of(table: NcclTable) -> Curve:
         if timing and seconds and row.nbytes:
             points.append(point_of(row.nbytes, seconds, table.collective, table.nranks, timing.busbw))
     wrong = any(timing.wrong for row in table.rows for timing in row.timings)
-    hosts = {device.host for device in table.devices}
+    group = [device for device in table.devices if device.group == table.devices[0].group]
+    hosts, groups = {device.host for device in group}, len({device.group for device in table.devices}) or 1
+    place = found_place(group)
     return Curve(
-        str(table),
+        str(table) + _split(groups, len(hosts), len(group)),
         table.collective,
         table.nranks,
         table.nccl,
         quickest(points),
-        found_place(table.devices),
+        network.joining(place) if network and place else place,
         len(hosts),
         tuple(dict.fromkeys(device.name for device in table.devices)),
         table.average_busbw,
@@ -68,6 +74,8 @@ def curve_of(table: NcclTable) -> Curve:
         tuple(half for half in (_half(table, "out_of_place"), _half(table, "in_place")) if half),
         table.broken,
         table.cut,
+        groups,
+        network,
     )
 
 
@@ -75,6 +83,15 @@ def _half(table: NcclTable, name: str) -> tuple[tuple[int, float], ...]:
     """By size, each with its best."""
     rows = [(row.nbytes, timing.busbw) for row in table.rows if (timing := getattr(row, name)) and row.nbytes]
     return tuple(dict(sorted(rows)).items())
+
+
+def _split(groups: int, hosts: int, ranks: int) -> str:
+    """What NCCL_TESTS_SPLIT did, by the groups behind the ranks."""
+    if groups < 2:
+        return ""
+    inside = "each inside one node" if hosts == 1 else f"each of {ranks // hosts} a node"
+    rails = f"each one GPU of {hosts} nodes, so along the rails" if ranks == hosts > 1 else inside
+    return f", in {groups} groups at once (NCCL_TESTS_SPLIT): {rails}"
 
 
 def curve_of_bench(result: Any) -> Curve:

@@ -7,7 +7,9 @@ from dataclasses import replace
 
 from helpers.units import MIB, bandwidth_text, nbytes_text
 from helpers.yours.causes import cause
+from helpers.yours.networks import SOCKETS
 from helpers.yours.places import Place
+from helpers.yours.tables.across import beyond_the_wire, split_remarks
 from helpers.yours.tables.bends import bends
 from helpers.yours.tables.beside import Model, model_of, nearest, plateau
 from helpers.yours.tables.curves import Curve
@@ -22,7 +24,8 @@ def of_table(curve: Curve, told: Place | None) -> Verdict:
     """told: the reader's machine, which counts more than what the text tells."""
     if not curve.points:
         return refusal("the table has no size with bytes and a time: nothing can be held against anything")
-    place = told or curve.place
+    told = told and told.taking_part(curve.nranks or 0, curve.hosts)
+    place = told or (curve.place and curve.place.taking_part(curve.nranks or 0, curve.hosts))
     curve = _on_hosts(curve, place)
     wrong = _does_not_fit(curve, told)
     if wrong:
@@ -40,7 +43,8 @@ def of_table(curve: Curve, told: Place | None) -> Verdict:
         causes=_causes(curve, place, model, found, fallen),
     )
     ends = "Nothing in it accuses the machine." if found.plateau or found.line_rate else ""
-    return replace(found, sentence=_sentence(curve, found, fallen), otherwise=ends)
+    reach = place.reach(curve.nranks or 0, curve.collective) if place else None
+    return replace(found, sentence=_sentence(curve, found, fallen, reach), otherwise=ends)
 
 
 def _on_hosts(curve: Curve, place: Place | None) -> Curve:
@@ -59,7 +63,7 @@ def _does_not_fit(curve: Curve, told: Place | None) -> str:
         return f"the table has {curve.nranks} ranks, and {told.title} has {most} GPUs: name a machine with as many"
     if curve.hosts > 1 and told.alone(curve.nranks) and told.domain <= told.gpus:
         part = f"the table's {curve.nranks} ranks were on {curve.hosts} hosts, and one node of {told.title} holds {told.gpus}"
-        return f"{part}: of a part of each node no line rate is known, so leave the machine to the text"
+        return f"{part} and has no network that is known here: leave the machine to the text"
     if curve.place and curve.place.accelerator[:4] != told.accelerator[:4]:
         return f"the table was made on {curve.place.accelerator}, and {told.title} has {told.accelerator}"
     return ""
@@ -72,13 +76,15 @@ def _machine(curve: Curve, place: Place | None) -> str:
         return place.title
     several = place.nodes > 1 and place.domain <= place.gpus
     gpus = f"{place.nodes} nodes of {place.gpus}" if several else f"{curve.nranks or place.gpus}"
-    return f"{gpus} {place.accelerator}, by the list of devices; taken to be joined as in {place.title}"
+    known = f"; between nodes {place.network}, by the log beside it" if place.network else ""
+    guess = ", if those have the usual rate" if place.supposed else ""
+    return f"{gpus} {place.accelerator}, by the list of devices; taken to be joined as in {place.title}{known}{guess}"
 
 
 def _shares(found: Verdict, curve: Curve, place: Place | None, model: Model) -> Verdict:
     if place is None or curve.nranks is None:
         return found
-    best, rate = curve.best.busbw, place.line_rate(curve.nranks)
+    best, rate = curve.best.busbw, place.line_rate(curve.nranks, curve.collective)
     found = replace(found, line_rate=rate, line_rate_share=best / rate if rate else None)
     top = plateau(curve, place, model)
     if top is None:
@@ -94,7 +100,7 @@ def _causes(
         why = "some elements of the results were wrong: until that is found no time of this table counts"
         causes.append(_cause(curve, "wrong results", why))
     causes += fall_causes(curve, place, fallen)
-    causes += slow_causes(curve, place, model, found)
+    causes += slow_causes(curve, place, model, found) + beyond_the_wire(curve, place, found) + split_remarks(curve)
     if lacking := _lacking(curve, place):
         causes.append(_cause(curve, "no machine" if place is None else "no network", lacking))
     if curve.average and curve.best.busbw and len(curve.points) > 1:
@@ -114,6 +120,8 @@ def _cause(curve: Curve, name: str, why: str) -> Cause:
 def _lacking(curve: Curve, place: Place | None) -> str:
     """What nobody knows of the machine, and what the reader can do about it; "" where all is known."""
     none = "so there is no line rate to hold it against"
+    if curve.network and curve.network.kind == SOCKETS:
+        return ""
     if place is None and curve.gpus:
         names = " and ".join(curve.gpus[:2]) + (" and others" if len(curve.gpus) > 2 else "")
         return f"the GPUs were {names}, and no machine with such GPUs is known here, {none}: name one whose GPUs are joined alike"
@@ -124,11 +132,14 @@ def _lacking(curve: Curve, place: Place | None) -> str:
     return ""
 
 
-def _sentence(curve: Curve, found: Verdict, fallen: Sequence[Fall]) -> str:
+def _sentence(curve: Curve, found: Verdict, fallen: Sequence[Fall], reach: float | None) -> str:
+    """reach: what cards of the network's rate pass for NCCL, None where nobody told."""
     parts = [f"The best is {point_text(curve.best)}"]
     if found.line_rate and found.line_rate_share:
         parts.append(f"{found.line_rate_share:.0%} of the one-way line rate of {bandwidth_text(found.line_rate)}")
-    if found.plateau and found.plateau_share:
+    if reach and found.line_rate_share and found.line_rate_share <= 1:
+        parts.append(f"{curve.best.busbw / reach:.0%} of the {bandwidth_text(reach)} that such network cards reach")
+    if found.plateau and found.plateau_share and found.plateau != reach:
         parts.append(f"{found.plateau_share:.0%} of {bandwidth_text(found.plateau)} ({found.plateau_of})")
     said = ", ".join(parts) + "."
     if curve.points[-1].nbytes < ENDS_EARLY:

@@ -21,7 +21,7 @@ NAMES = {
     "GB200": "NVIDIA GB200",
     "L40S": "NVIDIA L40S",
 }
-PER_RANK = ("all_gather", "reduce_scatter")
+PER_RANK = ("all_gather", "reduce_scatter", "alltoall")
 COLUMNS = ("time", "algbw", "busbw", "#wrong")
 UNITS = ("(us)", "(GB/s)", "(GB/s)", "")
 
@@ -88,7 +88,7 @@ def _columns() -> list[str]:
 
 def _row(collective: str, nranks: int, nbytes: int, took: float) -> str:
     count = nbytes // 4 // (nranks if collective in PER_RANK else 1)
-    redop = "none" if collective == "all_gather" else "sum"
+    redop = "none" if collective in ("all_gather", "alltoall") else "sum"
     algbw = nbytes / took / 1e9
     busbw = algbw * (bus_factor(collective, nranks) or 1.0)
     side = f"  {_short(took * 1e6, 7)}  {_short(algbw, 6)}  {_short(busbw, 6)}  {0:6}"

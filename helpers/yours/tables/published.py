@@ -23,11 +23,14 @@ TABLES = {  # and their GPU, where the rows do not name it
     "nccl-tests-8xa100-all_reduce": "A100",
     "nccl-tests-8xh200-collectives": "H200",
     "nccl-tests-h200-b200-nvls": "",
+    "nccl-tests-several-nodes": "",
 }
 
 
 class Published(NamedTuple):
-    """One run. version: of NCCL, "" where its source does not say."""
+    """One run. version: of NCCL, "" where its source does not say. nodes: how many hosts. ports: of one node, bytes per second one way; 0
+    where all GPUs were in one domain.
+    """
 
     title: str
     url: str
@@ -36,6 +39,8 @@ class Published(NamedTuple):
     nranks: int
     version: str
     points: tuple[Point, ...]
+    nodes: int = 1
+    ports: float = 0.0
 
 
 def bus_factor(collective: str | None, nranks: int | None) -> float | None:
@@ -59,19 +64,32 @@ def _six() -> list[Published]:
 
 
 def _of_table(table: Table, gpu: str) -> list[Published]:
-    """Rows of one GPU, collective and number of ranks are a run; those with NVLS switched off are left out."""
-    cells: dict[tuple[Any, Any, Any], list[tuple[int, float]]] = {}
+    """Rows of one run, GPU, collective and number of ranks are a run; those with NVLS switched off are left out."""
+    cells: dict[tuple[Any, ...], list[tuple[int, float]]] = {}
+    first: dict[tuple[Any, ...], Mapping[str, Any]] = {}
     rows: Sequence[Mapping[str, Any]] = table.rows
     for row in rows:
         kind, nranks = row.get("collective") or table.collective, row.get("nranks") or table.nranks
         factor = bus_factor(kind, nranks)
-        if row.get("nvls") is False or factor is None:
+        if row.get("nvls") is False or factor is None or not (row.get("seconds") or row["busbw"] > 0.1):
             continue
-        nbytes, key = row["nbytes"], (row.get("gpu") or gpu, kind, nranks)
+        nbytes, key = row["nbytes"], (row.get("run"), row.get("gpu") or gpu, kind, nranks)
         cells.setdefault(key, []).append((nbytes, row.get("seconds") or nbytes * factor / (row["busbw"] * GB)))
-    version = "2.26.2" if "2.26.2" in table.software else "2.27.7" if "2.27.7" in table.software else ""
-    by = "torch" if table.name.startswith("torch") else "nccl-tests"
-    return [_run(by, table.source["url"] or "", *key, version, made) for key, made in cells.items()]
+        first.setdefault(key, row)
+    told = next((known for known in ("2.26.2", "2.27.7") if known in table.software), "")
+    made = []
+    for which, points in cells.items():
+        row, (_, name, kind, nranks) = first[which], which
+        by = row.get("by") or ("torch" if table.name.startswith("torch") else "nccl-tests")
+        one = _run(by, row.get("url") or table.source["url"] or "", name, kind, nranks, row.get("nccl") or told, points)
+        made.append(_between(one, row) if row.get("run") else one)
+    return made
+
+
+def _between(run: Published, row: Mapping[str, Any]) -> Published:
+    """A run over several hosts: its title says over how many, and by what."""
+    ports = 0.0 if row["network"] == "NVLink" else row["nics"] * row["port"] / 8 * GB
+    return run._replace(title=f"{run.title}, {row['run']} over {row['network']}", nodes=row["nodes"], ports=ports)
 
 
 def _run(

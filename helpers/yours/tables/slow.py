@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from helpers.facts import FACTS
-from helpers.nccl import NotPredicted, predict
 from helpers.units import KIB, MIB, bandwidth_text, nbytes_text, seconds_text
 from helpers.yours.causes import cause
 from helpers.yours.places import Place
+from helpers.yours.tables.across import between_nodes
 from helpers.yours.tables.beside import Model, version_of
 from helpers.yours.tables.curves import Curve
 from helpers.yours.tables.suspects import Fit, fitting, launch, simple_alone
@@ -25,10 +25,11 @@ TRICKLE = 0.05  # of the line rate: every published PCIe machine is above it
 
 def slow_causes(curve: Curve, place: Place | None, model: Model, found: Verdict) -> list[Cause]:
     """Of the path first, then of what runs on it, then of what starts it."""
-    causes = []
-    path = _path(curve, place, found)
+    between = place is not None and not place.alone(curve.nranks or 0)
+    causes = between_nodes(curve, place, found) if place and between else []
+    path = next(iter(causes), None) if between else _path(curve, place, found)
     fit = fitting(curve, model) if model.sizes and not path else None
-    if path:
+    if path and not between:
         causes.append(path)
     if fit:
         causes.append(_of_fit(curve, fit, place is not None and place.alone(curve.nranks or 0)))
@@ -54,8 +55,6 @@ def _path(curve: Curve, place: Place | None, found: Verdict) -> Cause | None:
         slow = curve.hosts == 1 and nranks <= 4 and best.busbw < OLD_SLOT / 4
         why = f"{bandwidth_text(best.busbw)} on one host is less than a quarter of what even a slot of PCIe 3 passes one way"
         return _cause(curve, "wrong path", f"{why}: sockets, or memory of the host") if slow else None
-    if not place.alone(nranks):
-        return _network(curve, place, found)
     if place.shape != "switch":
         low = found.line_rate is not None and best.busbw < TRICKLE * found.line_rate
         low = low or (found.plateau is not None and best.busbw < HALF * found.plateau)
@@ -94,37 +93,6 @@ def _less_over_slots(curve: Curve, place: Place | None, found: Verdict) -> bool:
     if place is None or found.plateau is None or place.shape == "switch" or not place.alone(curve.nranks or 0):
         return False
     return curve.points[-1].nbytes >= LARGE and curve.best.busbw < HEALTHY * found.plateau
-
-
-def _network(curve: Curve, place: Place, found: Verdict) -> Cause | None:
-    """Between nodes: with how many ports does NCCL's own formula come nearest, and is it less than one?"""
-    if not place.ports or found.plateau is None or curve.best.busbw >= HEALTHY * found.plateau:
-        return None
-    port = place.ports / place.nics
-    if curve.best.busbw < HALF * port:
-        why = f"less than half of one port, {bandwidth_text(port)} one way: sockets, or staged in memory of the host"
-        return _cause(curve, "wrong path", _of_plateau(curve, found, why))
-    count = _ports_in_use(curve, place)
-    if count == place.nics:
-        return None
-    why = f"as NCCL's formula has it for {count} of {place.nics} ports of a node; all of them without GPUDirect RDMA look alike"
-    return _cause(curve, "too few NICs", _of_plateau(curve, found, why))
-
-
-def _ports_in_use(curve: Curve, place: Place) -> int:
-    """The number of ports whose predicted time of the largest size is nearest."""
-    last = curve.points[-1]
-    off = []
-    for count in range(1, place.nics + 1):
-        try:
-            choice = predict(
-                curve.collective or "", last.nbytes, place.with_ports(count), curve.nranks, version_of(curve)
-            )
-        except (NotPredicted, ValueError):
-            continue
-        ratio = choice.seconds / last.seconds
-        off.append((max(ratio, 1 / ratio), count))
-    return min(off)[1] if off else place.nics
 
 
 def _of_fit(curve: Curve, fit: Fit, alone: bool) -> Cause:

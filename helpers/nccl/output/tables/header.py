@@ -33,7 +33,10 @@ _RANK = re.compile(r"\s*#+\s*Rank +\d+ |.*\bPid +\d+ +on ", re.ASCII)  # not wha
 
 @dataclass(frozen=True)
 class NcclDevice:
-    """One rank and where it ran. bus: as printed, 0x47 or 0000:47:00. group: of NCCL_TESTS_SPLIT, 0 where nothing was split."""
+    """One rank and where it ran. bus: as printed, 0x47 or 0000:47:00.
+
+    group: the colour that NCCL_TESTS_SPLIT gave it, 0 where nothing was split; groups run at once, and `rank` counts through all of them.
+    """
 
     rank: int
     group: int
@@ -135,9 +138,9 @@ class Facts:
         """How many ranks took part in one collective; None where the list is not there or not whole."""
         if self.ranks is not None:
             return self.ranks
-        groups = Counter(group for group, _ in self.devices)
-        sizes = set(groups.values())
-        whole = {(group, rank) for group, count in groups.items() for rank in range(count)} == set(self.devices)
+        sizes = set(Counter(group for group, _ in self.devices).values())
+        named = {rank for _, rank in self.devices}  # of all groups: a split numbers them on (writeDeviceReport)
+        whole = len(named) == len(self.devices) and named == set(range(len(named)))
         each = self.settings.nthreads * self.settings.ngpus if self.settings else 1
         return sizes.pop() if len(sizes) == 1 and whole and len(self.devices) % max(each, 1) == 0 else None
 
