@@ -25,6 +25,7 @@ from helpers.nccl import (
     parse_kineto,
 )
 from helpers.nccl.output.machine.amd import parse_amd_json
+from helpers.nccl.output.machine.copies import parse_copies_json
 from helpers.nccl.output.tables.errors import MachineError, NoTable
 from helpers.plain_gzip import GZIP, GzipError, unfolded
 from helpers.records import RecordError
@@ -34,6 +35,7 @@ from helpers.yours.files.traces import of_traces
 from helpers.yours.forms import FORMS, Form
 from helpers.yours.joined import concluded, joined
 from helpers.yours.logs.judged import of_log, without_rows
+from helpers.yours.machine.copies import judged
 from helpers.yours.machine.topologies import of_topology
 from helpers.yours.places import Place, told_place
 from helpers.yours.run.checked import of_run
@@ -58,6 +60,7 @@ _DUMP = "pg_config"
 _TRACE = '"traceEvents"'
 _RUN = '"records"'
 _AMD = '"link_type"'
+_COPIES = '"nvbandwidth"'
 _MOST = 256 << 20  # bytes that a packed file unfolds into
 
 
@@ -128,6 +131,8 @@ def _of_text(text: str, told: Place | None) -> Verdict:
         return of_run(text, told)
     if text.lstrip(_BLANK).startswith("[") and _AMD in text:
         return of_topology(parse_amd_json(text))
+    if text.lstrip(_BLANK).startswith("{") and _COPIES in text:
+        return judged(parse_copies_json(text), told)
     return _of_forms([form for form in FORMS if form.sign.search(text)], text, told)
 
 

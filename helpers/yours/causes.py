@@ -78,6 +78,23 @@ KINDS = {
     "warning": Kind("hangs", "NCCL_DEBUG=WARN"),
     "far NIC": Kind("interconnects", "nvidia-smi topo -m; lspci -tv", "far-nic"),
     "no P2P": Kind("interconnects", "nvidia-smi topo -p2p r; nvidia-smi topo -p2p w", "p2p"),
+    "port down": Kind("interconnects", "ibstat; ibdev2netdev; dmesg | grep -i mlx5", "slow-rail"),
+    "slow port": Kind("interconnects", "ibstat | grep -E 'CA |Rate'; mlxlink -d CARD -c", "slow-rail"),
+    "slow wire": Kind(
+        "interconnects",
+        "ib_write_bw -d CARD -a --report_gbits --use_cuda=GPU HOST; and without --use_cuda",
+        "slow-rail",
+    ),
+    "clocks held down": Kind(
+        "roofline", "nvidia-smi -q -d CLOCK,PERFORMANCE,POWER,TEMPERATURE  # while it computes", "clocks"
+    ),
+    "power cap": Kind(
+        "roofline", "nvidia-smi -q -d CLOCK,PERFORMANCE,POWER  # while it computes", "clocks", accuses=False
+    ),
+    "MIG": Kind("interconnects", "nvidia-smi -L", accuses=False),
+    "GPU in error": Kind("hangs", "nvidia-smi -q -d ECC,ROW_REMAPPER; dmesg | grep -i xid", "hardware"),
+    "links off": Kind("interconnects", "nvidia-smi nvlink -s; nvidia-smi nvlink -e; dmesg | grep -i xid", "hardware"),
+    "driver": Kind("renting", "lsmod | grep nvidia; cat /proc/driver/nvidia/version; dmesg | grep -i nvrm", "versions"),
     "ranks disagree": Kind("hangs", "torchfrtrace FOLDER", "timeout"),
     "missing rank": Kind("hangs", "py-spy dump --pid PID", "timeout"),
     "no dump": Kind("hangs", "TORCH_NCCL_DUMP_ON_TIMEOUT=1 TORCH_FR_DUMP_TEMP_FILE=FOLDER/trace_", "timeout"),

@@ -8,9 +8,20 @@ from typing import NamedTuple
 
 from helpers.nccl import parse_debug_log
 from helpers.nccl.output.machine.amd import SIGN as AMD
+from helpers.nccl.output.machine.copies import SIGN as COPIES
+from helpers.nccl.output.machine.perftest import SIGN as WIRES
+from helpers.nccl.output.machine.ports import SIGN as PORTS
+from helpers.nccl.output.machine.smi import LINKS, QUERY
+from helpers.nccl.output.machine.smi import TABLE as SMI
 from helpers.nccl.output.tables.errors import NoTable
 from helpers.nccl.output.tables.fits import WORD
 from helpers.yours.logs.judged import of_log
+from helpers.yours.machine.copies import of_copies
+from helpers.yours.machine.gpus import SIGN as FAILED
+from helpers.yours.machine.gpus import of_failure
+from helpers.yours.machine.gpus import of_table as of_smi
+from helpers.yours.machine.network import of_ports, of_wires
+from helpers.yours.machine.queries import of_links, of_queries
 from helpers.yours.machine.topologies import of_topologies
 from helpers.yours.places import Place
 from helpers.yours.tables.averages import AVERAGE, of_average
@@ -74,6 +85,13 @@ FORMS = (  # in the order in which a verdict on several of them tells them
         _sign(r"NCCL (?:INFO|WARN|version)\b"),
         lambda text, told: of_log(parse_debug_log(text)),
     ),
+    Form("the table of nvidia-smi", SMI, of_smi),
+    Form("nvidia-smi -q", QUERY, of_queries),
+    Form("nvidia-smi nvlink -s", LINKS, of_links),
+    Form("what nvidia-smi says where it fails", FAILED, of_failure),
+    Form("copies of p2pBandwidthLatencyTest or nvbandwidth", COPIES, of_copies),
+    Form("the ports of ibstat", PORTS, of_ports),
+    Form("a table of ib_write_bw", WIRES, of_wires),
     Form(
         "a bandwidth",
         re.compile(r"\A[ \t\r\n]*\d{1,6}(?:\.\d{1,6})? *(?:GB/s)?[ \t\r\n]*\Z", re.IGNORECASE | re.ASCII),

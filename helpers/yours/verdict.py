@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from helpers.units import bandwidth_text, nbytes_text, seconds_text
 
-KINDS = ("nccl-tests", "topology", "log", "dumps", "snapshot", "trace", "run", "words", "refused")
+KINDS = ("nccl-tests", "topology", "machine", "log", "dumps", "snapshot", "trace", "run", "words", "refused")
+CLEAN = "Nothing in it accuses the machine."
 TOO_LITTLE = "That is too little to judge a machine by."
 
 

@@ -17,7 +17,7 @@ from helpers.nccl.output.machine.topology import SAYS, rank_of
 from helpers.yours.causes import cause
 from helpers.yours.joined import joined
 from helpers.yours.places import Place
-from helpers.yours.verdict import Cause, Verdict
+from helpers.yours.verdict import CLEAN, Cause, Verdict
 
 NEAR = ("PIX", "PXB")  # from there a card reads the GPU's memory itself (GPUDirect RDMA)
 MODULES = ("GB200", "GB300", "GH200", "GB10", "Grace")  # GPU and processor on one board, joined by NVLink-C2C
@@ -55,7 +55,7 @@ def owns(found: Topology) -> bool:
 
 
 def _clean(found: Topology) -> str:
-    return "Nothing in it accuses the machine." if len(found.gpus) > 1 or found.nics else ""
+    return CLEAN if len(found.gpus) > 1 or found.nics else ""
 
 
 def _ring(found: Topology) -> str:
@@ -165,9 +165,7 @@ def of_peers(found: Sequence[Grid]) -> Verdict:
     closed = {pair: word for one in found for pair, word in one.pairs().items() if word != "OK"}
     what = f"which of {_count(gpus, 'GPU')} may reach the memory of which, from nvidia-smi topo -p2p"
     if not closed:
-        return Verdict(
-            "topology", what, "Every GPU may reach the memory of every other.", "Nothing in it accuses the machine."
-        )
+        return Verdict("topology", what, "Every GPU may reach the memory of every other.", CLEAN)
     (one, other), word = next(iter(closed.items()))
     why = f"between {one} and {other} stands {word}, {peers.STATES[word]}" + _more(len(closed), "pair")
     causes = (cause("no P2P", f"{why}: NCCL goes through memory of the host there", gpus=gpus),)

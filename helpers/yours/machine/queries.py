@@ -1,0 +1,89 @@
+"""The verdict on `nvidia-smi -q` and `nvidia-smi nvlink`: what holds clocks down, lanes, errors, links that are off. Chapter: yours."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from helpers.nccl.output.machine.smi import Linked, Queried, parse_links, parse_queries
+from helpers.nccl.output.tables.errors import NoTable
+from helpers.units import bandwidth_text
+from helpers.yours.causes import cause
+from helpers.yours.places import Place
+from helpers.yours.verdict import CLEAN, Cause, Verdict
+
+REASONS = {  # that accuse, in the words of nvidia-smi -q
+    "HW Thermal Slowdown": "it is too hot",
+    "HW Power Brake Slowdown": "the machine's power supply asked it to slow down",
+    "HW Slowdown": "the hardware slowed it down, by heat or by power",
+    "SW Thermal Slowdown": "it or its memory is too hot",
+}
+UP = ("Completed", "N/A")  # of the fabric
+
+
+def of_queries(text: str, told: Place | None) -> Verdict:
+    """nvidia-smi -q: what holds clocks down, lanes, memory's errors, the fabric."""
+    found = parse_queries(text)
+    if not found:
+        raise NoTable("this is nvidia-smi -q without a GPU")
+    active = Counter(reason for one in found for reason in one.reasons)
+    said = ", ".join(f"{reason} ({n} of {len(found)})" for reason, n in active.items())
+    sentence = f"What holds the clocks where they are: {said}." if said else "Nothing holds the clocks down."
+    causes = {one.name: one for query in reversed(found) for one in _of_query(query)}
+    ordered = sorted(causes.values(), key=lambda one: not one.accuses)
+    return Verdict("machine", f"nvidia-smi -q of {_gpus(len(found))}", sentence, CLEAN, causes=tuple(ordered))
+
+
+def _of_query(one: Queried) -> Iterator[Cause]:
+    gpu = f"GPU {one.gpu}" if one.gpu else "the GPU"
+    if one.limits and one.limits[0] < one.limits[1]:
+        why = f"{gpu} may take {one.limits[0]:.0f} W, and its default is {one.limits[1]:.0f} W: somebody lowered the limit"
+        yield cause("clocks held down", why)
+    if reason := next((reason for reason in REASONS if reason in one.reasons), None):
+        yield cause("clocks held down", f"{gpu}: {reason} is active: {REASONS[reason]}")
+    elif "SW Power Cap" in one.reasons:
+        yield cause("power cap", f"{gpu} runs at lower clocks to keep to its power, which is usual at full work")
+    if one.lanes and one.lanes[1] < one.lanes[0]:
+        yield cause("narrow slot", f"{gpu} runs with {one.lanes[1]} of {one.lanes[0]} lanes of its slot")
+    if one.ecc or one.failed:
+        said = "could not replace a bad row of its memory"
+        yield cause(
+            "GPU in error",
+            f"{gpu} {said if one.failed else f'has {one.ecc} errors of its memory that were not corrected'}",
+        )
+    if one.fabric and one.fabric not in UP:
+        yield cause("GPU in error", f"{gpu}: the NVLink fabric is {one.fabric}: does nvidia-fabricmanager run?")
+
+
+def of_links(text: str, told: Place | None) -> Verdict:
+    """nvidia-smi nvlink -s and -e: links that are off or slower where others are not, and errors of links."""
+    found = parse_links(text)
+    on = {one.gpu: [rate for rate in one.rates.values() if rate] for one in found}
+    most, rates = max(map(len, on.values()), default=0), [rate for one in on.values() for rate in one]
+    said = "No link is active: these GPUs have none, or no bridge."
+    if rates:
+        said = f"{most} links a GPU at most, {bandwidth_text(max(rates))} one way each."
+    what = f"NVLinks of {_gpus(len(found))}, from nvidia-smi nvlink"
+    return Verdict("machine", what, said, CLEAN, causes=tuple(_of_links(found, on, most)))
+
+
+def _of_links(found: Sequence[Linked], on: dict[str, list[float]], most: int) -> Iterator[Cause]:
+    """The first of: links that are off, slower links, links that were trained anew, other errors."""
+    rates = Counter(rate for one in on.values() for rate in one)
+    short = next((one for one in found if one.rates and len(on[one.gpu]) < most), None)
+    slow = next((gpu for gpu, mine in on.items() if any(rate < max(rates) for rate in mine)), None)
+    errors = [(one.gpu, name, count) for one in found for name, count in one.errors.items()]
+    if short:
+        yield cause("links off", f"GPU {short.gpu} has {len(on[short.gpu])} links that are active, others have {most}")
+    elif slow is not None and 2 * rates[max(rates)] > sum(rates.values()):
+        low, high = bandwidth_text(min(on[slow])), bandwidth_text(max(rates))
+        yield cause("links off", f"a link of GPU {slow} has {low} one way, others {high}")
+    elif errors:
+        gpu, name, count = next((one for one in errors if "Recovery" in one[1]), errors[0])
+        trained = "Recovery" in name
+        why = "the link had to be trained anew" if trained else "a few since the start cost nothing"
+        yield cause("links off", f"GPU {gpu}, {name} {count}: {why}", accuses=trained)
+
+
+def _gpus(n: int) -> str:
+    return f"{n} GPU{'s' if n != 1 else ''}"
