@@ -156,6 +156,9 @@ KINDS = {
     "GPU fault": Kind("memory-hierarchy", "sudo dmesg -T | grep -i xid; nvidia-smi -q -d ECC,ROW_REMAPPER", "hardware"),
     "stuck watchdog": Kind("hangs", "py-spy dump --native --pid PID", "timeout"),
     "NCCL error": Kind("hangs", "NCCL_DEBUG=WARN", "versions"),
+    "not taken down": Kind(
+        "ranks", "dist.destroy_process_group()  # at the end of every rank", "settings", accuses=False
+    ),
     "no device": Kind(
         "ranks", "init_process_group(device_id=torch.device('cuda', local_rank))", "settings", accuses=False
     ),

@@ -73,7 +73,8 @@ class Verdict:
     line_rate: one way per GPU, bytes per second. plateau: the best busbw that was published of this GPU, count and collective
     at sizes up to the reader's largest, else the best that predict tells of the reader's sizes; plateau_of says which.
     The shares are those of the reader's best busbw; None where nothing is known to hold it against. refused: why a text was not
-    read, "" where it was. lines: of dumps where every rank is, of a log what NCCL chose, of a run of gpu-check all that it measured.
+    read, "" where it was. lines: of dumps where every rank is, of a log what NCCL chose, of a run of gpu-check all that it
+    measured, of words what each rank says.
     predicted: empty where NCCL's model says nothing, and `unpredicted` says why.
     """
 

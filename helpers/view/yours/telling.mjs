@@ -47,7 +47,7 @@ function nearText({ title, typical, ratios }) {
 
 // All that a run measured; published runs beside a curve, where it bends, and why nothing was predicted.
 function besideLines({ kind, lines, nearest, bends, unpredicted, points }) {
-  const measured = kind === "run" ? lines : [];
+  const measured = ["run", "words"].includes(kind) ? lines : [];
   if (!points.length) return measured;
   const near = nearest.filter(({ typical }) => typical).map(nearText);
   return [

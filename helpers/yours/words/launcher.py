@@ -15,7 +15,8 @@ from helpers.yours.words.said import ranks_text
 from helpers.yours.words.singles import is_told
 
 _WATCHDOG = re.compile(r"[Ww]atchdog caught|watchdog (?:thread terminated|detected)|taking the entire process down")
-_SHOWN = 8
+SHOWN = 24  # lines
+_LOADS = re.compile(r"Loading (?:checkpoint|safetensors checkpoint|pt checkpoint) shards|from_pretrained")
 
 
 def of_ends(paste: str) -> Verdict:
@@ -25,8 +26,8 @@ def of_ends(paste: str) -> Verdict:
         raise NoTable('words of a launcher, and no process that ended: give its table whole, from "Root Cause" on')
     first, later = ended[0], ended[1:]
     what = f"how a job ended, as told by {', '.join(dict.fromkeys(one.by for one in ended))}"
-    sentence = f"{_upper(_who(first))}{_when(first)}, ended first: {_code(first)}.{_later(later)}"
-    lines = tuple(f"{_who(one)}{_when(one)}: {_code(one)}" for one in ended[:64])
+    sentence = f"{_upper(_who(first))}{_when(first)} ended first: {_code(first)}.{_later(later)}"
+    lines = tuple(f"{_who(one)}{_when(one)} {_code(one)}" for one in ended[:SHOWN])
     return Verdict("words", what, sentence, causes=tuple(_causes(paste, first)), lines=lines)
 
 
@@ -48,7 +49,7 @@ def _who(one: Ended) -> str:
 
 
 def _when(one: Ended) -> str:
-    return f", at {one.time.replace('_', ' ')}" if one.time else ""
+    return f", at {one.time.replace('_', ' ')}," if one.time else ""
 
 
 def _code(one: Ended) -> str:
@@ -122,7 +123,12 @@ def _killed(paste: str, first: Ended, why: str) -> Cause:
         )
     proofs = [(full["who"], found) for full in table()["full"] for found in full["words"].finditer(paste)]
     if not proofs:
-        return cause("killed", why.format(who=_who(first)))
+        loads = (
+            "; checkpoints were being loaded, each process its own copy in the host's memory"
+            if _LOADS.search(paste)
+            else ""
+        )
+        return cause("killed", why.format(who=_who(first)) + loads)
     by, found = next(((by, one) for by, one in proofs if _is_of(one, first)), proofs[0])
     other = (
         "" if _is_of(found, first) else " (in a container a process has another number than its host's kernel writes)"

@@ -11,19 +11,19 @@ from helpers.yours.words.said import Said, said
 ASKED = re.compile(r"[Oo]ut of memory\.?[\s>]+Tried[\s>]+to[\s>]+allocate[\s>]")
 _SIZE = r"(\d+(?:\.\d+)? (?:[KMGT]iB|bytes))"
 _UNITS = {"bytes": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
-_FIELDS = {  # the words of torch up to 2.0 | those from 2.1 on ("capacty" is 2.1's)
+_FIELDS = {  # the words of torch up to 2.0 | those from 2.1 on ("capacty" is 2.1's; "cached" is 1.3's)
     "asked": rf"Tried to allocate {_SIZE}",
     "total": rf"{_SIZE} total capacity|total capaci?ty of {_SIZE}",
     "free": rf"{_SIZE} free;|of which {_SIZE} is free",
     "allocated": rf"{_SIZE} already allocated|Of the allocated memory {_SIZE} is allocated",
     "reserved": rf"{_SIZE} reserved in total",
-    "unallocated": rf"{_SIZE} is reserved by PyTorch but unallocated",
+    "unallocated": rf"{_SIZE} is reserved by PyTorch but unallocated|{_SIZE} cached\)",
     "pools": rf"with {_SIZE} allocated in private pools",
     "allowed": rf"{_SIZE} allowed;",
     "own": rf"this process has {_SIZE} memory in use",
 }
 _FOUND = {name: re.compile(pattern, re.IGNORECASE | re.ASCII) for name, pattern in _FIELDS.items()}
-_GPU = re.compile(r"GPU (\d{1,4})", re.ASCII)
+_GPU = re.compile(r"(?:GPU|XPU|NPU) (\d{1,4})", re.ASCII)
 _PROCESS = re.compile(rf"Process (\d{{1,10}}) has {_SIZE} memory in use", re.ASCII)
 _UNTOLD = 2**63  # NVML's word for "not available", printed as 17179869184.00 GiB
 

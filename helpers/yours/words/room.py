@@ -14,6 +14,8 @@ from helpers.yours.words.memory import OutOfMemory, out_of_memory
 HUGE = 0.5  # of the card, asked for at once
 MANY = 0.1  # of the card, held by named processes
 UNNAMED = 0.2  # of the card, held by nobody that is named: this process's own CUDA context and NCCL may be among it
+FULL = 0.99  # of what a process is allowed: sizes are told in three digits
+ROUNDED = 16 << 20  # bytes that two digits behind the point may hide
 LOOSE, MUCH = (
     0.05,
     0.2,
@@ -80,6 +82,8 @@ def _rest(one: OutOfMemory) -> str:
     if one.unnamed < 0:
         small = -one.unnamed <= MORE * (one.total or 0)
         return "" if small else "; these are more than the card has: as under MIG, or read at different moments"
+    if one.unnamed < ROUNDED:
+        return ""
     who = "the driver and whatever is not named" if one.own is not None else "CUDA context, NCCL and other processes"
     return f" + {nbytes_text(one.unnamed)} of {who}"
 
@@ -110,7 +114,7 @@ def _causes(one: OutOfMemory) -> Iterator[Cause]:
 def _limit(one: OutOfMemory) -> Iterator[Cause]:
     if one.allowed is None:
         return
-    binds = one.reserved + one.asked > one.allowed and not one.short
+    binds = one.reserved + one.asked >= FULL * one.allowed and not one.short
     why = f"this process may take {nbytes_text(one.allowed)} of the card and has {nbytes_text(one.reserved)} of them"
     yield cause("memory fraction", why, accuses=binds)
 

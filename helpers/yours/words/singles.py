@@ -14,7 +14,7 @@ from helpers.plain_file import text_of
 from helpers.units import nbytes_text
 from helpers.yours.causes import cause
 from helpers.yours.verdict import Cause, Verdict
-from helpers.yours.words.said import one_line, rank_at
+from helpers.yours.words.said import one_line, rank_at, ranks_text
 
 _AROUND = (300, 900)  # letters before and behind the literal words, among which a message stands
 _MOST = 200  # places of one message that are looked at
@@ -22,13 +22,14 @@ _LAST = re.compile(r"Last error:\s*(\S[^\n]{0,200})")
 
 
 class Message(NamedTuple):
-    """One entry: its literal words, its pattern, the name of its cause, what it says, and whether it accuses (None: as its kind)."""
+    """One entry: its literal words, its pattern, the name of its cause, what it says, whether it accuses (None: as its kind)."""
 
     keys: tuple[str, ...]
     words: re.Pattern[str]
     cause: str
     why: str
     accuses: bool | None
+    unless: str | None
 
 
 @cache
@@ -42,6 +43,7 @@ def messages() -> tuple[Message, ...]:
             row["cause"],
             row["why"],
             row.get("accuses"),
+            row.get("unless"),
         )
         for row in read["message"]
     )
@@ -76,7 +78,8 @@ def _causes(paste: str) -> Iterator[Cause]:
         seen.add(message.cause)
         rank = rank_at(paste, at)
         by = f" (told by rank {rank})" if rank is not None else ""
-        yield cause(message.cause, message.why.format_map(_told(one, paste, at)) + by, accuses=message.accuses)
+        accuses = False if message.unless and message.unless in paste else message.accuses
+        yield cause(message.cause, message.why.format_map(_told(one, paste, at)) + by, accuses=accuses)
 
 
 def is_told(words: str) -> bool:
@@ -101,6 +104,8 @@ def _find(paste: str, message: Message) -> tuple[int, re.Match[str]] | None:
 def _told(one: re.Match[str], paste: str, at: int) -> dict[str, str]:
     """What `why` may name: the groups, all of it, NCCL's last error, a size in words."""
     groups = {name: one_line(value or "") for name, value in one.groupdict().items()}
+    if "ranks" in groups:
+        groups["ranks"] = ranks_text(sorted({int(rank) for rank in re.findall(r"\d+", groups["ranks"])}))
     last = _LAST.search(paste, at, at + 2000)
     told = {"all": one_line(one[0]), "last": f' ("{last[1].strip()}")' if last else ""}
     return groups | told | {"size": nbytes_text(int(groups.get("nbytes") or 0))}

@@ -16,6 +16,7 @@ from helpers.yours.words.works import Counts, Work, counts, timed_out, works
 EVEN = {"ALLREDUCE", "BROADCAST", "REDUCE", "_ALLGATHER_BASE", "_REDUCE_SCATTER_BASE", "ALLREDUCE_COALESCED"}
 Row = TypeVar("Row")
 Key = TypeVar("Key")
+SHOWN = 24  # lines
 APART = {"SEND", "RECV", "COALESCED", "UNKNOWN"}  # not one call of all ranks of the group
 
 
@@ -71,7 +72,15 @@ def _sentence(late: Sequence[Work], rows: Sequence[Counts]) -> str:
         if ahead > 1
         else ""
     )
-    return f"{shown[:1].upper()}{shown[1:]}.{on}" if shown else "No call is under way by these counts."
+    return f"{shown[:1].upper()}{shown[1:]}{_first(late)}.{on}" if shown else "No call is under way by these counts."
+
+
+def _first(late: Sequence[Work]) -> str:
+    """Whose line is the first in time, where that is not the same second for all."""
+    clocks = sorted((one.clock, one.rank if one.rank is not None else -1) for one in late if one.clock)
+    if not clocks or clocks[0][0] == clocks[-1][0]:
+        return ""
+    return f"; the first in time was rank {clocks[0][1]}, at {clocks[0][0].split()[1]}"
 
 
 def _told(ranks: Sequence[int | None]) -> str:
@@ -90,7 +99,7 @@ def _by(rows: Iterable[Row], key: Callable[[Row], Key]) -> dict[Key, list[Row]]:
 
 
 def _lines(late: Sequence[Work], rows: Sequence[Counts]) -> Iterator[str]:
-    for row in sorted(rows, key=lambda row: (row.group, row.rank if row.rank is not None else -1))[:64]:
+    for row in sorted(rows, key=lambda row: (row.group, row.rank if row.rank is not None else -1))[:SHOWN]:
         done = f"completed {row.completed}" if row.sane else f"completed told as {row.completed}, which cannot be"
         yield f"rank {row.rank}, group {row.group or 'untold'}: enqueued {row.enqueued}, {done}"
 

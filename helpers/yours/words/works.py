@@ -28,6 +28,7 @@ NEW = re.compile(  # torch 2.15's nccl, and torchcomms: no operation, no number
 _GROUP = re.compile(
     r"\[PG (?:ID )?(?P<id>\d{1,7})(?: PG GUID (?P<guid>[^\s(\]]{1,60}))?(?: ?\((?P<name>[^)\]]{0,80})\))? Rank (?P<rank>\d{1,7})\]"
 )
+_CLOCK = re.compile(r"\[[EWF](\d{3,4}) (\d\d:\d\d:\d\d)")
 _FRONT = 600  # letters of a line before the counts
 _AT = re.compile(r"(?:at work sequence id|detected by watchdog at work|Timeout at NCCL work): (\d{1,12})")
 
@@ -36,7 +37,8 @@ _AT = re.compile(r"(?:at work sequence id|detected by watchdog at work|Timeout a
 class Work:
     """A collective that took too long. number: of its group's calls, from 1 on, None before torch 1.13. sent, got: elements.
 
-    limit, ran: milliseconds. group: "" where no line of the same rank tells it.
+    limit, ran: milliseconds. clock: "1206 18:44:16", month, day and time of its line, "" before torch 2.3. group: "" where no line of the
+    same rank tells it.
     """
 
     rank: int | None
@@ -47,6 +49,7 @@ class Work:
     got: str
     limit: int
     ran: int | None
+    clock: str
 
     def __str__(self) -> str:
         return f"{self.op}{f' #{self.number}' if self.number is not None else ''}"
@@ -106,7 +109,11 @@ def works(paste: str, told: list[Counts]) -> list[Work]:
         group = next((row.group for row in told if row.rank == rank and number is not None and row.at == number), "")
         sent = one["sent"] or one["shape"] or ""
         ran = None if one["ran"] is None else int(one["ran"])
-        work = Work(rank, group, number, one["op"], sent, one["got"] or "", int(one["limit"]), ran)
+        clock = [*_CLOCK.finditer(paste, max(0, one.start() - _FRONT), one.start())]
+        when = (
+            f"{clock[-1][1]:0>4} {clock[-1][2]}" if clock and "\n" not in paste[clock[-1].end() : one.start()] else ""
+        )
+        work = Work(rank, group, number, one["op"], sent, one["got"] or "", int(one["limit"]), ran, when)
         key = (rank, one["number"], one["op"])
         found[key] = found[key] if key in found and ran is None else work
     return list(found.values())

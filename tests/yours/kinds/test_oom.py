@@ -18,6 +18,9 @@ TIPS = {
 }
 
 
+JAX = "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 17179869184 bytes."
+
+
 def size(nbytes):
     """As torch's format_size writes it."""
     for unit, one in (("GiB", GIB), ("MiB", MIB), ("KiB", KIB)):
@@ -72,6 +75,11 @@ FULL = {
 }
 READ = {
     "1.13": (old(512 * MIB, 24 * GIB, 20 * GIB, 128 * MIB, 21 * GIB), (512 * MIB, 24 * GIB, 128 * MIB, 20 * GIB, GIB, None, ())),
+    "1.3": (
+        f"CUDA out of memory. Tried to allocate {size(MIB)} (GPU 0; {size(8 * GIB)} total capacity; {size(7 * GIB)} already allocated;"
+        f" 512 bytes free; {size(3 * MIB)} cached)",
+        (MIB, 8 * GIB, 512, 7 * GIB, 3 * MIB, None, ()),
+    ),
     "1.13, limited": (old(MIB, 8 * GIB, GIB, 512, 2 * GIB, 4 * GIB), (MIB, 8 * GIB, 512, GIB, GIB, None, ())),
     "2.1": (new(**FULL, version="2.1"), (2 * GIB, 80 * GIB, GIB, 77 * GIB, 256 * MIB, 78 * GIB + 768 * MIB, ())),
     "2.4": (new(**FULL), (2 * GIB, 80 * GIB, GIB, 77 * GIB, 256 * MIB, 78 * GIB + 768 * MIB, ())),
@@ -146,6 +154,10 @@ CAUSES = {
     "larger than any card": (new(6000 * GIB, CARD, 70 * GIB, 8 * GIB, MIB, 9 * GIB), ["huge request"]),
     "most of the card": (new(50 * GIB, CARD, 40 * GIB, 38 * GIB, GIB, 40 * GIB), ["huge request"]),
     "a limit": (new(2 * GIB, CARD, 40 * GIB, 39 * GIB, MIB, 40 * GIB, allowed=40 * GIB), ["memory fraction"]),
+    "a limit that binds, in three digits": (
+        new(2 * MIB, CARD, 70 * GIB, 1017 * MIB, 55 * MIB, None, allowed=1075 * MIB, device="HIP"),
+        ["memory fraction"],
+    ),
     "a limit that did not bind": (new(2 * GIB, CARD, GIB, 77 * GIB, MIB, 79 * GIB, allowed=79 * GIB), ["out of memory"]),
     "free, and nobody else": (new(2 * GIB, CARD, 40 * GIB, 38 * GIB, MIB, 39 * GIB), []),
     "cut off": (new(**FULL)[:90], []),
@@ -192,6 +204,7 @@ def test_of_several_ranks_the_first_is_judged_and_its_own_line_named():
 
 
 SINGLE = {
+    JAX: "out of memory",
     "RuntimeError: CUDA error: out of memory": "no room beside PyTorch",
     "RuntimeError: CUDA driver error: out of memory": "no room beside PyTorch",
     "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`": "no room beside PyTorch",

@@ -152,10 +152,17 @@ SINGLE = {
     "[rank7]:[E1 ProcessGroupNCCL.cpp:1743] [PG ID 0 PG GUID 0(default_pg) Rank 7] ProcessGroupNCCL's watchdog got stuck for 480 seconds"
     " without making progress": (["stuck watchdog"], "told by rank 7"),
     "[PG 0 Rank 3] Heartbeat monitor timed out! Process will be terminated": (["stuck watchdog"], "told by rank 3"),
-    " - [2] finished collective #30, but didn't join collective #31 (count from 1)": (["missing rank"], "ranks 2"),
+    " - [2] finished collective #30, but didn't join collective #31 (count from 1)": (["missing rank"], "of rank 2:"),
     "RuntimeError: Detected mismatch between collectives on ranks. Rank 0 is running collective: CollectiveFingerPrint(OpType=ALLREDUCE),"
     " but Rank 1 is running collective: CollectiveFingerPrint(OpType=BARRIER).Collectives differ": (["ranks disagree"], "rank 1 runs"),
-    "[Rank 0]: Ranks 1, 2 failed to pass monitoredBarrier in 5000 ms": (["missing rank"], "rank 1, 2 did not come"),
+    "[Rank 0]: Ranks 1, 2 failed to pass monitoredBarrier in 5000 ms": (["missing rank"], "ranks 1 and 2 did not come"),
+    "Not all ranks joining collective, sequence number: 5\ninternal record id: 4\ngroup info: 0:default_pg\ncollective: nccl:all_reduce\n"
+    "missing ranks: {1, 2}\ninput sizes: [[3, 4]]": (["missing rank"], "ranks 1 and 2 did not join call 5, nccl:all_reduce"),
+    "collective: nccl:all_reduce\ninput sizes: [[4]]\nerror msg: Culprit rank 1; Error type: SIZE_OR_SYNTAX_MISMATCH, Expected sizes": (
+        ["ranks disagree"],
+        "may be that rank and not 1",
+    ),
+    "because we missed FR dumps from ranks ({3}) so we don't have enough information": ([], "lacks the dumps of rank 3"),
     "Timed out initializing process group in store based barrier on rank: 0, for key: store_based_barrier_key:1 (world_size=4,"
     " worker_count=3, timeout=0:30:00)": (["missing rank"], "4 ranks to join, and 3 had"),
     "torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 7/8 clients joined.": (["missing rank"], "7 of 8"),
