@@ -2,7 +2,19 @@
 
 from helpers.facts import fit
 from helpers.facts.accelerator import DTYPES, Accelerator
-from helpers.facts.book import ACCELERATORS, FACTS, LINKS, MACHINES, MODELS, PAPERS, RUNS, SOURCES, USERS, lookup
+from helpers.facts.book import (
+    ACCELERATORS,
+    FACTS,
+    LINKS,
+    MACHINES,
+    MODELS,
+    PAPERS,
+    PRODUCTS,
+    RUNS,
+    SOURCES,
+    USERS,
+    lookup,
+)
 from helpers.facts.fact import Fact, FactError, Source
 from helpers.facts.link import Link
 from helpers.facts.machine import Machine
@@ -17,6 +29,7 @@ __all__ = [
     "MACHINES",
     "MODELS",
     "PAPERS",
+    "PRODUCTS",
     "RUNS",
     "SOURCES",
     "USERS",

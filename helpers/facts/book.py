@@ -18,6 +18,7 @@ SOURCES = build_sources(read("sources"))
 USERS = build_sources(read("users"))
 PAPERS = build_sources(read("papers"))
 CHIPS, CAPABILITIES, BUILDS, TRAINED = read("chips"), read("capabilities"), read("machines"), read("runs")
+PRODUCTS = read("products")
 FACTS: dict[str, Fact] = build_facts(
     read("accelerators")
     | read("links")
@@ -28,7 +29,8 @@ FACTS: dict[str, Fact] = build_facts(
     | spread(read("processors"))
     | read("rent")
     | spread(CAPABILITIES, "cc-")
-    | spread(BUILDS),
+    | spread(BUILDS)
+    | spread(PRODUCTS),
     SOURCES,
 )
 LINKS: dict[str, Link] = build_links(read("networks"), FACTS)

@@ -6,26 +6,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from helpers.facts import FACTS, MACHINES, Machine
+from helpers.facts import FACTS, MACHINES, PRODUCTS, Machine
 from helpers.nccl import NcclDevice
 from helpers.units import Bandwidth
 
-# What CUDA calls a device (as nccl-tests prints it), and our key of that GPU; the first that fits.
-NAMES = (
-    (r"GB200", "GB200"),
-    (r"GB300", "GB300"),
-    (r"B200", "B200"),
-    (r"B300", "B300"),
-    (r"\bH200\b(?! NVL)", "H200"),
-    (r"\bH100\b.*(?:PCIe|NVL)", "H100-PCIe"),
-    (r"\bH100\b", "H100"),
-    (r"A100-SXM4-40GB", "A100-40GB"),
-    (r"A100-SXM", "A100"),
-    (r"\bL40S\b", "L40S"),
-    (r"\bA40\b", "A40"),
-    (r"RTX 4090", "RTX-4090"),
-)
-AS = {"A100-40GB": "A100"}  # the same links and switches, so the same machine
+NAMES = tuple(
+    (product["named"], key) for key, product in PRODUCTS.items()
+)  # what a driver calls a GPU, and our key of it
+_JOINED = {key: MACHINES[product["machine"]] for key, product in PRODUCTS.items() if "machine" in product}
+AS = {
+    key: machine.accelerator for key, machine in _JOINED.items() if key != machine.accelerator
+}  # the same links, so the same machine
 # What NCCL's maintainers tell to expect of one card, by its line rate; both in bytes per second, one way.
 REACHED = {
     FACTS[f"{card}.gpu"].bandwidth.value: FACTS[f"{card}.gpu.achievable"].bandwidth.value
@@ -97,10 +88,14 @@ class Place:
         """The busbw that so many GPUs could reach at most, one way; None where their network is not known.
 
         A ring passes each node's ports once for each of its channels, so all ports together carry what one GPU sends. In an all_to_all
-        every GPU sends most of its parts out of its node, in a sendrecv only one GPU of a node sends out of it.
+        every GPU sends most of its parts out of its node, in a sendrecv only one GPU of a node sends out of it. In a mesh only the links
+        to those that take part count.
         """
-        if self.alone(nranks) or not self.across:
-            return self.inside if self.alone(nranks) else None
+        if self.alone(nranks):
+            peers = 1 if collective == "sendrecv" else nranks - 1
+            return self.inside * peers / (self.domain - 1) if self.shape == "mesh" and nranks > 1 else self.inside
+        if not self.across:
+            return None
         together = max(self.domain, self.gpus)
         share = self.across.value
         if collective == "sendrecv":
@@ -144,31 +139,46 @@ def told_place(machine: str | Machine) -> Place:
 
 
 def accelerator_of(name: str) -> str | None:
-    """ "NVIDIA H100 80GB HBM3" -> "H100"; None for a GPU that the facts' machines do not have."""
+    """ "NVIDIA H100 80GB HBM3" -> "H100"; None for a GPU that the facts' products do not have."""
     return next((key for pattern, key in NAMES if re.search(pattern, name)), None)
 
 
+def why_unknown(names: Sequence[str]) -> str:
+    """What nobody tells of these GPUs; "" where they are no product of the facts."""
+    reasons = {PRODUCTS.get(accelerator_of(name) or "", {}).get("why", "") for name in names}
+    return reasons.pop() if len(reasons) == 1 else ""
+
+
 def gpu_place(names: Sequence[str]) -> Place | None:
-    """From what CUDA calls the GPUs of one node: the first machine with such, and no word of the network; None where they are not known."""
-    keys = {accelerator_of(name) for name in names}
-    key = keys.pop() if len(keys) == 1 else None
-    machine = next((m for m in MACHINES.values() if key and m.accelerator == AS.get(key, key)), None)
-    if key is None or machine is None:
-        return None
-    return replace(place_of(machine, told=False), accelerator=key, across=None, nics=0)
+    """From what CUDA calls the GPUs of one node: a machine with such, and no word of the network; None where they are not known."""
+    place = _place_with(names)
+    return None if place is None else replace(place, across=None, nics=0)
 
 
 def found_place(devices: Sequence[NcclDevice]) -> Place | None:
     """From a table's list of devices: a machine with these GPUs, as many nodes as there are hosts, and no word of the network."""
-    keys = {accelerator_of(device.name) for device in devices}
-    key = keys.pop() if len(keys) == 1 else None
-    fitting = (m for m in MACHINES.values() if key and m.accelerator == AS.get(key, key))
-    machine = next(fitting, None)
-    if key is None or machine is None:
-        return None
+    place = _place_with([device.name for device in devices])
     hosts = len({device.host for device in devices})
-    place = replace(place_of(machine, told=False), accelerator=key)
-    if hosts == 1 or place.domain > place.gpus:
+    if place is None or hosts == 1 or place.domain > place.gpus:
         return place
+    if place.gpus == 1:
+        return replace(place, nodes=hosts)
     each = max(1, len(devices) // hosts)
     return replace(place, gpus=each, domain=each, nodes=hosts, across=None, nics=0)
+
+
+def _place_with(names: Sequence[str]) -> Place | None:
+    """Of these GPUs, if they are all of one kind and it is told what joins them."""
+    keys = {accelerator_of(name) for name in names}
+    key = keys.pop() if len(keys) == 1 else None
+    product = PRODUCTS.get(key or "", {"why": "no product"})
+    if key is None or "why" in product:
+        return None
+    if "machine" in product:
+        return replace(place_of(_JOINED[key], told=False), accelerator=key)
+    slot = FACTS[f"{product['slot']}.gpu"].bandwidth.value if "slot" in product else None
+    fabric = FACTS[f"{key}.fabric"].bandwidth if f"{key}.fabric" in FACTS else None
+    alone = fabric if product["gpus"] == 1 else None  # the one GPU of a host has nothing but its network
+    inside = fabric.value if fabric else slot or 0.0
+    gpus, title, shape = product["gpus"], product["title"], product["shape"]
+    return Place(title, key, gpus, 1, gpus, shape, int(alone is not None), None, alone, inside, slot, told=False)

@@ -78,6 +78,7 @@ def test_no_key_stands_in_two_files_and_no_source_is_idle():
         spread(read("chips")),
         spread(read("capabilities"), "cc-"),
         spread(read("machines")),
+        spread(read("products")),
         spread(read("wires")),
         spread(read("processors")),
         read("runs")["facts"],

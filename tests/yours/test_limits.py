@@ -101,14 +101,15 @@ def test_what_takes_the_shorter_way_away_is_told(setting):
         ("NVIDIA GB200", "GB200"),
         ("NVIDIA B200", "B200"),
         ("NVIDIA H200", "H200"),
-        ("NVIDIA H200 NVL", None),
+        ("NVIDIA H200 NVL", "H200-NVL"),
         ("NVIDIA H100 PCIe", "H100-PCIe"),
         ("NVIDIA H100 NVL", "H100-PCIe"),
         ("NVIDIA H100 80GB HBM3", "H100"),
         ("NVIDIA A100-SXM4-40GB", "A100-40GB"),
         ("NVIDIA A100-SXM4-80GB", "A100"),
         ("NVIDIA GeForce RTX 4090", "RTX-4090"),
-        ("Tesla T4", None),
+        ("Tesla T4", "cards"),
+        ("a toaster", None),
     ],
 )
 def test_what_cuda_calls_a_gpu(name, gpu):

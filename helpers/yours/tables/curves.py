@@ -68,7 +68,7 @@ def curve_of(table: NcclTable, network: Network | None = None) -> Curve:
         quickest(points),
         network.joining(place) if network and place else place,
         len(hosts),
-        tuple(dict.fromkeys(device.name for device in table.devices)),
+        tuple(dict.fromkeys(device.name for device in table.devices if device.name)),
         table.average_busbw,
         wrong or bool(table.out_of_bounds),
         tuple(half for half in (_half(table, "out_of_place"), _half(table, "in_place")) if half),

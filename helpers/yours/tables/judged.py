@@ -8,7 +8,7 @@ from dataclasses import replace
 from helpers.units import MIB, bandwidth_text, nbytes_text
 from helpers.yours.causes import cause
 from helpers.yours.networks import SOCKETS
-from helpers.yours.places import Place
+from helpers.yours.places import Place, why_unknown
 from helpers.yours.tables.across import beyond_the_wire, split_remarks
 from helpers.yours.tables.bends import bends
 from helpers.yours.tables.beside import Model, model_of, nearest, plateau
@@ -124,7 +124,8 @@ def _lacking(curve: Curve, place: Place | None) -> str:
         return ""
     if place is None and curve.gpus:
         names = " and ".join(curve.gpus[:2]) + (" and others" if len(curve.gpus) > 2 else "")
-        return f"the GPUs were {names}, and no machine with such GPUs is known here, {none}: name one whose GPUs are joined alike"
+        known = why_unknown(curve.gpus) or "no machine with such GPUs is known here"
+        return f"the GPUs were {names}, and {known}, {none}: name a machine whose GPUs are joined alike"
     if place is None:
         return f"the text does not say which GPUs these were, {none}: name the machine"
     if curve.nranks and not place.alone(curve.nranks) and not place.ports:

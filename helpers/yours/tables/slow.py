@@ -21,6 +21,9 @@ SLOT = 1.1  # a slot's rate, and what the clock may be off
 OLD_SLOT = FACTS["pcie-3.gpu"].bandwidth.value
 LINKS_DECIDE = ("sendrecv", "broadcast", "reduce", "alltoall", "scatter", "gather")  # their busbw is what a link passes
 TRICKLE = 0.05  # of the line rate: every published PCIe machine is above it
+FEW = 4  # GPUs in slots
+SLOT_4 = FACTS["pcie-4.gpu"].bandwidth.value
+MESH = 3  # times a slot's rate, from which on a mesh is told from slots
 
 
 def slow_causes(curve: Curve, place: Place | None, model: Model, found: Verdict) -> list[Cause]:
@@ -56,9 +59,11 @@ def _path(curve: Curve, place: Place | None, found: Verdict) -> Cause | None:
         why = f"{bandwidth_text(best.busbw)} on one host is less than a quarter of what even a slot of PCIe 3 passes one way"
         return _cause(curve, "wrong path", f"{why}: sockets, or memory of the host") if slow else None
     if place.shape != "switch":
-        low = found.line_rate is not None and best.busbw < TRICKLE * found.line_rate
+        low = best.busbw < _trickle(place, nranks, found.line_rate or 0.0)
         low = low or (found.plateau is not None and best.busbw < HALF * found.plateau)
-        return _cause(curve, "wrong path", _of_plateau(curve, found, "sockets, or memory of the host")) if low else None
+        slots = place.shape == "mesh" and place.slot and best.busbw > place.slot / 4
+        why = "no more than PCIe slots pass: not over the links" if slots else "sockets, or memory of the host"
+        return _cause(curve, "wrong path", _of_plateau(curve, found, why)) if low else None
     if found.plateau is None:
         return _unpublished(curve, place, found)
     if not _short(curve, place, found):
@@ -70,6 +75,13 @@ def _path(curve: Curve, place: Place | None, found: Verdict) -> Cause | None:
         why = "more than PCIe passes and less than half of NVLink: few channels, or few of the links"
         return _cause(curve, "few channels", _of_plateau(curve, found, why))
     return None
+
+
+def _trickle(place: Place, nranks: int, rate: float) -> float:
+    """Below that no healthy machine without switches is: of many slots by PCIe 4, as newer are no faster there; of a mesh by a slot."""
+    if place.shape == "mesh" and place.slot and rate >= MESH * place.slot:
+        return SLOT * place.slot
+    return TRICKLE * (min(rate, SLOT_4) if place.shape == "host" and nranks > FEW else rate)
 
 
 def _unpublished(curve: Curve, place: Place, found: Verdict) -> Cause | None:

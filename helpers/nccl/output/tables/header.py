@@ -22,18 +22,19 @@ _SETTINGS = re.compile(
     re.ASCII,
 )
 _DEVICE = re.compile(
-    rf"Rank +{_N}(?: +Group +{_N})? +Pid +{_N} +on +(\S+) +device +{_N} +\[([0-9a-fA-Fx:.]+)\] +(\S.*)",
+    rf"Rank +{_N}(?: +Group +{_N})? +Pid +{_N} +on +(\S+) +device +{_N} +\[([0-9a-fA-Fx:.]+)\](?: +(\S.*))?",
     re.ASCII,
 )
 _STARTS = re.compile(r"Collective test starting: (\S+)")
 _NCCL = re.compile(r"\bNCCL version (\d{1,4}\.\d{1,4}\.\d{1,4})", re.ASCII)
+_RCCL = re.compile(r"RCCL version\s*:?\s*(\d{1,4}\.\d{1,4}\.\d{1,4})", re.ASCII)
 _COMMAND = re.compile(rf"\b({'|'.join(NAMES)})_perf(?:_mpi)?(?=\s+-|\s*$)", re.ASCII)
 _RANK = re.compile(r"\s*#+\s*Rank +\d+ |.*\bPid +\d+ +on ", re.ASCII)  # not what a script says of its ranks
 
 
 @dataclass(frozen=True)
 class NcclDevice:
-    """One rank and where it ran. bus: as printed, 0x47 or 0000:47:00.
+    """One rank and where it ran. name: "" where ROCm gave none. bus: as printed, 0x47 or 0000:47:00.
 
     group: the colour that NCCL_TESTS_SPLIT gave it, 0 where nothing was split; groups run at once, and `rank` counts through all of them.
     """
@@ -82,6 +83,7 @@ class Facts:
         self.tests: str | None = None
         self.nccl: str | None = None
         self.nccl_line: Line | None = None
+        self.rccl: str | None = None
         self.program: str | None = None
         self.commands: set[str] = set()
         self.settings: NcclSettings | None = None
@@ -103,6 +105,8 @@ class Facts:
             self._device(line, said)
         elif found := _NCCL.search(said):
             self._nccl(found[1], line)
+        elif found := _RCCL.search(said):
+            self.rccl = found[1]
         elif found := _COMMAND.search(said):
             self.commands.add(found[1])
 
@@ -126,7 +130,10 @@ class Facts:
                 " was built without MPI=1 and started by mpirun",
                 line,
             )
-        self.devices[group, rank] = NcclDevice(rank, group, pid, told[4], device, told[6], told[7].strip()), line
+        self.devices[group, rank] = (
+            NcclDevice(rank, group, pid, told[4], device, told[6], (told[7] or "").strip()),
+            line,
+        )
 
     def _nccl(self, version: str, line: Line) -> None:
         if self.nccl_line and self.nccl != version:

@@ -60,7 +60,7 @@ class NcclRow:
 class NcclTable:
     """A run. collective, nranks: as the text says, or as the numbers leave only one; else None. line: the one that names the columns.
 
-    tests, nccl: versions, None where they are not printed. average_busbw: bytes per second, as printed. out_of_bounds: how many
+    tests, nccl, rccl: versions, None where they are not printed. average_busbw: bytes per second, as printed. out_of_bounds: how many
     values were, None where the text ends before or nothing was checked. elided: whether rows are left out where dots stand for them.
     broken: rows that other output cut and that could not be put together. cut: whether the text ends within a row.
     """
@@ -78,6 +78,7 @@ class NcclTable:
     line: int
     broken: int = 0
     cut: bool = False
+    rccl: str | None = None
 
     def __str__(self) -> str:
         """all_reduce over 4 ranks: 28 sizes, 8 B to 1 GiB; NCCL 2.26.2."""
@@ -85,7 +86,9 @@ class NcclTable:
         over = "" if self.nranks is None else f" over {self.nranks} {'rank' if self.nranks == 1 else 'ranks'}"
         spans = f"{len(sizes)} {'size' if len(sizes) == 1 else 'sizes'}, {nbytes_text(min(sizes))} to {nbytes_text(max(sizes))}"
         versions = [
-            f"; {what} {version}" for what, version in (("nccl-tests", self.tests), ("NCCL", self.nccl)) if version
+            f"; {what} {version}"
+            for what, version in (("nccl-tests", self.tests), ("NCCL", self.nccl), ("RCCL", self.rccl))
+            if version
         ]
         return f"{self.collective or 'a collective'}{over}: {spans}{''.join(versions)}"
 
@@ -170,6 +173,7 @@ class Rows:
             self.line.number,
             self.broken,
             self.cut,
+            facts.rccl,
         )
 
     def _none(self) -> str:
