@@ -16,7 +16,7 @@ RCCL version : 2.27.7-develop:29e1567
 HIP version  : 7.0.51831-a3e329ad8
 ROCm version : 7.0.1.0-42-9428210
 Hostname     : node-0
-Librccl path : /opt/rocm/lib/librccl.so.1
+Librccl path : lib/librccl.so.1
 """
 
 
