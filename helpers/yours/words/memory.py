@@ -25,6 +25,7 @@ _FIELDS = {  # the words of torch up to 2.0 | those from 2.1 on ("capacty" is 2.
 _FOUND = {name: re.compile(pattern, re.IGNORECASE | re.ASCII) for name, pattern in _FIELDS.items()}
 _GPU = re.compile(r"(?:GPU|XPU|NPU) (\d{1,4})", re.ASCII)
 _PROCESS = re.compile(rf"Process (\d{{1,10}}) has {_SIZE} memory in use", re.ASCII)
+_KNOB = re.compile(r"PYTORCH_(?:CUDA_|HIP_)?ALLOC_CONF")
 _UNTOLD = 2**63  # NVML's word for "not available", printed as 17179869184.00 GiB
 
 
@@ -33,7 +34,8 @@ class OutOfMemory:
     """One message, in bytes; None where it does not tell. at: where in the paste. rank: that says it. gpu: as its process counts them.
 
     others: (pid, bytes) of the processes that are named and not this one. own: all of this process, taken from the one process that can
-    be it where the message, written in a container, does not say which that is (`guessed`).
+    be it where the message, written in a container, does not say which that is (`guessed`). knob: the allocator's variable as this version
+    calls it. old: up to 2.0, which has no expandable segments.
     """
 
     at: int
@@ -48,7 +50,9 @@ class OutOfMemory:
     allowed: int | None
     own: int | None
     others: tuple[tuple[int, int], ...]
-    guessed: bool = False
+    guessed: bool
+    knob: str
+    old: bool
 
     @property
     def whole(self) -> bool:
@@ -90,7 +94,7 @@ def out_of_memory(paste: str) -> Iterator[OutOfMemory]:
 
 def _read(one: Said, asked: int) -> OutOfMemory:
     told = {name: _first(pattern, one.text) for name, pattern in _FOUND.items()}
-    gpu = _GPU.search(one.text)
+    gpu, knob = _GPU.search(one.text), _KNOB.search(one.text)
     allocated, unallocated = told["allocated"], told["unallocated"]
     if unallocated is None and allocated is not None and told["reserved"] is not None:
         unallocated = max(0, told["reserved"] - allocated)
@@ -112,6 +116,8 @@ def _read(one: Said, asked: int) -> OutOfMemory:
         own=own if mine is None else mine[1],
         others=tuple(process for process in named if process is not mine),
         guessed=mine is not None,
+        knob=knob[0] if knob else "PYTORCH_CUDA_ALLOC_CONF",
+        old="total capacity;" in one.text,
     )
 
 

@@ -22,6 +22,7 @@ LOOSE, MUCH = (
 )  # of what is reserved: less is not worth a word; from the second on it is told though it would not be enough
 MORE = 0.02  # of the card, by which the parts may exceed it: they are read one after the other
 CONTEXTS = (100 << 20, 2 << 30)  # bytes of a process that has a CUDA context and little else
+SHOWN = 16  # messages
 RANKS = 3  # of such processes at least
 
 
@@ -32,13 +33,10 @@ def of_memory(paste: str) -> Verdict:
         raise NoTable("words of an out-of-memory error, and no size that was asked for: give its line whole")
     first = found[0]
     frame, needs = asked_by(paste, first.at, first.rank)
-    sentence = (
-        _sentence(first)
-        + (f" Asked for by {frame}" if frame else "")
-        + (f" ({needs})." if frame and needs else "." if frame else "")
-    )
+    line = f" Asked for by {frame}{f' ({needs})' if needs else ''}." if frame else ""
     what = f"an out-of-memory error of torch, {_where(first)}{_others(found)}"
-    return Verdict("words", what, sentence, causes=tuple(_causes(first)), lines=tuple(map(_line, found[1:])))
+    lines = (*_sum(first), *map(_line, found[1:SHOWN]))
+    return Verdict("words", what, f"{_sentence(first)}{line}", causes=tuple(_causes(first)), lines=lines)
 
 
 def _where(one: OutOfMemory) -> str:
@@ -62,30 +60,32 @@ def _line(one: OutOfMemory) -> str:
 
 
 def _sentence(one: OutOfMemory) -> str:
+    asked = f"{nbytes_text(one.asked)} asked for"
     if not one.whole:
-        asked = f"{nbytes_text(one.asked)} were asked for and not to be had"
-        return f"{asked}; the rest of the message, which tells who holds the memory, is missing."
+        return f"{asked} and not to be had; the rest of the message, which tells who holds the memory, is missing."
+    return f"{asked}, {nbytes_text(one.free or 0)} free of the card's {nbytes_text(one.total or 0)}."
+
+
+def _sum(one: OutOfMemory) -> Iterator[str]:
+    """Which number is which: the parts of the card, and whether they are all of it."""
+    if not one.whole:
+        return
     graphs = f" and CUDA graphs ({nbytes_text(one.pools)} in their own pools)" if one.pools else ""
-    parts = [(one.allocated or 0, f"in tensors{graphs}"), (one.unallocated or 0, "reserved by PyTorch but unallocated")]
+    yield f"{nbytes_text(one.total or 0)} of the card are:"
+    yield f"{nbytes_text(one.allocated or 0)} in tensors{graphs}"
+    yield f"{nbytes_text(one.unallocated or 0)} reserved by PyTorch but unallocated"
     if one.context is not None:
-        parts.append((one.context, "of this process beside PyTorch's allocator (CUDA context, kernels, NCCL)"))
+        yield f"{nbytes_text(one.context)} of this process beside PyTorch's allocator: CUDA context, kernels, NCCL"
     if one.others:
-        parts.append((one.elsewhere, f"of {_processes(len(one.others))}"))
-    parts.append((one.free or 0, "free"))
-    told = " + ".join(f"{nbytes_text(nbytes)} {what}" for nbytes, what in parts)
-    asked = f"{nbytes_text(one.asked)} were asked for, {nbytes_text(one.free or 0)} were free."
-    return f"{asked} The card's {nbytes_text(one.total or 0)} = {told}{_rest(one)}."
-
-
-def _rest(one: OutOfMemory) -> str:
-    """What is left of the sum: it has to be small, and is more than nothing."""
-    if one.unnamed < 0:
-        small = -one.unnamed <= MORE * (one.total or 0)
-        return "" if small else "; these are more than the card has: as under MIG, or read at different moments"
-    if one.unnamed < ROUNDED:
-        return ""
-    who = "the driver and whatever is not named" if one.own is not None else "CUDA context, NCCL and other processes"
-    return f" + {nbytes_text(one.unnamed)} of {who}"
+        yield f"{nbytes_text(one.elsewhere)} of {_processes(len(one.others))}"
+    yield f"{nbytes_text(one.free or 0)} free"
+    if one.unnamed >= ROUNDED:
+        who = (
+            "the driver and whatever is not named" if one.own is not None else "CUDA context, NCCL and other processes"
+        )
+        yield f"{nbytes_text(one.unnamed)} of {who}"
+    elif -one.unnamed > MORE * (one.total or 0):
+        yield f"which is {nbytes_text(-one.unnamed)} more than it has: as under MIG, or read at different moments"
 
 
 def _processes(count: int) -> str:
@@ -160,10 +160,10 @@ def _pieces(one: OutOfMemory) -> Iterator[Cause]:
         f"{nbytes_text(loose)} are reserved and not allocated, and {nbytes_text(one.short)} were missing: they lie in pieces beside live"
         " tensors. Before it gave up, torch had returned every segment that was wholly free, so empty_cache() adds nothing"
     )
-    if loose >= enough:
-        yield cause("fragmentation", why)
-    else:
-        yield cause("fragmentation", f"{why}; all of them together would not have been enough", accuses=False)
+    found = cause("fragmentation", why)
+    if loose < enough:
+        found = cause("fragmentation", f"{why}; all of them together would not have been enough", accuses=False)
+    yield found._replace(command=f"{one.knob}={'max_split_size_mb:128' if one.old else 'expandable_segments:True'}")
 
 
 def _too_big(one: OutOfMemory) -> str:

@@ -173,14 +173,35 @@ def test_what_would_have_been_enough(name):
 
 
 def test_the_sum_is_told_and_adds_up():
-    text = new(4 * GIB, CARD, GIB, 30 * GIB, 2 * GIB, 33 * GIB, ((9, 45 * GIB),))
-    sentence = is_my_number_good(text).sentence
-    assert sentence.startswith(
-        "4 GiB were asked for, 1 GiB were free. The card's 80 GiB = 30 GiB in tensors + 2 GiB reserved by PyTorch but unallocated"
-        " + 1 GiB of this process beside PyTorch's allocator (CUDA context, kernels, NCCL) + 45 GiB of 1 other process + 1 GiB free"
-        " + 1 GiB of the driver and whatever is not named."
+    found = is_my_number_good(new(4 * GIB, CARD, GIB, 30 * GIB, 2 * GIB, 33 * GIB, ((9, 45 * GIB),)))
+    assert found.sentence == "4 GiB asked for, 1 GiB free of the card's 80 GiB. Look first at: other processes."
+    assert found.lines == (
+        "80 GiB of the card are:",
+        "30 GiB in tensors",
+        "2 GiB reserved by PyTorch but unallocated",
+        "1 GiB of this process beside PyTorch's allocator: CUDA context, kernels, NCCL",
+        "45 GiB of 1 other process",
+        "1 GiB free",
+        "1 GiB of the driver and whatever is not named",
     )
-    assert "more than the card has" in is_my_number_good(new(GIB, 10 * GIB, 0, 30 * GIB, 2 * GIB, 33 * GIB)).sentence
+    assert (
+        "which is 25 GiB more than it has"
+        in is_my_number_good(new(GIB, 10 * GIB, 0, 30 * GIB, 4 * GIB, 35 * GIB)).lines[-1]
+    )
+
+
+KNOBS = {
+    "1.13": "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128",
+    "2.4": "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+    "2.15": "PYTORCH_ALLOC_CONF=expandable_segments:True",
+}
+
+
+@pytest.mark.parametrize("version", KNOBS)
+def test_what_closes_the_holes_is_called_as_that_version_calls_it(version):
+    text = old(4 * GIB, CARD, 60 * GIB, GIB, 78 * GIB)
+    text = text if version == "1.13" else new(4 * GIB, CARD, GIB, 60 * GIB, 18 * GIB, 79 * GIB, version=version)
+    assert [one.command for one in is_my_number_good(text).causes] == [KNOBS[version]]
 
 
 TRACE = """\
