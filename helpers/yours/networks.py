@@ -15,6 +15,7 @@ from helpers.units import Bandwidth
 from helpers.yours.places import AS, Place
 
 SOCKETS, EFA = "sockets", "EFA"
+_LIST = re.compile(r"NET/IB\w* : Using ([^\n]*)", re.ASCII)
 _CARD = re.compile(r"\[\d+\](\w[\w.-]*):\d+/(IB|RoCE)\b", re.ASCII)
 _USED = re.compile(r"Using network (Socket|IB\w*)|via NET/(Socket|IB\w*)/", re.ASCII)
 _EFA = re.compile(
@@ -46,7 +47,10 @@ class Network(NamedTuple):
         words = {"InfiniBand": "infiniband", "RoCE": "infiniband", EFA: "efa", "GPUDirect-TCPXO": "tcpxo"}[self.kind]
         gpu = AS.get(place.accelerator, place.accelerator)
         like = (m for m in MACHINES.values() if m.accelerator == gpu and (m.network or "").startswith(words))
-        machine = next((m for m in like if place.gpus == m.gpus and self.cards in (0, m.nics)), None)
+        whole = (m for m in like if place.gpus == m.gpus and (self.kind == EFA or self.cards in (0, m.nics)))
+        machine = next(
+            whole, None
+        )  # EFA has only these products; one that attached too few interfaces is one of them, too
         if machine is None or not machine.port or (words == "infiniband" and not self.cards):
             return place
         said = f"{machine.nics} cards of {part_name(machine.network or '')}, as in {machine.title}"
@@ -55,7 +59,7 @@ class Network(NamedTuple):
 
 def network_of(text: str) -> Network | None:
     """What the lines tell; None where none of them names a network."""
-    ways = _WAY.findall(text)
+    ways = set(_WAY.findall(text))
     direct = all("GDRDMA" in way for way in ways) if ways else None
     rates = [float(rate) * 1e9 for rate in _PORT.findall(text)]
     port = next((line for line in _LINE_RATES if rates and abs(min(rates) / line - 1) < 0.05), None)
@@ -67,11 +71,11 @@ def network_of(text: str) -> Network | None:
         return Network("GPUDirect-TCPXO")
     if used == {"Socket"}:
         return Network(SOCKETS, direct=False)
-    cards = dict(_CARD.findall(text))
-    if not cards:
+    lists = [_CARD.findall(line) for line in set(_LIST.findall(text))]
+    most = max((len(set(cards)) for cards in lists), default=0)
+    if not most:
         return None
-    most = max(len(set(_CARD.findall(line))) for line in text.split("\n"))
-    kind = "RoCE" if "RoCE" in cards.values() else "InfiniBand"
+    kind = "RoCE" if any(speaks == "RoCE" for cards in lists for _, speaks in cards) else "InfiniBand"
     return Network(kind, most, direct if "Socket" not in used else False, port)
 
 

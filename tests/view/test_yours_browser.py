@@ -217,7 +217,8 @@ def every_example(page: Page) -> None:
         expect(page.locator("[aria-live]").first).to_have_text(found.sentence)
         expect(page.locator(".bim-causes li")).to_have_count(len(found.causes))
         expect(page.locator(".bim-curves")).to_have_count(int(len(found.points) > 1))
-        assert page.locator(".bim-causes a").first.get_attribute("href") == f"{found.causes[0].chapter}.html"
+        for cause in found.causes[:1]:
+            assert page.locator(".bim-causes a").first.get_attribute("href") == f"{cause.chapter}.html"
     page.get_by_role("button", name="8 H200").click()
     page.locator(".bim-causes").get_by_role("button", name="Copy").first.click()
     assert page.evaluate("navigator.clipboard.readText()") == verdict_on(examples()[0]).causes[0].command

@@ -50,10 +50,10 @@ def test_of_several_tables_each_kind_is_judged():
     found, alone = is_my_number_good(HEALTHY + other), is_my_number_good(HEALTHY)
     assert f"{alone.what}; and reduce_scatter over 8 ranks" in found.what
     assert (
-        f"all_reduce: {alone.sentence.removesuffix(alone.sentence[alone.sentence.index(' Nothing') :])}"
+        f"all_reduce over 8 ranks: {alone.sentence.removesuffix(alone.sentence[alone.sentence.index(' Nothing') :])}"
         in found.sentence
     )
-    assert "reduce_scatter: The best is" in found.sentence and found.accused == ()
+    assert "reduce_scatter over 8 ranks: The best is" in found.sentence and found.accused == ()
 
 
 def test_gpus_that_are_not_known_are_named():

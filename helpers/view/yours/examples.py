@@ -10,6 +10,7 @@ import pickle
 from base64 import b64encode
 from functools import cache
 from gzip import decompress
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,13 @@ def examples() -> tuple[dict[str, Any], ...]:
             "made: the times that NCCL's own formula has for two of eight network cards",
             machine="2x8-IB",
         ),
+        _example(
+            "pairs",
+            "4 nodes in pairs",
+            _pairs(),
+            "made of the published run on two p5.48xlarge: each pair that one of the nodes is in takes twice as long",
+            machine="p5.48xlarge",
+        ),
         _example("topology", "nvidia-smi topo -m", TOPOLOGY, "made: four GPUs under two NVLink bridges"),
         _example("log", "a log of NCCL", LOG, "made, after the format of NCCL 2.30.7: two ranks of one node"),
         {
@@ -123,6 +131,17 @@ def _cards() -> str:
     place = told_place("2x8-IB").with_ports(2)
     seconds = {nbytes: predict("all_reduce", nbytes, place, 16, "2.29.2").seconds for nbytes in SIZES}
     return printed("H100", "all_reduce", 16, "2.29.2", seconds, hosts=2)
+
+
+def _pairs() -> str:
+    run = next(run for run in published() if run.title.endswith("2 p5.48xlarge over EFA"))
+    seconds = {point.nbytes: point.seconds for point in run.points if point.nbytes >= 2**30}
+    pairs = ((a, b, 2 if b == 3 else 1) for a, b in combinations(range(4), 2))
+    made = (
+        (a, b, printed("H100", "all_reduce", 16, "2.27.7", {n: took * x for n, took in seconds.items()}, 2))
+        for a, b, x in pairs
+    )
+    return "".join(text.replace("node-1", f"node-{b}").replace("node-0", f"node-{a}") for a, b, text in made)
 
 
 def _dumps() -> list[str]:

@@ -23,6 +23,7 @@ CHAPTERS = {  # by stem, as their pages are titled
     "memory-hierarchy": "The memory hierarchy",
     "ranks": "Ranks",
     "reading-a-trace": "Where did the step's milliseconds go?",
+    "renting": "What do I rent, and how do I stop paying?",
     "roofline": "Roofline",
     "too-big": "Too big",
     "training-memory": "Training memory",

@@ -45,9 +45,9 @@ function nearText({ title, typical, ratios }) {
   return `${title}: ${typical.toFixed(2)} at a typical size, ${ratio.toFixed(2)} at ${nbytesText(nbytes)}`;
 }
 
-// All that a run measured; published runs beside a curve, where it bends, and why nothing was predicted.
+// All that a run measured, or several tables; published runs beside a curve, where it bends, and why nothing was predicted.
 function besideLines({ kind, lines, nearest, bends, unpredicted, points }) {
-  const measured = ["run", "words"].includes(kind) ? lines : [];
+  const measured = ["run", "nccl-tests", "words"].includes(kind) ? lines : [];
   if (!points.length) return measured;
   const near = nearest.filter(({ typical }) => typical).map(nearText);
   return [

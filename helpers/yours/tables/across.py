@@ -35,12 +35,13 @@ def between_nodes(curve: Curve, place: Place, found: Verdict) -> list[Cause]:
 def _told(curve: Curve, place: Place, found: Verdict) -> list[Cause]:
     """What the log beside the table leaves no doubt of."""
     network, rate = curve.network, _rate(curve, found)
+    repair = "efa" if network and network.kind == EFA else "gpudirect-rdma"
     if network and network.direct is False and place.network:
         why = f"the log beside it has connections between nodes without GPUDirect RDMA, staged in memory of the host{rate}"
-        return [_cause(curve, "wrong path", why)._replace(repair="gpudirect-rdma")]
+        return [_cause(curve, "wrong path", why)._replace(repair=repair)]
     if network and network.cards and network.cards < place.nics:
         why = f"the log beside it names {network.cards} cards, and a node of {place.title} has {place.nics}{rate}"
-        return [_cause(curve, "too few NICs", why)]
+        return [_cause(curve, "too few NICs", why)._replace(repair=repair)]
     return []
 
 
@@ -64,8 +65,9 @@ def _alike(curve: Curve, place: Place, found: Verdict) -> list[Cause]:
         causes.append(_cause(curve, "narrow slot of a NIC", f"{said}, which is what a slot of PCIe 4 leaves of it"))
     if not (network and network.direct):
         causes.append(_cause(curve, "no GPUDirect RDMA", f"{said}: staged in memory of the host it is no more"))
-    if place.nodes > 2 and not (network and network.kind == EFA):
-        why = "over more than two nodes flows can meet on one link between switches (ECMP, no adaptive routing) while others idle"
+    roce = network is not None and network.kind == "RoCE"
+    if roce or (place.nodes > 2 and not (network and network.kind == EFA)):
+        why = "flows of several pairs of nodes can meet on one link between switches (ECMP, no adaptive routing) while others idle"
         causes.append(_cause(curve, "colliding flows", why))
     return causes
 

@@ -75,7 +75,9 @@ def nearest(curve: Curve, place: Place | None) -> tuple[Beside, ...]:
 
 
 def _alike(run: Published, curve: Curve, place: Place | None) -> bool:
-    """Whether it was run in one domain as the reader's was, or over as many nodes."""
+    """Whether it was run in one domain as the reader's was, or over as many nodes; any where nobody tells of the reader's."""
+    if place is None and not curve.hosts:
+        return True
     nodes = curve.hosts if place is None else place.nodes
     if _in_one_domain(curve, place):
         return not run.ports

@@ -23,7 +23,7 @@ from helpers.yours.tables.judged import of_table
 from helpers.yours.verdict import Cause, Verdict
 
 SLOW = 0.8  # of the median of the others: healthy runs of one sweep are within a few per cent
-MOST = 4  # kinds of tables that are judged
+MOST = 8  # kinds of tables that are judged
 SHOWN = 24  # tables that are listed
 _HOSTS = re.compile(r"(?:^|\s)(?:-H|--?host|-w|--nodelist)[ =]([\w.:,-]{1,400})", re.ASCII)
 _CARDS = re.compile(r"\bNCCL_IB_HCA=[\"']?=?([\w:,]{1,200})", re.ASCII)
@@ -53,11 +53,14 @@ def of_tables(text: str, told: Place | None) -> Verdict:
         return found[0]
     left = len(kinds) - len(found)
     more = f"; {left} more kinds of tables: give them alone" if left else ""
-    named = zip((kind[0] for kind in kinds), found, strict=False)
-    whole = joined(
-        [replace(one, sentence=f"{of or 'a table'}: {one.sentence}") for of, one in named if not one.refused]
-    )
+    named = zip((first.curve for first, *_ in kinds.values()), found, strict=False)
+    whole = joined([replace(one, sentence=f"{_kind(of)}: {one.sentence}") for of, one in named if not one.refused])
     return replace(whole, what=f"{whole.what}{more}")
+
+
+def _kind(curve: Curve) -> str:
+    """all_reduce over 16 ranks."""
+    return f"{curve.collective or 'a collective'}{f' over {curve.nranks} ranks' if curve.nranks else ''}"
 
 
 def _of_kind(runs: Sequence[Run], told: Place | None) -> Verdict:

@@ -71,6 +71,9 @@ def _path(curve: Curve, place: Place | None, found: Verdict) -> Cause | None:
     if place.slot and best.busbw <= SLOT * place.slot:
         why = f"no more than a PCIe slot passes, {bandwidth_text(place.slot)} one way: not over NVLink"
         return _cause(curve, "wrong path", _of_plateau(curve, found, why))
+    if best.busbw < HALF * found.plateau and curve.hosts > 1:
+        why = "less than half of NVLink: the nodes are no one clique of it, or multi-node NVLink is off (NCCL_MNNVL_ENABLE, IMEX)"
+        return _cause(curve, "wrong path", _of_plateau(curve, found, why))
     if best.busbw < HALF * found.plateau:
         why = "more than PCIe passes and less than half of NVLink: few channels, or few of the links"
         return _cause(curve, "few channels", _of_plateau(curve, found, why))
