@@ -19,8 +19,8 @@ _LAUNCHERS = (
     "CalledProcessError",
 )
 _GONE = re.compile(  # what a rank says when a peer, or the store on rank 0, went away or never came
-    r"by peer|[Bb]roken pipe|[Cc]onnection (?:reset|refused|closed)|DistBackendError|DistNetworkError|DistStoreError|[Tt]imed? ?out|timeout"
-    r"|recvValue failed|NCCL communicator was aborted|ncclRemoteError|failed to recv|process group watchdog",
+    r"by peer|[Bb]roken pipe|[Cc]onnection (?:reset|refused|closed)|remote process exited|DistNetworkError|DistStoreError"
+    r"|[Tt]imed? ?out|timeout|recvValue failed|NCCL communicator was aborted|ncclRemoteError|failed to recv|process group watchdog",
 )
 
 

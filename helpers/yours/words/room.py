@@ -28,7 +28,10 @@ RANKS = 3  # of such processes at least
 
 def of_memory(paste: str) -> Verdict:
     """Of the first message in the paste: what failed first is printed first."""
-    found = list(out_of_memory(paste))
+    told: dict[tuple[object, ...], OutOfMemory] = {}  # an exception that was caught and raised again is told twice
+    for one in out_of_memory(paste):
+        told.setdefault((one.rank, one.gpu, one.asked, one.free), one)
+    found = list(told.values())
     if not found:
         raise NoTable("words of an out-of-memory error, and no size that was asked for: give its line whole")
     first = found[0]
@@ -106,7 +109,7 @@ def _causes(one: OutOfMemory) -> Iterator[Cause]:
         return
     if not one.short:
         why = "as much was free when the message was written: another process let go of it meanwhile, or a limit that CUDA does not tell"
-        yield cause("other processes", why, accuses=bool(one.others))
+        yield cause("other processes", why, accuses=one.elsewhere >= MANY * (one.total or 0) > 0)
         return
     yield cause("out of memory", _too_big(one))
 
@@ -132,6 +135,8 @@ def _huge(one: OutOfMemory) -> Iterator[Cause]:
 
 def _elsewhere(one: OutOfMemory) -> Iterator[Cause]:
     total = one.total or 0
+    if not one.short:
+        return
     if one.others and one.elsewhere >= max(one.short, MANY * total):
         largest = sorted(one.others, key=lambda process: -process[1])[:3]
         who = ", ".join(f"{pid} with {nbytes_text(nbytes)}" for pid, nbytes in largest)

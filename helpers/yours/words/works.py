@@ -11,7 +11,7 @@ from helpers.yours.words.said import rank_at
 KEYS = ("WorkNCCL(", "ast enqueued", "detected operation", "Operation timed out after")
 WORK = re.compile(  # torch 1.9 has no number, up to 2.0 the shape stands in it, from 2.1 on the elements
     r"WorkNCCL\((?:SeqNum=(?P<number>\d{1,12}), )?OpType=(?P<op>\w{1,40})(?:, TensorShape=\[(?P<shape>[\d, ]*)\])?"
-    r"(?:, NumelIn=(?P<sent>\d{1,16}))?(?:, NumelOut=(?P<got>\d{1,16}))?, Timeout\(ms\)=(?P<limit>\d{1,12})\)"
+    r"(?:, NumelIn=(?P<sent>\d{1,20}))?(?:, NumelOut=\d{1,20})?, Timeout\(ms\)=(?P<limit>\d{1,12})\)"
     r"(?: ran for (?P<ran>\d{1,12}) milliseconds)?",
     re.ASCII,
 )
@@ -28,6 +28,7 @@ NEW = re.compile(  # torch 2.15's nccl, and torchcomms: no operation, no number
 _GROUP = re.compile(
     r"\[PG (?:ID )?(?P<id>\d{1,7})(?: PG GUID (?P<guid>[^\s(\]]{1,60}))?(?: ?\((?P<name>[^)\]]{0,80})\))? Rank (?P<rank>\d{1,7})\]"
 )
+_NONE = str(2**64 - 1)  # what coalesced calls tell of their size
 _CLOCK = re.compile(r"\[[EWF](\d{3,4}) (\d\d:\d\d:\d\d)")
 _FRONT = 600  # letters of a line before the counts
 _AT = re.compile(r"(?:at work sequence id|detected by watchdog at work|Timeout at NCCL work): (\d{1,12})")
@@ -35,7 +36,7 @@ _AT = re.compile(r"(?:at work sequence id|detected by watchdog at work|Timeout a
 
 @dataclass(frozen=True)
 class Work:
-    """A collective that took too long. number: of its group's calls, from 1 on, None before torch 1.13. sent, got: elements.
+    """A collective that took too long. number: of its group's calls, from 1 on, None before torch 1.13. sent: elements, or a shape.
 
     limit, ran: milliseconds. clock: "1206 18:44:16", month, day and time of its line, "" before torch 2.3. group: "" where no line of the
     same rank tells it.
@@ -46,7 +47,6 @@ class Work:
     number: int | None
     op: str
     sent: str
-    got: str
     limit: int
     ran: int | None
     clock: str
@@ -107,13 +107,13 @@ def works(paste: str, told: list[Counts]) -> list[Work]:
         rank = rank_at(paste, one.start())
         number = None if one["number"] is None else int(one["number"])
         group = next((row.group for row in told if row.rank == rank and number is not None and row.at == number), "")
-        sent = one["sent"] or one["shape"] or ""
+        sent = (one["sent"] or one["shape"] or "").replace(_NONE, "")
         ran = None if one["ran"] is None else int(one["ran"])
         clock = [*_CLOCK.finditer(paste, max(0, one.start() - _FRONT), one.start())]
         when = (
             f"{clock[-1][1]:0>4} {clock[-1][2]}" if clock and "\n" not in paste[clock[-1].end() : one.start()] else ""
         )
-        work = Work(rank, group, number, one["op"], sent, one["got"] or "", int(one["limit"]), ran, when)
+        work = Work(rank, group, number, one["op"], sent, int(one["limit"]), ran, when)
         key = (rank, one["number"], one["op"])
         found[key] = found[key] if key in found and ran is None else work
     return list(found.values())

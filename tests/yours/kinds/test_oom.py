@@ -160,6 +160,9 @@ CAUSES = {
     ),
     "a limit that did not bind": (new(2 * GIB, CARD, GIB, 77 * GIB, MIB, 79 * GIB, allowed=79 * GIB), ["out of memory"]),
     "free, and nobody else": (new(2 * GIB, CARD, 40 * GIB, 38 * GIB, MIB, 39 * GIB), []),
+    "free, beside another": (new(2 * GIB, CARD, 10 * GIB, 38 * GIB, MIB, 39 * GIB, ((9, 30 * GIB),)), ["other processes"]),
+    "free, on Windows": (old(2300 * MIB, 6 * GIB, 780 * MIB, 3 * GIB, 1270 * MIB), []),
+    "half of it in holes": (old(10 * GIB, 24 * GIB, GIB, 9 * GIB, 12 * GIB), ["fragmentation"]),
     "cut off": (new(**FULL)[:90], []),
 }  # fmt: skip
 

@@ -85,6 +85,11 @@ def job(ranks, number=1234, **changed):
     return "".join(lines)
 
 
+def test_a_coalesced_call_tells_no_size():
+    found = is_my_number_good(caught(0, 7, "COALESCED", 2**64 - 1))
+    assert found.sentence.startswith("Rank 0 waited in COALESCED #7 for 600 s")
+
+
 TP = "PG ID 1 PG GUID {}(TENSOR)"
 CASES = {
     "all wait": (job(range(4)), ["all waiting"], "ranks 0 to 3 all wait in ALLREDUCE #1234"),
