@@ -20,6 +20,7 @@ FROM = MIB  # below, a call's start decides, and single calls are late
 FAR = 0.5
 FAR_BEHIND_A_SWITCH = 0.7
 SEVERAL = 3  # sizes, each alone
+LARGEST = 16  # GPUs of one host
 SLOT = 1.1  # a slot's rate, and what the clock may be off
 HALVES = ("out of place", "in place")
 
@@ -137,7 +138,8 @@ def _accused(curve: Curve, place: Place | None, fall: Fall) -> Cause:
 
 def _cause(curve: Curve, name: str, why: str, accuses: bool) -> Cause:
     found = cause(name, why, curve.program, curve.nranks, accuses, curve.hosts)
-    return found._replace(repair="gpudirect-rdma") if curve.hosts > 1 else found
+    between = curve.hosts > 1 or (curve.nranks or 0) > LARGEST
+    return found._replace(repair="gpudirect-rdma") if between else found
 
 
 def _rates(rates: tuple[float, float]) -> str:

@@ -45,7 +45,12 @@ VARIANTS = {
     "within the first number": cut(INFO, 8),
     "with mpirun's marks": marked(cut(INFO, 52)),
     "a container's name, which begins with digits": cut(INFO, 52, 83).replace("node-0", "3f2a9c41d7e0"),
+    "hosts of several lengths": cut(INFO, 52, 83) + OTHER.replace("node-0", "another-node-17"),
     "everywhere, the table in a log": OTHER * 9 + WARN + cut(OTHER, 1, 30, 52, 70, 83) + OTHER * 9,
+    "a mark before each of three writes": "\n".join(
+        f"[0] {line[:52]}[0] {line[52:85]}[0] {line[85:]}" if line in ROWS else f"[0] {line}"
+        for line in WHOLE.split("\n")
+    ),
     "a row behind half of a line": WHOLE.replace(ROWS[9], f"{OTHER[:50]}{ROWS[9]}"),
 }
 

@@ -15,7 +15,7 @@ from helpers.nccl.output.tables.errors import NoTable, TableError
 from helpers.nccl.output.tables.fits import WORD
 from helpers.nccl.output.tables.header import Facts
 from helpers.nccl.output.tables.payloads import payloads
-from helpers.nccl.output.tables.pieces import NUMBERS, Pieces, apart
+from helpers.nccl.output.tables.pieces import LOG, NUMBERS, Pieces, apart, unmarked
 from helpers.nccl.output.tables.printed import Printed, printed
 from helpers.nccl.output.tables.report import report
 from helpers.nccl.output.tables.tables import NcclTable, Rows
@@ -43,7 +43,7 @@ def nccl_tests_tables(text: str) -> tuple[NcclTable, ...]:
         raise TableError(f"the output of nccl-tests is text, got {type(text).__name__}")
     if (plain := spaced(text)).lstrip().startswith("{"):
         return (report(plain),)
-    lines = _with_head(list(cleaned(plain)))
+    lines = _with_head([unmarked(line) for line in cleaned(plain)])
     found = tuple(sorted(_Reader().read(lines) + payloads(lines), key=lambda table: table.line))
     if not found:
         raise NoTable("this is no output of nccl-tests: no line with size, time, algbw and busbw was found")
@@ -61,6 +61,9 @@ class _Reader:
     def read(self, lines: Sequence[Line]) -> tuple[NcclTable, ...]:
         place = ""
         for line, mark in apart(lines):
+            if mark == LOG:
+                self._log(line)
+                continue
             said = line.text.strip().lstrip("#").strip()
             columns = columns_of(said, line)
             if columns:
@@ -74,6 +77,12 @@ class _Reader:
             place = said if "place" in said else place
         self._end(of_text=True)
         return tuple(self.done)
+
+    def _log(self, line: Line) -> None:
+        """A line of a log: perhaps the version, perhaps with a piece of a row behind it."""
+        taken = self.open is not None and self.open[2].take(line, LOG)
+        if not taken and "version" in line.text:
+            self.facts.take(line, line.text.strip())
 
     def _begin(self, columns: Columns, place: str, line: Line) -> None:
         if columns.halves == 2 and re.match(r"in-place.*out-of-place", place):

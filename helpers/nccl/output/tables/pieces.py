@@ -26,6 +26,7 @@ _INSIDE = re.compile(rf"\s\d[\d_]*\s+\d+\s+(?:{_TYPES})\s", re.ASCII)
 _MARK = re.compile(r"(?:\[[^\[\]]{1,40}\](?:<std\w+>:)? ?)?\Z")  # a clock, or mpirun's mark of a process
 _WHOLE = re.compile(r"\d[\d_]*", re.ASCII)
 _LOG = re.compile(r":\d+:\d+ \[|\[rank\d+\]:|\[?[EFIW]\d{4} \d\d:\d\d:|NCCL version \d", re.ASCII)
+_INNER = re.compile(r"(?<=[\d.])\[\d+(?:,\d+)?\](?:<std\w+>:)?(?=\s)", re.ASCII)
 _DIGITS = "-0123456789"
 CUT, LOG = "cut", "log"
 _LAST = re.compile(r"\S*\Z")
@@ -43,7 +44,7 @@ def apart(lines: Sequence[Line]) -> Iterator[tuple[Line, str]]:
         at = _log_begins(line.text, hosts, widths)
         if at and line.text[:at].strip():
             yield line._replace(text=line.text[:at]), CUT
-        yield line._replace(text=line.text[at:]), "" if at is None else LOG
+        yield line._replace(text=line.text[at:]) if at else line, "" if at is None else LOG
 
 
 def _log_begins(text: str, hosts: Collection[str], widths: Sequence[int]) -> int | None:
@@ -51,9 +52,17 @@ def _log_begins(text: str, hosts: Collection[str], widths: Sequence[int]) -> int
     found = _LOG.search(text)
     at = found.start() if found else None
     if at is not None and text[at] == ":":
-        width = next((width for width in widths if text[max(0, at - width) : at] in hosts), None)
+        begun = at
+        width = next((width for width in widths if width <= begun and text[begun - width : begun] in hosts), None)
         at = None if width is None else at - width
-    return None if at is None else at - len(_MARK.search(text[:at])[0])  # type: ignore[index]  # it fits every text
+    return at and at - len(_MARK.search(text[:at])[0])  # type: ignore[index]  # it fits every text
+
+
+def unmarked(line: Line) -> Line:
+    """A row without the marks that a launcher put before each of its writes: ... -1[0] 1626.5 ..."""
+    if "[" not in line.text or not _BEGINS.match(line.text):
+        return line
+    return line._replace(text=_INNER.sub("", line.text))
 
 
 class Pieces:
