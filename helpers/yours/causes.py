@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from helpers.yours.logs.known import KNOWN
 from helpers.yours.verdict import Cause
 
 
@@ -155,14 +156,13 @@ KINDS = {
     "CUDA error": Kind("execution-model", "CUDA_LAUNCH_BLOCKING=1 python TRAIN.py  # or compute-sanitizer", "versions"),
     "GPU fault": Kind("memory-hierarchy", "sudo dmesg -T | grep -i xid; nvidia-smi -q -d ECC,ROW_REMAPPER", "hardware"),
     "stuck watchdog": Kind("hangs", "py-spy dump --native --pid PID", "timeout"),
-    "NCCL error": Kind("hangs", "NCCL_DEBUG=WARN", "versions"),
     "not taken down": Kind(
         "ranks", "dist.destroy_process_group()  # at the end of every rank", "settings", accuses=False
     ),
     "no device": Kind(
         "ranks", "init_process_group(device_id=torch.device('cuda', local_rank))", "settings", accuses=False
     ),
-}
+} | {one.name: Kind(one.chapter, one.check, one.repair, not one.mild) for one in KNOWN}
 
 
 def cause(

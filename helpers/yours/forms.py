@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from helpers.nccl import parse_debug_log
 from helpers.nccl.output.machine.amd import SIGN as AMD
@@ -16,6 +16,7 @@ from helpers.nccl.output.machine.smi import TABLE as SMI
 from helpers.nccl.output.tables.errors import NoTable
 from helpers.nccl.output.tables.fits import WORD
 from helpers.yours.logs.judged import of_log
+from helpers.yours.logs.warned import LOG, ErrorSign, of_errors
 from helpers.yours.machine.copies import of_copies
 from helpers.yours.machine.gpus import SIGN as FAILED
 from helpers.yours.machine.gpus import of_failure
@@ -36,6 +37,12 @@ from helpers.yours.words.watchdog import of_watchdog
 from helpers.yours.words.works import KEYS as WORKS
 
 
+class Sign(Protocol):
+    """A pattern, or what searches as one."""
+
+    def search(self, string: str, /) -> object: ...
+
+
 class Form(NamedTuple):
     """name: with its article, for whom nothing is known. sign: found in a text of this form, perhaps among others, and in no other.
 
@@ -43,7 +50,7 @@ class Form(NamedTuple):
     """
 
     name: str
-    sign: re.Pattern[str] | Words
+    sign: Sign
     judge: Callable[[str, Place | None], Verdict]
 
 
@@ -82,9 +89,10 @@ FORMS = (  # in the order in which a verdict on several of them tells them
     ),
     Form(
         "a log of NCCL_DEBUG=INFO",
-        _sign(r"NCCL (?:INFO|WARN|version)\b"),
-        lambda text, told: of_log(parse_debug_log(text)),
+        LOG,
+        lambda text, told: of_log(parse_debug_log(text), text),
     ),
+    Form("an error of NCCL", ErrorSign(), lambda text, told: of_errors(text)),
     Form("the table of nvidia-smi", SMI, of_smi),
     Form("nvidia-smi -q", QUERY, of_queries),
     Form("nvidia-smi nvlink -s", LINKS, of_links),

@@ -9,11 +9,13 @@ from helpers.nccl import DebugLog
 from helpers.units import nbytes_text
 from helpers.yours.causes import cause
 from helpers.yours.logs.times import slow, spent
+from helpers.yours.logs.warned import Told, asked, causes, told_by
 from helpers.yours.verdict import TOO_LITTLE, Cause, Verdict
 
 CAPS = ("NCCL_MAX_NCHANNELS", "NCCL_MAX_CTAS", "NCCL_MAX_P2P_NCHANNELS")
 SHORTER_PATH = {  # set so, bytes go another way than they could
     "NCCL_P2P_DISABLE": ("1", "no GPU reads another's memory: through memory of the host", "p2p"),
+    "NCCL_P2P_LEVEL": ("LOC", "no GPU reads another's memory: through memory of the host", "p2p"),
     "NCCL_IB_DISABLE": ("1", "no InfiniBand and no RoCE: between nodes by sockets", "sockets"),
     "NCCL_SHM_DISABLE": ("1", "not even memory of the host: ranks of one node by the network", "shared-memory"),
     "NCCL_NET": ("Socket", "between nodes by sockets", "sockets"),
@@ -22,15 +24,23 @@ SHORTER_PATH = {  # set so, bytes go another way than they could
 MANY = 4  # GPUs of a node that share one card are too many
 
 
-def of_log(log: DebugLog) -> Verdict:
-    """What is plain from the lines; of times a log has only those of its start."""
+def of_log(log: DebugLog, text: str = "") -> Verdict:
+    """What is plain from the lines; of times a log has only those of its start. text: where errors of other programs stand between them."""
+    told = told_by(log, text)
+    alone = told and not (log.connections or log.members or log.settings)
+    what, sentence = (
+        ("warnings of NCCL", "") if alone else (f"a log of {log}", _ways(log) + _settings(log) + spent(log))
+    )
+    clean = "Nothing in it accuses the machine." if log.connections else TOO_LITTLE
+    lines = (*_choices(log), *asked(told))
+    return Verdict("log", what, sentence, clean, causes=tuple(_causes(log, told)), lines=lines)
+
+
+def _ways(log: DebugLog) -> str:
     ways = ", ".join(f"{count} {way}" for way, count in log.transports().items())
-    sentence = f"Connections: {ways}." if ways else "It tells of no connection: was it cut, or NCCL_DEBUG_SUBSYS set?"
     channels = max((ring.channels for ring in log.rings), default=0)
-    sentence += f" {channels} channels." if channels else ""
-    sentence += _settings(log) + spent(log)
-    clean = "Nothing in it accuses the machine." if ways else TOO_LITTLE
-    return Verdict("log", f"a log of {log}", sentence, clean, causes=tuple(_causes(log)), lines=tuple(_choices(log)))
+    said = f"Connections: {ways}." if ways else "It tells of no connection: was it cut, or NCCL_DEBUG_SUBSYS set?"
+    return f"{said} {channels} channels." if channels else said
 
 
 def without_rows(found: Verdict) -> Verdict:
@@ -59,17 +69,19 @@ def _settings(log: DebugLog) -> str:
     return (f" Taken: {taken}." if taken else " No setting is told.") + (f" Ignored: {ignored}." if ignored else "")
 
 
-def _causes(log: DebugLog) -> Iterator[Cause]:
-    yield from _truncated(log)
+def _causes(log: DebugLog, told: list[Told]) -> Iterator[Cause]:
+    """What was warned of before all else: a log ends there, and is complete for that."""
+    warned = list(causes(told))
+    failed = any(one.accuses and one.name != "warning" for one in warned)
+    yield from warned if failed else ()
+    yield from (one._replace(accuses=False) if failed else one for one in _truncated(log))
     yield from slow(log)
     yield from _paths(log)
     yield from _nics(log)
     yield from _set(log)
     for name, said in sorted(log.ignored.items()):
         yield cause("ignored setting", f"{name} had no effect, in NCCL's words: {said[0]}")
-    for line, warned in sorted(log.warnings.items())[:1]:
-        more = f"; {len(log.warnings) - 1} more" if len(log.warnings) > 1 else ""
-        yield cause("warning", f"line {line} warns: {warned[:160]}{more}")
+    yield from () if failed else warned
 
 
 def _truncated(log: DebugLog) -> Iterator[Cause]:

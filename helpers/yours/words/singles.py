@@ -13,12 +13,12 @@ from helpers.nccl.output.tables.errors import NoTable
 from helpers.plain_file import text_of
 from helpers.units import nbytes_text
 from helpers.yours.causes import cause
+from helpers.yours.logs.known import which
 from helpers.yours.verdict import Cause, Verdict
 from helpers.yours.words.said import one_line, rank_at, ranks_text
 
 _AROUND = (300, 900)  # letters before and behind the literal words, among which a message stands
 _MOST = 200  # places of one message that are looked at
-_LAST = re.compile(r"Last error:\s*(\S[^\n]{0,200})")
 
 
 class Message(NamedTuple):
@@ -79,12 +79,12 @@ def _causes(paste: str) -> Iterator[Cause]:
         rank = rank_at(paste, at)
         by = f" (told by rank {rank})" if rank is not None else ""
         accuses = False if message.unless and message.unless in paste else message.accuses
-        yield cause(message.cause, message.why.format_map(_told(one, paste, at)) + by, accuses=accuses)
+        yield cause(message.cause, message.why.format_map(_told(one)) + by, accuses=accuses)
 
 
 def is_told(words: str) -> bool:
     """Whether these words are a message that is known here, so that nobody else has to explain them."""
-    return any(_find(words, message) for message in messages())
+    return any(_find(words, message) for message in messages()) or which(words, named=False) is not None
 
 
 def _find(paste: str, message: Message) -> tuple[int, re.Match[str]] | None:
@@ -101,11 +101,9 @@ def _find(paste: str, message: Message) -> tuple[int, re.Match[str]] | None:
     return None
 
 
-def _told(one: re.Match[str], paste: str, at: int) -> dict[str, str]:
-    """What `why` may name: the groups, all of it, NCCL's last error, a size in words."""
+def _told(one: re.Match[str]) -> dict[str, str]:
+    """What `why` may name: the groups, all of it, a size in words."""
     groups = {name: one_line(value or "") for name, value in one.groupdict().items()}
     if "ranks" in groups:
         groups["ranks"] = ranks_text(sorted({int(rank) for rank in re.findall(r"\d+", groups["ranks"])}))
-    last = _LAST.search(paste, at, at + 2000)
-    told = {"all": one_line(one[0]), "last": f' ("{last[1].strip()}")' if last else ""}
-    return groups | told | {"size": nbytes_text(int(groups.get("nbytes") or 0))}
+    return groups | {"all": one_line(one[0]), "size": nbytes_text(int(groups.get("nbytes") or 0))}

@@ -232,8 +232,8 @@ SINGLE = {
     "RuntimeError: CUDA error: out of memory": "no room beside PyTorch",
     "RuntimeError: CUDA driver error: out of memory": "no room beside PyTorch",
     "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`": "no room beside PyTorch",
-    "node1:9:11 [1] enqueue.cc:90 NCCL WARN Cuda failure 2 'out of memory'": "no room beside PyTorch",
-    "node1:9:11 [1] include/alloc.h:99 NCCL WARN Cuda failure 'out of memory'": "no room beside PyTorch",
+    "node1:9:11 [1] enqueue.cc:90 NCCL WARN Cuda failure 2 'out of memory'": "GPU memory full",
+    "node1:9:11 [1] include/alloc.h:99 NCCL WARN Cuda failure 'out of memory'": "GPU memory full",
     'RuntimeError: NVML_SUCCESS == r INTERNAL ASSERT FAILED at "../c10/cuda/CUDACachingAllocator.cpp":838': "no room beside PyTorch",
     "RuntimeError: [enforce fail at alloc_cpu.cpp:116] . DefaultCPUAllocator: can't allocate memory: you tried to allocate"
     " 17179869184 bytes. Error code 12 (Cannot allocate memory)": "host memory",

@@ -179,15 +179,13 @@ SINGLE = {
     "RuntimeError: [../third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:84] Timed out waiting 1800000ms for recv operation to"
     " complete": ([], "for a recv whose other end"),
     "RuntimeError: [gloo/transport/tcp/pair.cc:547] Connection closed by peer [127.0.0.1]:4567": ([], "another rank ended before"),
-    "RuntimeError: NCCL error in: a.cpp:9, remote process exited or there was a network error, NCCL version 2.27.5\nncclRemoteError: A call"
-    " failed possibly due to a network error or a remote process exiting prematurely.": ([], "another rank ended before"),
     "RuntimeError: NCCL error in: a.cpp:9, unhandled system error (run with NCCL_DEBUG=INFO for details), NCCL version 2.27.5\n"
     "ncclSystemError: System call (e.g. socket, malloc) or external library call failed or device error.\nLast error:\nnothing routed": (
-        ["NCCL error"],
-        '("nothing routed")',
+        ["warning"],
+        "warns: nothing routed",
     ),
     "ncclInvalidUsage: This usually reflects invalid usage of NCCL.\nLast error:\nDuplicate GPU detected : rank 1 and rank 0 both on"
-    " CUDA device 1000": (["ranks on one GPU", "NCCL error"], "ranks 1 and 0 have both taken"),
+    " CUDA device 1000": (["duplicate GPU"], "two ranks of one node have taken the same GPU"),
     "[rank0]:[W ProcessGroupNCCL.cpp:1875] [PG 0 Rank 0]  using GPU 0 to perform barrier as devices used by this process are currently"
     " unknown.": ([], "torch guesses the GPU"),
     "[rank0]:[W ProcessGroupNCCL.cpp:4718] [PG ID 0 PG GUID 0 Rank 0]  using GPU 0 as device used by this process is currently unknown.": (

@@ -62,7 +62,7 @@ class Comms:
     def row(self, number: int, origin: Origin, later: bool) -> None:
         """A ring, a tree or a connection was told here. later: such lines also come when the communicator stands already."""
         thread = _thread(origin)
-        if thread in self._unclear:
+        if self._unclear and thread in self._unclear:
             return
         if thread in self._making:
             self._lines[number] = self._making[thread]

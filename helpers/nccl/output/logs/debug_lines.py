@@ -10,7 +10,7 @@ from typing import Any
 from helpers.nccl.output.logs.debug_comms import Torn
 from helpers.nccl.output.logs.debug_makers import MAKERS, Rows
 from helpers.nccl.output.logs.debug_rows import Damaged, Origin, RingLine
-from helpers.nccl.output.logs.debug_shapes import CLOCK, CLOSED, LEVEL, LONGEST_ORIGIN, ORIGIN, which
+from helpers.nccl.output.logs.debug_shapes import CLOCK, CLOSED, LEVEL, LONGEST_ORIGIN, ORIGIN, PLACE, which
 
 CUT_NUMBERS = 1000  # before 2.23 a ring line has room for three digits a rank
 _BARE = re.compile(  # lines that stand without "NCCL INFO", perhaps behind a launcher's "[1,0]<stdout>:" or "0: "
@@ -52,6 +52,8 @@ class Reader(Rows):
         message = text[last.end() :].rstrip()
         if last["level"] != "INFO":
             self.warnings[number] = message
+            if place := PLACE.search(text[: last.start()]):
+                self.places[number] = place[1]
         front = text[max(before, last.start() - LONGEST_ORIGIN) : last.start()]
         self._message(number, self._origin(front, torn=before > 0), message, ended)
 

@@ -49,7 +49,8 @@ class DebugLog:
     """A whole log. damaged: lines of a known kind that do not hold together, of which nothing counts. unread: how many other lines.
 
     library: "NCCL", or AMD's "RCCL". versions: of it, as each is first told. chunks: bytes of a point-to-point chunk, by line.
-    without_gdr: cards that NCCL says can not read the GPU's memory. warnings: its "WARN" lines, by line, and "ATTN" since 2.32.
+    without_gdr: cards that NCCL says can not read the GPU's memory. warnings: its "WARN" lines, by line, and "ATTN" since 2.32;
+    places: where in NCCL's source they stand.
     """
 
     library: str
@@ -67,6 +68,7 @@ class DebugLog:
     without_gdr: tuple[str, ...]
     chunks: Mapping[int, int]
     warnings: Mapping[int, str]
+    places: Mapping[int, str]
     damaged: tuple[Damaged, ...]
     unread: int
 
@@ -150,6 +152,7 @@ def parse_debug_log(text: str, strict: bool = False) -> DebugLog:
         tuple(dict.fromkeys(reader.without_gdr)),
         reader.chunks,
         reader.warnings,
+        reader.places,
         tuple(sorted(reader.damaged)),
         reader.unread,
     )

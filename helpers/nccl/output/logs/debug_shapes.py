@@ -39,6 +39,7 @@ _NET = (
     r"(?P<over>(?!\d).*)"
 )
 _LOCAL = r"via (?:(?P<kind>P2P|SHM)/(?P<how>(?:direct pointer|(?:in)?direct/\d+\[[0-9a-f]+\]|\w+)(?:/\w+)*)|(?P<old>direct shared memory))"
+PLACE = re.compile(r"(\S+:\d+) (?:\([^()]*\) )?$", re.ASCII)
 STAGED = re.compile(
     r"(?:/Shared)?(?:/flush=\w+)?(?:[ ,].*)?", re.ASCII
 )  # behind a card that does not read the GPU's memory
@@ -136,7 +137,7 @@ SHAPES = (
         r"NET/\w+ : GPU Direct RDMA ",
         rf"NET/\w+ : GPU Direct RDMA (?P<state>Enabled|Disabled) for HCA {_N} '(?P<card>[^']*)'",
     ),
-    _shape("provider", r"NET/OFI Selected [Pp]rovider is ", r"NET/OFI Selected [Pp]rovider is (?P<name>[\w;-]+)"),
+    _shape("provider", r"NET/OFI Selected \w+ is ", r"NET/OFI Selected \w+ is (?P<name>[\w;-]+)"),
     _shape("invalid", r"Invalid value ", rf"Invalid value (?P<value>.+) for (?P<name>{NAME}), using default -?\d+\.?"),
     _shape("unused", r"Warning: ENV ", rf"Warning: ENV (?P<name>{NAME}) is unused\. Setting it has no effect\."),
     _shape(
