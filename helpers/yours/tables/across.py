@@ -7,7 +7,7 @@ from helpers.units import MIB, bandwidth_text
 from helpers.yours.causes import cause
 from helpers.yours.networks import EFA, SOCKETS
 from helpers.yours.places import Place
-from helpers.yours.tables.beside import version_of
+from helpers.yours.tables.beside import CARDS, version_of
 from helpers.yours.tables.curves import Curve
 from helpers.yours.verdict import Cause, Verdict
 
@@ -25,7 +25,10 @@ def between_nodes(curve: Curve, place: Place, found: Verdict) -> list[Cause]:
         why = f"the log beside it has NCCL go by sockets between nodes{_rate(curve, found)}; a faster network that they have is not used"
         return [_cause(curve, "wrong path", why)._replace(repair="sockets")]
     top = found.plateau and min(found.plateau, place.reach(curve.nranks or 0, curve.collective) or found.plateau)
-    if not top or not found.line_rate or curve.points[-1].nbytes < LARGE or curve.best.busbw >= HEALTHY * top:
+    bar = (
+        HALF if found.plateau_of == CARDS else HEALTHY
+    )  # of an all_to_all or a sendrecv nobody published what is usual
+    if not top or not found.line_rate or curve.points[-1].nbytes < LARGE or curve.best.busbw >= bar * top:
         return []
     causes = _told(curve, place, found) or _alike(curve, place, found)
     sure = not place.supposed and place.domain <= place.gpus  # between racks nobody published what is healthy

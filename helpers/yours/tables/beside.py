@@ -15,6 +15,7 @@ from helpers.yours.tables.published import Published, bus_factor, published
 from helpers.yours.verdict import Beside, Foretold
 
 SHOWN = 3  # published runs beside the reader's
+CARDS = "what its network cards reach"
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def plateau(curve: Curve, place: Place | None, model: Model) -> tuple[float, str
     ]
     found = found or [(one.busbw, "NCCL's model, as predict has it") for one in model.foretold()]
     reach = place.reach(curve.nranks or 0, curve.collective)
-    return max(found, default=(reach, "what its network cards reach") if reach else None)
+    return max(found, default=(reach, CARDS) if reach else None)
 
 
 def _same_gpu(run: Published, place: Place | None) -> bool:

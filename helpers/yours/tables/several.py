@@ -30,12 +30,15 @@ _CARDS = re.compile(r"\bNCCL_IB_HCA=[\"']?=?([\w:,]{1,200})", re.ASCII)
 
 
 class Run(NamedTuple):
-    """One of the tables. hosts, rails, cards: who took part, by its list of devices or the command above it; empty where nobody tells."""
+    """One of the tables. hosts, rails, buses, cards: who took part, by its list of devices or the command above it; empty where nobody
+    tells. buses: of the GPUs, which tell them apart where CUDA_VISIBLE_DEVICES makes each of them device 0.
+    """
 
     curve: Curve
     place: int
     hosts: frozenset[str]
     rails: frozenset[str]
+    buses: frozenset[str]
     cards: frozenset[str]
 
 
@@ -55,7 +58,30 @@ def of_tables(text: str, told: Place | None) -> Verdict:
     more = f"; {left} more kinds of tables: give them alone" if left else ""
     named = zip((first.curve for first, *_ in kinds.values()), found, strict=False)
     whole = joined([replace(one, sentence=f"{_kind(of)}: {one.sentence}") for of, one in named if not one.refused])
-    return replace(whole, what=f"{whole.what}{more}")
+    return replace(
+        whole,
+        what=f"{whole.what}{more}",
+        causes=whole.causes + tuple(_scaling([run for kind in kinds.values() for run in kind])),
+    )
+
+
+def _scaling(runs: Sequence[Run]) -> list[Cause]:
+    """A remark where one collective ran over more and more nodes: what changes from two nodes to more, and what should not."""
+    best: dict[int, Curve] = {}
+    for curve in sorted((run.curve for run in runs if run.curve.points), key=lambda curve: curve.best.busbw):
+        if curve.collective == "all_reduce" and curve.hosts > 1 and curve.groups == 1:
+            best[curve.hosts] = curve
+    if len(best) < 2:
+        return []
+    told = ", ".join(f"{bandwidth_text(best[nodes].best.busbw)} on {nodes}" for nodes in sorted(best))
+    more = [best[nodes].best.busbw for nodes in sorted(best) if nodes > 2]
+    why = f"by nodes the best is {told}"
+    if 2 in best:
+        why += "; two nodes are joined by a tree and may exceed the wire's rate, so only three and more tell what the network carries"
+    if len(more) > 1 and min(more) < SLOW * more[0]:
+        why += "; a ring should hold from three nodes on, so flows collide, or a node that was added is slow"
+        return [cause("colliding flows", why)]
+    return [cause("beyond the wire", why)]
 
 
 def _kind(curve: Curve) -> str:
@@ -84,7 +110,7 @@ def _of_kind(runs: Sequence[Run], told: Place | None) -> Verdict:
     return replace(
         found,
         what=f"{found.what}; the quickest of {len(runs)} tables of it",
-        sentence=f"{found.sentence} Beside each other the {len(runs)} tables go {spread}: {said}.",
+        sentence=f"Beside each other the {len(runs)} tables go {spread}: {said}. {found.sentence}",
         causes=causes + found.causes,
         lines=(*lines[:SHOWN], *more),
     )
@@ -100,7 +126,7 @@ def _rates(runs: Sequence[Run]) -> tuple[int, list[float]]:
 
 def _slowest(runs: Sequence[Run], rates: Sequence[float]) -> tuple[str, list[tuple[str, float, int]]]:
     """(what differs, [(who, its median over that of the others, in how many runs)]): those far below, the worst first."""
-    for unit in ("hosts", "rails", "cards"):
+    for unit in ("hosts", "rails", "buses", "cards"):
         taken: list[frozenset[str]] = [getattr(run, unit) for run in runs]
         names = sorted(frozenset().union(*taken), key=lambda name: (len(name), name))
         if not all(taken) or len(set(taken)) < 2:
@@ -124,7 +150,9 @@ def _accused(
     share, count = slow[0][1], slow[0][2]
     together = len(names) > 1 and all(_together(names, run, unit) for run in runs)
     who = f"{', '.join(names[:4])}{', ...' if len(names) > 4 else ''}"
-    said = {"hosts": who, "rails": f"GPU {who} of the nodes", "cards": f"card {who}"}[unit]
+    said = {"hosts": who, "rails": f"GPU {who} of the nodes", "buses": f"the GPU at {who}", "cards": f"card {who}"}[
+        unit
+    ]
     times = f"{count} of {len(runs)} {'run' if len(runs) == 1 else 'runs'}"
     why = f"the runs with {said} are {share:.0%} of the median of the others ({times}, at {at})"
     if together:
@@ -160,7 +188,8 @@ def _run(table: NcclTable, at: int, lines: Sequence[str], after: int, network: N
     above = "\n".join(lines[after : table.line]) if lines else ""
     hosts = frozenset(device.host for device in table.devices) or _listed(_HOSTS, above, ":")
     rails = frozenset(str(device.device) for device in table.devices)
-    return Run(curve_of(table, network), at, hosts, rails, _listed(_CARDS, above, ":"))
+    buses = frozenset(device.bus for device in table.devices)
+    return Run(curve_of(table, network), at, hosts, rails, buses, _listed(_CARDS, above, ":"))
 
 
 def _listed(pattern: re.Pattern[str], text: str, cut: str) -> frozenset[str]:

@@ -117,6 +117,7 @@ def test_no_real_table_is_accused_of_its_network_unless_its_log_names_sockets(pa
         (made(185e9, 8), "HGX-H100", ("too few NICs",), "flows of several pairs of nodes can meet on one link"),
         (made(26e9, 2, 1), "HGX-H100", ("slow rail",), "each of 1 cards passed 26 GB/s of 50 GB/s"),
         (made(20e9, 4, gpu="A100"), "p4de.24xlarge", ("too few NICs",), "2 of 4 ports"),
+        (made(30e9, 8, collective="alltoall"), "HGX-H100", (), "53% of the one-way line rate"),
         (made(20e9, 8, collective="alltoall"), "HGX-H100", ("too few NICs",), "3 of 8 ports"),
     ],
 )
@@ -200,6 +201,11 @@ def sweep(hosts, slow):
             "with GPU 5 of the nodes are 43% of the median of the others (1 of 8 runs",
         ),
         (
+            "".join(made(20e9 if n == 5 else 46e9, 2, 1).replace("[0000:0", f"[000{n}:0") for n in range(8)),
+            ("slow rail",),
+            "with the GPU at 0005:06:00, 0005:07:00 are 43% of the median of the others (1 of 8 runs",
+        ),
+        (
             "".join(
                 f"mpirun -np 16 -H {a}:8,{b}:8 x\n{re.sub('# +Rank.*', '#', made(rate, 2))}"
                 for rate, a, b in ((GOOD, "a", "b"), (BAD, "b", "c"))
@@ -215,6 +221,24 @@ def test_of_several_tables_the_slow_one_is_named(text, accused, told):
     found = is_my_number_good(text)
     assert found.accused == accused and told in found.sentence, str(found)
     assert len(found.lines) == text.count("# Avg bus bandwidth")
+
+
+@pytest.mark.parametrize(
+    ("rates", "name", "told"),
+    [
+        (
+            {2: 470e9, 4: 366e9, 8: 364e9},
+            "beyond the wire",
+            "470 GB/s on 2, 366 GB/s on 4, 364 GB/s on 8; two nodes are joined by a tree",
+        ),
+        ({4: 366e9, 8: 364e9}, "beyond the wire", "by nodes the best is 366 GB/s on 4"),
+        ({2: 470e9, 4: 366e9, 8: 180e9}, "colliding flows", "a node that was added is slow"),
+    ],
+)
+def test_from_two_nodes_to_more_a_fall_is_explained(rates, name, told):
+    found = is_my_number_good("".join(made(rate, nodes) for nodes, rate in rates.items()))
+    assert (found.accused, found.causes[-1].name) == ((), name) and told in found.causes[-1].why, str(found)
+    assert all(f"all_reduce over {8 * nodes} ranks: The best is" in found.sentence for nodes in rates)
 
 
 @pytest.mark.parametrize(
