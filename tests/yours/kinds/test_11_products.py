@@ -101,6 +101,17 @@ def test_a_device_without_a_name_is_read():
     assert "does not say which GPUs" in is_my_number_good(bare).causes[0].why
 
 
+def test_what_rccl_took_stands_behind_its_rows():
+    """rccl-tests -A 1."""
+    text = table("AMD Instinct MI350X", 366)
+    lines = [
+        f"{line}    RING    SIMPLE          32" if line.strip()[:1].isdigit() else line for line in text.split("\n")
+    ]
+    names = next(at for at, line in enumerate(lines) if "algbw" in line)
+    lines[names] += "     algo     proto   nchannels"
+    assert is_my_number_good("\n".join(lines)).points == is_my_number_good(text).points
+
+
 def test_products_are_whole():
     """Each is a machine, a fabric or slots with a fact, or a reason."""
     for key, product in PRODUCTS.items():

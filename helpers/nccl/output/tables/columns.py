@@ -20,6 +20,7 @@ from helpers.nccl.output.tables.printed import DIGITS, Printed, printed
 BASE = ("size", "count", "type", "redop", "root")
 CLOCKS = ("time", "cputime")
 CHECKS = ("#wrong", "error")
+CHOSEN = ("algo", "proto", "nchannels")  # which RCCL took, as rccl-tests prints with -A 1
 SPREAD = ("i_min", "i_max", "i_p99", "i_cv%")
 UNITS = ("(B)", "(elements)", "(us)", "(GB/s)", "(%)", "%Y-%m-%d", "%H:%M:%S")
 # Those of the versions since 2.13, and of those before, for rows that come without
@@ -39,12 +40,16 @@ _STAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", re.ASCII)
 
 @dataclass(frozen=True)
 class Columns:
-    """base: those before the first time. half: those of one half. halves: 2, or 1 in a shortened table. stamped: a timestamp ends a row."""
+    """base: those before the first time. half: those of one half. halves: 2, or 1 in a shortened table. stamped: a timestamp ends a row.
+
+    chosen: behind them stands what RCCL took, which is passed over.
+    """
 
     base: tuple[str, ...]
     half: tuple[str, ...]
     halves: int
     stamped: bool
+    chosen: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -96,6 +101,8 @@ class Columns:
             stamp, tokens = " ".join(tokens[-2:]), tokens[:-2]
             if not _STAMP.fullmatch(stamp):
                 raise TableError(f"a row ends with its timestamp, 2026-11-23 14:00:00, got {stamp!r}", line)
+        if self.chosen and len(tokens) == self.wanted + len(CHOSEN):
+            tokens = tokens[: self.wanted]
         if "redop" in self.base and len(tokens) > 3 and (_ROOT.fullmatch(tokens[3]) or printed(tokens[3])):
             tokens.insert(3, "none")
         gap = re.match(rf"\s*(?:\S+\s+){{{len(self.base) - 1}}}\S+ {{{_EMPTY_HALF},}}\S", line.text)
@@ -125,13 +132,15 @@ def columns_of(said: str, line: Line) -> Columns | None:
         return None
     stamped = names[-1] == "timestamp"
     names = names[:-1] if stamped else names
+    chosen = tuple(names[-len(CHOSEN) :]) == CHOSEN
+    names = names[: -len(CHOSEN)] if chosen else names
     starts = [at for at, name in enumerate(names) if name in CLOCKS] + [len(names)]
     halves = [tuple(names[start:end]) for start, end in pairwise(starts)]
     base = tuple(names[: starts[0]])
     known = base == tuple(name for name in BASE if name in base) and base[1:2] in ((), ("count",))
     if not (known and len(halves) in (1, 2) and len(set(halves)) == 1 and _half_is_known(halves[0])):
         raise TableError("columns that no version of nccl-tests from 2.4 to 2.19 has", line)
-    return Columns(base, halves[0], len(halves), stamped)
+    return Columns(base, halves[0], len(halves), stamped, chosen)
 
 
 def _half_is_known(half: tuple[str, ...]) -> bool:
