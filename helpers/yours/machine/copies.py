@@ -40,8 +40,13 @@ def judged(found: Copied, told: Place | None) -> Verdict:
     """Each pair beside the others, beside itself without P2P, and beside the link where the GPUs' names or the reader tell it."""
     place = told or gpu_place(found.gpus)
     gpus = f", {len(found.gpus)} {found.gpus[0]}" if found.gpus and len(set(found.gpus)) == 1 else ""
-    what = f"{len(found.tables)} tables of copies between GPUs or with the host{gpus}"
-    said = " ".join(filter(None, [_way(found, place), _both(found), _host(found)]))
+    what = (
+        f"copies between GPUs or with the host, {len(found.tables)} table{'s' if len(found.tables) != 1 else ''}{gpus}"
+    )
+    said = (
+        " ".join(filter(None, [_way(found, place), _both(found), _host(found)]))
+        or "They have no bandwidth from one GPU to another."
+    )
     return Verdict("machine", what, said, CLEAN, causes=tuple(_causes(found, place)))
 
 
@@ -94,8 +99,13 @@ def _closed(found: Copied) -> list[Cause]:
         return [cause("no P2P", f"{_pair(none[0])} cannot reach each other's memory{_more(len(none))}")]
     on, off = found.of("p2p on"), found.of("p2p off")
     pairs = on.between() if on and off else {}
-    same = [pair for pair, rate in pairs.items() if off and rate <= SAME * off.values.get(pair, 0.0)]
-    if not pairs or len([pair for pair in same if not _quicker(found, pair)]) < len(pairs):
+    times = {pair: rate / off.values[pair] for pair, rate in pairs.items() if off and off.values.get(pair)}
+    typical = median(times.values()) if times else 1.0
+    if typical < SLOW:
+        why = f"with P2P the GPUs copy {typical:.0%} of what they do through memory of the host: a bad way between their slots (ACS, IOMMU)"
+        return [cause("no P2P", why)]
+    same = [pair for pair, ratio in times.items() if ratio <= SAME and not _quicker(found, pair)]
+    if not same or len(same) < len(pairs):
         return []
     why = f"{_pair(same[0])} are no faster with P2P than without{_more(len(same))}: it is allowed and does not work"
     return [cause("no P2P", why)]

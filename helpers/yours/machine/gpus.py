@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from helpers.nccl.output.machine.smi import Gpu, Process, Table, parse_table
+from helpers.nccl.output.machine.smi import Gpu, Process, Table, parse_tables
 from helpers.nccl.output.tables.errors import NoTable
 from helpers.units import nbytes_text
 from helpers.yours.causes import cause
@@ -54,21 +54,20 @@ def of_failure(text: str, told: Place | None) -> Verdict:
 
 def of_table(text: str, told: Place | None) -> Verdict:
     """The table: memory, processes, states. NoTable where no GPU's two lines are whole."""
-    table = parse_table(text)
-    if not table.gpus:
+    tables = parse_tables(text)
+    if not tables:
         raise NoTable(
             "this is nvidia-smi's table, and no GPU of it is whole: each has a line with its name and one with its memory"
         )
-    what = ", ".join(f"{count} {name}" for name, count in Counter(gpu.name for gpu in table.gpus).items())
-    what += f", driver {table.driver}" if table.driver else ""
-    what += f", for CUDA up to {table.cuda}" if table.cuda else ""
-    return Verdict(
-        "machine",
-        f"nvidia-smi of {what}",
-        _memory(table),
-        CLEAN,
-        causes=tuple(sorted(_causes(table), key=lambda one: not one.accuses)),
+    first = tables[0]
+    what = ", ".join(
+        f"{count} {name}" for name, count in Counter(gpu.name for one in tables for gpu in one.gpus).items()
     )
+    what += f", driver {first.driver}" if first.driver else ""
+    what += f", for CUDA up to {first.cuda}" if first.cuda else ""
+    causes = {one.name: one for table in reversed(tables) for one in reversed(list(_causes(table)))}
+    ordered = sorted(causes.values(), key=lambda one: not one.accuses)
+    return Verdict("machine", f"nvidia-smi of {what}", _memory(first), CLEAN, causes=tuple(ordered))
 
 
 def _memory(table: Table) -> str:
@@ -80,13 +79,17 @@ def _memory(table: Table) -> str:
     said += f", by {len(table.processes)} processes." if table.processes else "."
     if any((gpu.util or 0) >= BUSY for gpu in table.gpus):
         said += " GPU-Util says how much of the time some kernel ran, a waiting one of NCCL too, and nothing of how much it did."
+    if not any(gpu.stays for gpu in table.gpus):
+        said += " Persistence mode is off: the first program on an idle GPU waits until the driver has started it."
     return said
 
 
 def _causes(table: Table) -> Iterator[Cause]:
     wrong = next((gpu for gpu in table.gpus if gpu.broken or gpu.ecc), None)
     if wrong:
-        said = "stands as an error" if wrong.broken else f"has {wrong.ecc} errors of its memory that were not corrected"
+        said = (
+            "stands as an error" if wrong.broken else f"has errors of its memory that were not corrected: {wrong.ecc}"
+        )
         yield cause("GPU in error", f"GPU {wrong.number} {said}")
     slowed = next((gpu for gpu in table.gpus if gpu.state in SLOWED and (gpu.util or 0) >= BUSY), None)
     if slowed:

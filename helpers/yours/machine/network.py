@@ -19,6 +19,8 @@ NOMINAL = tuple(
 )  # ports that are sold, bytes per second one way
 SETS = (4, 8, 16)
 REACHED = 0.8  # of its port: a healthy card passes nine tenths and more
+MOST = 64  # runs that are held against each other
+OVER = 1.03  # a loopback never leaves the card, and may pass a little more than its port
 LARGE = 64 * KIB  # what perftest sends where no size is asked for
 WAYS = {True: "a GPU's memory", False: "memory of the host"}
 
@@ -38,8 +40,21 @@ def of_ports(text: str, told: Place | None) -> Verdict:
         + (f"; {layers}" if layers else "")
         + "."
     )
-    what = f"{len(ports)} network port{'s' if len(ports) > 1 else ''} of a machine"
-    return Verdict("machine", what, sentence, CLEAN, causes=tuple(_of_ports(ports)))
+    machines = _machines(ports)
+    found = (one for machine in machines for one in _of_ports(machine))
+    causes = sorted({one.name: one for one in reversed(list(found))}.values(), key=lambda one: not one.accuses)
+    where = f"{len(machines)} machines" if len(machines) > 1 else "a machine"
+    what = f"{len(ports)} network port{'s' if len(ports) > 1 else ''} of {where}"
+    return Verdict("machine", what, sentence, CLEAN, causes=tuple(causes))
+
+
+def _machines(ports: Sequence[Port]) -> list[list[Port]]:
+    """Another begins where a port comes again."""
+    machines: list[dict[str, Port]] = [{}]
+    for port in ports:
+        machines += [{}] if port.name in machines[-1] else []
+        machines[-1][port.name] = port
+    return [list(one.values()) for one in machines]
 
 
 def _of_ports(ports: Sequence[Port]) -> Iterator[Cause]:
@@ -120,7 +135,7 @@ def _said(wire: Wire, port: float | None) -> str:
     name += f" to or from {WAYS[wire.gpu]} at {nbytes_text(size)}"
     if port:
         return f"{name}, {rate / (both * port):.0%} of its port."
-    above = next((one for one in NOMINAL if one * both * 0.99 >= rate), None)
+    above = next((one for one in NOMINAL if one * both * OVER >= rate), None)
     return (
         f"{name}; the next port that is sold has {bandwidth_text(above)} one way, {rate / (both * above):.0%}."
         if above
@@ -143,7 +158,7 @@ def _of_wires(wires: Sequence[Wire], ports: dict[str, float], known: float | Non
             why = f"{wire.device or 'the card'} passes {share:.0%} of its port's {bandwidth_text(port)} one way to or from {WAYS[wire.gpu]}"
             yield _told(wire, f"{why}, where a healthy one passes nine tenths")
             return
-    yield from _beside(large)
+    yield from _beside(large[:MOST])
 
 
 def _beside(wires: Sequence[Wire]) -> Iterator[Cause]:

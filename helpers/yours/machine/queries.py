@@ -28,7 +28,9 @@ def of_queries(text: str, told: Place | None) -> Verdict:
         raise NoTable("this is nvidia-smi -q without a GPU")
     active = Counter(reason for one in found for reason in one.reasons)
     said = ", ".join(f"{reason} ({n} of {len(found)})" for reason, n in active.items())
-    sentence = f"What holds the clocks where they are: {said}." if said else "Nothing holds the clocks down."
+    sentence = (
+        f"What holds the clocks where they are: {said}." if said else "It names nothing that holds the clocks down."
+    )
     causes = {one.name: one for query in reversed(found) for one in _of_query(query)}
     ordered = sorted(causes.values(), key=lambda one: not one.accuses)
     return Verdict("machine", f"nvidia-smi -q of {_gpus(len(found))}", sentence, CLEAN, causes=tuple(ordered))
@@ -49,7 +51,7 @@ def _of_query(one: Queried) -> Iterator[Cause]:
         said = "could not replace a bad row of its memory"
         yield cause(
             "GPU in error",
-            f"{gpu} {said if one.failed else f'has {one.ecc} errors of its memory that were not corrected'}",
+            f"{gpu} {said if one.failed else f'has errors of its memory that were not corrected: {one.ecc}'}",
         )
     if one.fabric and one.fabric not in UP:
         yield cause("GPU in error", f"{gpu}: the NVLink fabric is {one.fabric}: does nvidia-fabricmanager run?")

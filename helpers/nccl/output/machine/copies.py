@@ -24,7 +24,13 @@ SIGN = re.compile(
 )
 _P2P = re.compile(r"(P2P Connectivity) Matrix|(?:(Uni|Bi)directional )?P2P=(En|Dis)abled (Bandwidth|Latency)", re.ASCII)
 _RUNNING = re.compile(r"Running (\w+)\.", re.ASCII)
-_ROWS = re.compile(r"memcpy (?:CE|SM) .*\(row\).*\(column\)|memory latency .*\(row\)", re.ASCII)
+_ROWS = re.compile(r"(?:memcpy (?:CE|SM)|memory latency .*?) ([CG]PU)\(row\) (<->|<-|->) [CG]PU\(column\)", re.ASCII)
+_BY_ARROW = {  # where the line "Running ..." was left out
+    ("GPU", "->"): "device_to_device_memcpy_read_ce",
+    ("GPU", "<-"): "device_to_device_memcpy_write_ce",
+    ("CPU", "->"): "host_to_device_memcpy_ce",
+    ("CPU", "<-"): "device_to_host_memcpy_ce",
+}
 _DEVICE = re.compile(
     r"Device:? *\d+[:,] *([^,(]+?) *(?:, pciBusID|\([\da-f]+:)|^\d+[:,] *([^,(]+?) *(?:, pciBusID|\([\da-f]+:)",
     re.ASCII,
@@ -101,7 +107,8 @@ def _test(text: str, running: str) -> str:
     if named := _P2P.search(text):
         what = "access" if named[1] else "on" if named[3] == "En" else "off"
         return f"{'p2p' if named[1] or named[2] == 'Uni' else 'latency' if named[4] == 'Latency' else 'both'} {what}"
-    return running or "copies" if _ROWS.search(text) else ""
+    rows = _ROWS.search(text)
+    return running or _BY_ARROW.get((rows[1], rows[2]), "copies") if rows else ""
 
 
 def _head(lines: Sequence[Line], at: int) -> tuple[int, list[str]] | None:

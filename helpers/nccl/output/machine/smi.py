@@ -13,13 +13,13 @@ from typing import NamedTuple
 from helpers.nccl.output.tables.cleaned import spaced
 
 TABLE = re.compile(r"\| NVIDIA-SMI +\d|\| *GPU +Name .*Bus-Id", re.ASCII)
-QUERY = re.compile(r"={5,}NVSMI LOG={5,}|Clocks (?:Throttle|Event) Reasons", re.ASCII)
+QUERY = re.compile(r"=NVSMI LOG=|Clocks (?:Throttle|Event) Reasons|[DS]RAM Uncorrectable[\w -]*:", re.ASCII)
 LINKS = re.compile(
     r"\bLink \d+: *(?:<inactive>|[\d.]+ GB/s)|\bLink \d+: *(?:Replay|Recovery|CRC)[\w ]* Errors:", re.ASCII
 )
 _VERSIONS = re.compile(r"(?:Driver|KMD) Version *: *([\d.]+)(?:.*?CUDA (?:UMD )?Version *: *([\d.]+))?", re.ASCII)
 _FIRST = re.compile(
-    r"\|\s+(?P<number>\d+)\s+(?P<name>\S.*?)\s+(?:On|Off|N/A)\s*\|\s*[\dA-Fa-f]{8}:[\dA-Fa-f]{2}:[\dA-Fa-f]{2}\.\d\s+\S+\s*\|"
+    r"\|\s+(?P<number>\d+)\s+(?P<name>\S.*?)\s+(?P<stays>On|Off|N/A)\s*\|\s*[\dA-Fa-f]{8}:[\dA-Fa-f]{2}:[\dA-Fa-f]{2}\.\d\s+\S+\s*\|"
     r"\s*(?P<ecc>\S.*?)\s*\|",
     re.ASCII,
 )
@@ -32,12 +32,13 @@ _MIG = re.compile(r"\|\s+\|\s+\|\s*(Enabled)\*?\s*\|", re.ASCII)
 _PROCESS = re.compile(
     r"\|\s+(\d+)\s+(?:\S+\s+\S+\s+)?(\d+)\s+(C|G|M|C\+G|M\+C)\s+(\S.*?)\s+(?:(\d+)MiB|N/A)\s*\|", re.ASCII
 )
-_ON_GPU = re.compile(r"^\s*GPU ([\da-fA-F:.]+?):?(?: ([^(]+?) \(UUID.*|\s*)$", re.ASCII)
+_ON_GPU = re.compile(r"^\s*(?:[\w.-]+: +)?GPU ([\da-fA-F:.]+?):?(?: (\S.*\(UUID.*)|\s*)$", re.ASCII)
 _REASON = re.compile(
     r"(HW Thermal Slowdown|HW Power Brake Slowdown|HW Slowdown|SW Thermal Slowdown|SW Power Cap|Idle) *: *Active",
     re.ASCII,
 )
-_REASON_HEAD = re.compile(r"Clocks (?:Throttle|Event) Reasons")
+_WIDEST = 400  # letters of a row of the table, with what stands before it
+_PART = re.compile(r"Clocks (?:Throttle|Event) Reasons|[DS]RAM Uncorrectable")
 _LANES = re.compile(r"Link Width\s+Max *: *(\d+)x\s+Current *: *(\d+)x", re.ASCII)
 _FABRIC = re.compile(r"\bFabric\s+State *: *(\S[^\n]*?) *$", re.ASCII | re.MULTILINE)
 _ECC = re.compile(r"[DS]RAM Uncorrectable[\w -]*: *(\d+)", re.ASCII)
@@ -46,7 +47,10 @@ _ERRORS = re.compile(r"\bLink (\d+): *((?:Replay|Recovery|CRC)[\w ]*Errors): *(\
 
 
 class Gpu(NamedTuple):
-    """A row. used, total: bytes; power, cap: watts; util: percent; None where nvidia-smi says N/A. broken: what stands as an error."""
+    """A row. used, total: bytes; power, cap: watts; util: percent; None where nvidia-smi says N/A.
+
+    broken: something stands as an error. stays: persistence mode is on.
+    """
 
     number: int
     name: str
@@ -60,6 +64,7 @@ class Gpu(NamedTuple):
     util: float | None
     mig: bool
     broken: bool
+    stays: bool
 
 
 class Process(NamedTuple):
@@ -99,7 +104,10 @@ class Queried(NamedTuple):
 
 
 class Linked(NamedTuple):
-    """NVLinks of one GPU. rates: bytes per second one way as nvidia-smi prints them, None where inactive. errors: counters above 0."""
+    """NVLinks of one GPU. name: with its UUID. rates: bytes per second one way as nvidia-smi prints them, None where inactive.
+
+    errors: counters above 0, by link and kind.
+    """
 
     gpu: str
     name: str
@@ -107,27 +115,30 @@ class Linked(NamedTuple):
     errors: dict[str, int]
 
 
-def parse_table(text: str) -> Table:
-    """The GPUs and processes of every table of a text; no GPU where none is whole."""
-    gpus: list[Gpu] = []
-    processes: list[Process] = []
+def parse_tables(text: str) -> tuple[Table, ...]:
+    """Every table with a whole GPU; another begins where a GPU's number comes again."""
+    found: list[tuple[list[str], list[Gpu], list[Process]]] = []
     first: re.Match[str] | None = None
+    versions: list[str] = ["", ""]
     for line in spaced(text).split("\n"):
+        if len(line) > _WIDEST:
+            continue
+        if told := _VERSIONS.search(line):
+            versions = [told[1], told[2] or ""]
         if begun := _FIRST.search(line):
             first = begun
         elif first and (second := _SECOND.search(line)):
-            gpus.append(_gpu(first, second))
+            gpu = _gpu(first, second)
+            if not found or any(one.number == gpu.number for one in found[-1][1]):
+                found.append((versions, [], []))
+            found[-1][1].append(gpu)
             first = None
-        elif gpus and _MIG.search(line):
-            gpus[-1] = gpus[-1]._replace(mig=True)
-        elif ran := _PROCESS.search(line):
-            processes.append(
-                Process(int(ran[1]), int(ran[2]), ran[3], ran[4], float(ran[5]) * 2**20 if ran[5] else None)
-            )
-    versions = _VERSIONS.search(text)
-    return Table(
-        (versions[1] if versions else ""), (versions[2] or "" if versions else ""), tuple(gpus), tuple(processes)
-    )
+        elif found and _MIG.search(line):
+            found[-1][1][-1] = found[-1][1][-1]._replace(mig=True)
+        elif found and (ran := _PROCESS.search(line)):
+            nbytes = float(ran[5]) * 2**20 if ran[5] else None
+            found[-1][2].append(Process(int(ran[1]), int(ran[2]), ran[3], ran[4], nbytes))
+    return tuple(Table(told[0], told[1], tuple(gpus), tuple(processes)) for told, gpus, processes in found)
 
 
 def _gpu(first: re.Match[str], second: re.Match[str]) -> Gpu:
@@ -147,6 +158,7 @@ def _gpu(first: re.Match[str], second: re.Match[str]) -> Gpu:
         _number(told["util"]),
         mig=False,
         broken=broken,
+        stays=told["stays"] != "Off",
     )
 
 
@@ -158,9 +170,7 @@ def _number(text: str) -> float | None:
 def parse_queries(text: str) -> tuple[Queried, ...]:
     """`nvidia-smi -q`, whole or a part of it by -d, of every GPU."""
     return tuple(
-        _queried(gpu, "\n".join(lines))
-        for gpu, _, lines in _by_gpu(text)
-        if gpu or _REASON_HEAD.search("\n".join(lines))
+        _queried(gpu, "\n".join(lines)) for gpu, _, lines in _by_gpu(text) if gpu or _PART.search("\n".join(lines))
     )
 
 
@@ -186,7 +196,7 @@ def parse_links(text: str) -> tuple[Linked, ...]:
     """`nvidia-smi nvlink -s` and `-e` of every GPU; both of one GPU are put together."""
     found: dict[str, Linked] = {}
     for gpu, name, lines in _by_gpu(text):
-        one = found.setdefault(gpu, Linked(gpu, name, {}, {}))
+        one = found.setdefault(name, Linked(gpu, name, {}, {}))
         for line in lines:
             if link := _LINK.search(line):
                 one.rates[int(link[1])] = None if link[2].startswith("<") else float(link[2].split()[0]) * 1e9

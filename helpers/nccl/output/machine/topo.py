@@ -123,7 +123,7 @@ def _rows(devices: tuple[str, ...], names: int, head: Line, lines: Sequence[Line
 
 
 def _missing(device: str, line: Line | None, found: Mapping[str, _Row], head: Line) -> NoReturn:
-    if line is None:
+    if line is None or not line.text.strip():
         last = [*found.values()][-1].line if found else head
         raise TopologyError(f"the text ends before the row of {device}", last)
     raise TopologyError(f"here the row of {device} is missing", line)
