@@ -60,8 +60,8 @@ def _of_query(one: Queried) -> Iterator[Cause]:
 def of_links(text: str, told: Place | None) -> Verdict:
     """nvidia-smi nvlink -s and -e: links that are off or slower where others are not, and errors of links."""
     found = parse_links(text)
-    on = {one.gpu: [rate for rate in one.rates.values() if rate] for one in found}
-    most, rates = max(map(len, on.values()), default=0), [rate for one in on.values() for rate in one]
+    on = [[rate for rate in one.rates.values() if rate] for one in found]
+    most, rates = max(map(len, on), default=0), [rate for one in on for rate in one]
     said = "No link is active: these GPUs have none, or no bridge."
     if rates:
         said = f"{most} links a GPU at most, {bandwidth_text(max(rates))} one way each."
@@ -69,17 +69,21 @@ def of_links(text: str, told: Place | None) -> Verdict:
     return Verdict("machine", what, said, CLEAN, causes=tuple(_of_links(found, on, most)))
 
 
-def _of_links(found: Sequence[Linked], on: dict[str, list[float]], most: int) -> Iterator[Cause]:
+def _of_links(found: Sequence[Linked], on: Sequence[Sequence[float]], most: int) -> Iterator[Cause]:
     """The first of: links that are off, slower links, links that were trained anew, other errors."""
-    rates = Counter(rate for one in on.values() for rate in one)
-    short = next((one for one in found if one.rates and len(on[one.gpu]) < most), None)
-    slow = next((gpu for gpu, mine in on.items() if any(rate < max(rates) for rate in mine)), None)
+    rates = Counter(rate for one in on for rate in one)
+    short = next(
+        ((one.gpu, len(mine)) for one, mine in zip(found, on, strict=True) if one.rates and len(mine) < most), None
+    )
+    slow = next(
+        ((one.gpu, min(mine)) for one, mine in zip(found, on, strict=True) if mine and min(mine) < max(rates)), None
+    )
     errors = [(one.gpu, name, count) for one in found for name, count in one.errors.items()]
     if short:
-        yield cause("links off", f"GPU {short.gpu} has {len(on[short.gpu])} links that are active, others have {most}")
-    elif slow is not None and 2 * rates[max(rates)] > sum(rates.values()):
-        low, high = bandwidth_text(min(on[slow])), bandwidth_text(max(rates))
-        yield cause("links off", f"a link of GPU {slow} has {low} one way, others {high}")
+        yield cause("links off", f"GPU {short[0]} has {short[1]} links that are active, others have {most}")
+    elif slow and 2 * rates[max(rates)] > sum(rates.values()):
+        low, high = bandwidth_text(slow[1]), bandwidth_text(max(rates))
+        yield cause("links off", f"a link of GPU {slow[0]} has {low} one way, others {high}")
     elif errors:
         gpu, name, count = next((one for one in errors if "Recovery" in one[1]), errors[0])
         trained = "Recovery" in name
