@@ -11,6 +11,7 @@ from helpers.yours import is_my_number_good
 from helpers.yours.tables.printing import printed
 
 WHOLE = printed("H200", "all_reduce", 8, "2.29.2", times(run("H200")) | {1 << 33: 31.3e-3, 1 << 35: 0.1252})
+HEAD = [line for line in WHOLE.split("\n") if line.startswith(("#  Rank", "# nThread", "#       ", "# Coll"))]
 ROWS = [line for line in WHOLE.split("\n") if re.match(r" *\d", line)]
 INFO = "node-0:9000:9041 [0] NCCL INFO AllReduce: 8 Bytes -> Algo RING proto SIMPLE channel{Lo..Hi}={0..23}\n"
 OTHER = "node-0:9003:9044 [3] NCCL INFO Channel 07/0 : 3[3] -> 4[4] via P2P/CUMEM\n"
@@ -46,6 +47,8 @@ VARIANTS = {
     "with mpirun's marks": marked(cut(INFO, 52)),
     "a container's name, which begins with digits": cut(INFO, 52, 83).replace("node-0", "3f2a9c41d7e0"),
     "hosts of several lengths": cut(INFO, 52, 83) + OTHER.replace("node-0", "another-node-17"),
+    "within the head": OTHER + cut(OTHER, 30, 60, rows=HEAD),
+    "at the ends of the head's lines": "\n".join(line + OTHER if line in HEAD else line for line in WHOLE.split("\n")),
     "everywhere, the table in a log": OTHER * 9 + WARN + cut(OTHER, 1, 30, 52, 70, 83) + OTHER * 9,
     "a mark before each of three writes": "\n".join(
         f"[0] {line[:52]}[0] {line[52:85]}[0] {line[85:]}" if line in ROWS else f"[0] {line}"

@@ -27,7 +27,7 @@ _MARK = re.compile(r"(?:\[[^\[\]]{1,40}\](?:<std\w+>:)? ?)?\Z")  # a clock, or m
 _WHOLE = re.compile(r"\d[\d_]*", re.ASCII)
 _LOG = re.compile(r":\d+:\d+ \[|\[rank\d+\]:|\[?[EFIW]\d{4} \d\d:\d\d:|NCCL version \d", re.ASCII)
 _INNER = re.compile(r"(?<=[\d.])\[\d+(?:,\d+)?\](?:<std\w+>:)?(?=\s)", re.ASCII)
-_DIGITS = "-0123456789"
+_COMPARED = 64  # hosts of which every two are
 CUT, LOG = "cut", "log"
 _LAST = re.compile(r"\S*\Z")
 NUMBERS = 6  # in a line, from which on it looks like a row
@@ -36,15 +36,35 @@ _HOST = re.compile(r"\s*(?:\[[^\[\]]{1,40}\] ?)?([\w.-]+):\d+:\d+ \[|.*\bPid +\d
 
 
 def apart(lines: Sequence[Line]) -> Iterator[tuple[Line, str]]:
-    """Every line, and what it is: CUT where a line of a log followed it without a break, that LOG as a line of its own, or ""."""
+    """Every line, and what it is: CUT where a line of a log followed it without a break, that LOG as a line of its own, or "".
+
+    A line of the head that was cut is put together with what follows the log.
+    """
     hosts = {found[1] or found[2] for line in lines if (found := _HOST.match(line.text))}
-    hosts = {host for host in hosts if host.lstrip(_DIGITS) == host or host.lstrip(_DIGITS) not in hosts}  # "0node-1"
+    if len(hosts) <= _COMPARED:  # a piece of a row or of a head before a host is no part of its name
+        hosts = {host for host in hosts if not any(host != other and host.endswith(other) for other in hosts)}
     widths = sorted({len(host) for host in hosts}, reverse=True)
+    held: Line | None = None
     for line in lines:
         at = _log_begins(line.text, hosts, widths)
-        if at and line.text[:at].strip():
-            yield line._replace(text=line.text[:at]), CUT
-        yield line._replace(text=line.text[at:]) if at else line, "" if at is None else LOG
+        before = line.text if at is None else line.text[:at]
+        if held and before.strip():
+            whole = before.lstrip().startswith("#") or _BEGINS.match(before)
+            line = line if whole else line._replace(number=held.number, text=held.text + line.text)
+            at, before = (at, before) if whole or at is None else (at + len(held.text), held.text + before)
+            if whole:
+                yield held, ""
+            held = None
+        if at is None:
+            yield line, ""
+            continue
+        if before.lstrip().startswith("#"):
+            held = line._replace(text=before)
+        elif before.strip():
+            yield line._replace(text=before), CUT
+        yield line._replace(text=line.text[at:]) if at else line, LOG
+    if held:
+        yield held, ""
 
 
 def _log_begins(text: str, hosts: Collection[str], widths: Sequence[int]) -> int | None:
