@@ -17,6 +17,7 @@ from helpers.yours.tables.falls import Fall, fall_bends, fall_causes, fall_text,
 from helpers.yours.tables.slow import slow_causes
 from helpers.yours.verdict import Cause, Verdict, point_text, refusal
 
+COURSE = 4  # sizes, from which on a curve has one
 ENDS_EARLY = 16 * MIB  # a table that ends below tells no plateau
 
 
@@ -42,9 +43,16 @@ def of_table(curve: Curve, told: Place | None) -> Verdict:
         bends=tuple(sorted({*bends(curve.points, model.foretold()), *fall_bends(fallen)})),
         causes=_causes(curve, place, model, found, fallen),
     )
-    ends = "Nothing in it accuses the machine." if found.plateau or found.line_rate else ""
+    ends = "Nothing in it accuses the machine." if found.plateau or found.line_rate else _by_itself(curve)
     reach = place.reach(curve.nranks or 0, curve.collective) if place else None
     return replace(found, sentence=_sentence(curve, found, fallen, reach), otherwise=ends)
+
+
+def _by_itself(curve: Curve) -> str:
+    """How a verdict ends where the curve has only itself to be held against."""
+    if len(curve.points) < COURSE or curve.points[-1].nbytes < ENDS_EARLY:
+        return ""
+    return "Its course shows no fall; whether its height is good, the machine decides: name it."
 
 
 def _on_hosts(curve: Curve, place: Place | None) -> Curve:
