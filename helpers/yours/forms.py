@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 from helpers.nccl import parse_debug_log
 from helpers.nccl.output.machine.amd import SIGN as AMD
+from helpers.nccl.output.machine.amd import TABLE as ROCM
 from helpers.nccl.output.machine.copies import SIGN as COPIES
 from helpers.nccl.output.machine.perftest import SIGN as WIRES
 from helpers.nccl.output.machine.ports import SIGN as PORTS
@@ -19,7 +20,7 @@ from helpers.yours.logs.judged import of_log
 from helpers.yours.logs.warned import LOG, ErrorSign, of_errors
 from helpers.yours.machine.copies import of_copies
 from helpers.yours.machine.gpus import SIGN as FAILED
-from helpers.yours.machine.gpus import of_failure
+from helpers.yours.machine.gpus import of_failure, of_rocm
 from helpers.yours.machine.gpus import of_table as of_smi
 from helpers.yours.machine.network import of_ports, of_wires
 from helpers.yours.machine.queries import of_links, of_queries
@@ -94,6 +95,7 @@ FORMS = (  # in the order in which a verdict on several of them tells them
     ),
     Form("an error of NCCL", ErrorSign(), lambda text, told: of_errors(text)),
     Form("the table of nvidia-smi", SMI, of_smi),
+    Form("the table of rocm-smi", ROCM, of_rocm),
     Form("nvidia-smi -q", QUERY, of_queries),
     Form("nvidia-smi nvlink -s", LINKS, of_links),
     Form("what nvidia-smi says where it fails", FAILED, of_failure),

@@ -53,6 +53,21 @@ def old_smi(gpus, processes=()):
     return "\n".join(rows) + "\n"
 
 
+ROCM_HEAD = "Device  Node  IDs              Temp        Power     Partitions          SCLK     MCLK     Fan  Perf  PwrCap  VRAM%  GPU%  \n"
+ROCM_ROW = "{0}       2     0x74a1,   47056  71.0°C      {1}W    NPS1, SPX, 0        {2}Mhz  1300Mhz  0%   {3}  {4}W  {5}%    {6}%   \n"
+OLD_ROCM_HEAD = "GPU  Temp   AvgPwr  SCLK    MCLK     Fan  Perf  PwrCap  VRAM%  GPU%\n"
+OLD_ROCM_ROW = "{0}    31.0c  {1}W   {2}Mhz  1600Mhz  0%   {3}  {4}W    {5}%   {6}%\n"
+
+
+def rocm_smi(gpus, head=ROCM_HEAD, row=ROCM_ROW):
+    """rocm-smi of ROCm 6. gpus: (power, clock, level, cap, memory, busy)."""
+    return head + "".join(row.format(at, *gpu) for at, gpu in enumerate(gpus))
+
+
+def old_rocm_smi(gpus):
+    return rocm_smi(gpus, OLD_ROCM_HEAD, OLD_ROCM_ROW)
+
+
 def query(active=(), gpus=2, limit="700.00", lanes="16x", ecc=0, fabric="Completed", remap="No", old=False):
     """nvidia-smi -q, the parts that are read. active: reasons on GPU 1."""
     names = [

@@ -13,11 +13,13 @@ from made_tools import (
     link_errors,
     links,
     nvbandwidth,
+    old_rocm_smi,
     old_smi,
     p2p,
     perftest,
     ports,
     query,
+    rocm_smi,
     smi,
 )
 
@@ -70,6 +72,15 @@ CASES = {
         ("driver",),
     ),
     "smi: lost": ("Unable to determine the device handle for GPU0000:18:00.0: Unknown Error\n", ("GPU in error",)),
+    # rocm-smi's table
+    "rocm: idle": (rocm_smi([(120.0, 132, "auto", 750.0, 0, 0)] * 8), ()),
+    "rocm: at work": (rocm_smi([(749.0, 1653, "auto", 750.0, 43, 100)] * 8), ()),
+    "rocm: old, at work": (old_rocm_smi([(280.0, 1600, "auto", 300.0, 90, 100)] * 4), ()),
+    "rocm: one may take less": (
+        rocm_smi([(700.0, 1653, "auto", 750.0, 43, 100)] * 7 + [(500.0, 1200, "auto", 500.0, 43, 100)]),
+        ("clocks held down",),
+    ),
+    "rocm: old, busy and low": (old_rocm_smi([(80.0, 500, "low", 300.0, 90, 100)]), ("clocks held down",)),
     # nvidia-smi -q
     "q: idle": (query(["Idle"]), ()),
     "q: at its power": (query(["SW Power Cap"]), ()),

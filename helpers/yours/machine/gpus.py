@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from helpers.nccl.output.machine.amd import parse_rocm_smi
 from helpers.nccl.output.machine.smi import Gpu, Process, Table, parse_tables
 from helpers.nccl.output.tables.errors import NoTable
 from helpers.units import nbytes_text
@@ -68,6 +69,25 @@ def of_table(text: str, told: Place | None) -> Verdict:
     causes = {one.name: one for table in reversed(tables) for one in reversed(list(_causes(table)))}
     ordered = sorted(causes.values(), key=lambda one: not one.accuses)
     return Verdict("machine", f"nvidia-smi of {what}", _memory(first), CLEAN, causes=tuple(ordered))
+
+
+def of_rocm(text: str, told: Place | None) -> Verdict:
+    """rocm-smi's table of AMD's GPUs."""
+    gpus = parse_rocm_smi(text)
+    if not gpus:
+        raise NoTable("this is rocm-smi's table, and no row of it is whole")
+    said = f"Their memory is taken by up to {max(gpu.memory or 0 for gpu in gpus):.0f}%, and they are busy up to"
+    said += f" {max(gpu.busy or 0 for gpu in gpus):.0f}% of the time; that says how long some kernel ran, and nothing of how much it did."
+    what = f"rocm-smi of {len(gpus)} GPU{'s' if len(gpus) > 1 else ''}"
+    usual = Counter(gpu.cap for gpu in gpus).most_common(1)[0][0]
+    low = next((gpu for gpu in gpus if gpu.cap < usual), None)
+    held = next((gpu for gpu in gpus if gpu.level == "low" and (gpu.busy or 0) >= BUSY), None)
+    why = f"GPU {low.number} may take {low.cap:.0f} W, others {usual:.0f} W" if low else ""
+    why = f"GPU {held.number} is busy and its performance level is low" if held else why
+    held_down = cause("clocks held down", why)._replace(
+        command="rocm-smi --showperflevel --showmaxpower --showclocks  # while it computes"
+    )
+    return Verdict("machine", what, said, CLEAN, causes=(held_down,) if why else ())
 
 
 def _memory(table: Table) -> str:

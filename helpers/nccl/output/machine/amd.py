@@ -1,8 +1,8 @@
-"""Reads what AMD's tools tell of the ways between GPUs: `rocm-smi --showtopo` and `amd-smi topology`. Chapter: interconnects.
+"""Reads AMD's tools: the ways of `rocm-smi --showtopo` and `amd-smi topology`, and rocm-smi's table of GPUs. Chapter: interconnects.
 
-After rocm_smi.py (rocm_smi_lib a129571, 2024-10: showHwTopology, showAccessibleTopology) and amdsmi_commands.py (amdsmi 0ceca28, 2024-10:
-topology, also its JSON). Both print a table each of weights, hops and link types, the second by PCIe addresses; only the link type
-(XGMI or PCIE) and the hops are read. Two hops over PCIe are GPU, processor, GPU; three cross to another processor.
+After rocm_smi.py (rocm_smi_lib a129571, 2024-10: showHwTopology, showAccessibleTopology, showAllConcise) and amdsmi_commands.py (amdsmi
+0ceca28, 2024-10: topology, also its JSON). Both print a table each of weights, hops and link types, the second by PCIe addresses; only
+the link type (XGMI or PCIE) and the hops are read. Two hops over PCIe are GPU, processor, GPU; three cross to another processor.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from itertools import permutations
+from typing import NamedTuple
 
 from helpers.nccl.output.machine.grids import below
 from helpers.nccl.output.machine.topology import Topology
@@ -21,13 +22,42 @@ SIGN = re.compile(
     r"(?:Weight|Hops|Link Type|Link accessibility) between two GPUs|^\W*(?:ACCESS|WEIGHT|HOPS|LINK TYPE|NUMA BW) TABLE|\(Topology\) Numa",
     re.MULTILINE,
 )
+TABLE = re.compile(r"\bPwrCap +VRAM% +GPU%", re.ASCII)
+_GPU_ROW = re.compile(
+    r"(?:^|\s)(\d+)\s.*?([\d.]+)W\s.*?(\d+)M[Hh]z\s+\d+M[Hh]z\s+\S+\s+(\w+)\s+([\d.]+)W\s+(?:(\d+)%|N/A)\s+(?:(\d+)%|N/A)\s*$",
+    re.ASCII,
+)
 _TITLE = re.compile(
     r"=* *((?:Weight|Hops|Link Type|Link accessibility) between two GPUs) *=*|((?:ACCESS|WEIGHT|HOPS|LINK TYPE) TABLE):?"
 )
 _GPU = re.compile(r"GPU\d+|[\da-fA-F]{4,8}:[\da-fA-F]{2}:[\da-fA-F]{2}\.\d", re.ASCII)
 _NUMA = re.compile(r"GPU\[(\d+)\]\s*: *\(Topology\) Numa Node: *(-?\d+)", re.ASCII)
 _TABLES = ("link type", "hops", "access", "weight")
+_WIDEST = 400  # letters of a row
 _OFF = ("DISABLED", "False", "0")
+
+
+class AmdGpu(NamedTuple):
+    """A row of rocm-smi. power, cap: watts; clock: Hz; level: of performance, "auto" as a rule; memory, busy: percent or None."""
+
+    number: int
+    power: float
+    clock: float
+    level: str
+    cap: float
+    memory: float | None
+    busy: float | None
+
+
+def parse_rocm_smi(text: str) -> tuple[AmdGpu, ...]:
+    """The GPUs of rocm-smi's table, since 2020 and as it is in ROCm 6; those whose row does not fit are not here."""
+    lines = (line.text for line in cleaned(text) if len(line.text) < _WIDEST)
+    return tuple(_row(found) for line in lines if (found := _GPU_ROW.search(line)))
+
+
+def _row(found: re.Match[str]) -> AmdGpu:
+    memory, busy = (float(part) if part else None for part in (found[6], found[7]))
+    return AmdGpu(int(found[1]), float(found[2]), float(found[3]) * 1e6, found[4], float(found[5]), memory, busy)
 
 
 def parse_amd(text: str) -> Topology:
