@@ -147,6 +147,14 @@ BytesInMotion.charts = (() => {
     return notes.map((note) => (note.xref === "paper" ? { ...note, text: short(note.text), yanchor: "top" } : note));
   }
 
+  // A line that the reader is asked to draw first (assets/guess/predict.js), where he guesses.
+  const isToBeDrawn = (chart, line) =>
+    document.documentElement.dataset.reading === "guess" &&
+    [...document.querySelectorAll(".bim-predict:not([data-told])")].some(({ dataset }) => {
+      const asked = JSON.parse(dataset.guess);
+      return asked.chart === chart && asked.line === line;
+    });
+
   // What plotly is given: room for names at the right, what the reader took away, no words that we draw.
   function arranged(spec, { width: seen, height, ends, keys, hidden }) {
     const isPaper = "paper" in document.documentElement.dataset;
@@ -158,7 +166,7 @@ BytesInMotion.charts = (() => {
     const plot = width - (room.l ?? 56) - (room.r ?? 16);
     const shown = data.map((trace, i) => ({
       ...withoutWords(trace, spec.data[i], ends.includes(i)),
-      ...(hidden.has(trace.name) && { visible: false }),
+      ...((hidden.has(trace.name) || isToBeDrawn(spec.name, trace.name)) && { visible: false }),
     }));
     const whole = {
       ...layout,
@@ -203,7 +211,10 @@ BytesInMotion.charts = (() => {
     const later = () => {
       drawn = drawn.then(redraw);
     };
-    new MutationObserver(later).observe(document.documentElement, { attributeFilter: ["data-theme", "data-paper"] });
+    new MutationObserver(later).observe(document.documentElement, {
+      attributeFilter: ["data-theme", "data-paper", "data-reading"],
+    });
+    document.addEventListener("bim-told", () => later());
     new ResizeObserver(() => {
       if (!box.clientWidth || box.clientWidth === width) return;
       fit();

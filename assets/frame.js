@@ -17,6 +17,23 @@
     button.hidden = false;
   }
 
+  // Read, where all is open, or Guess, where an answer waits for the reader's own: predict.js hears of it.
+  function readingSwitch(button) {
+    const show = () => button.setAttribute("aria-pressed", String(root.dataset.reading === "guess"));
+    button.addEventListener("click", () => {
+      root.dataset.reading = root.dataset.reading === "guess" ? "read" : "guess";
+      try {
+        localStorage.setItem("bim-reading", root.dataset.reading);
+      } catch {
+        /* storage may be forbidden */
+      }
+      document.dispatchEvent(new CustomEvent("bim-reading"));
+    });
+    document.addEventListener("bim-reading", show);
+    show();
+    button.hidden = false;
+  }
+
   function copyButton(pre) {
     const button = document.createElement("button");
     Object.assign(button, { type: "button", className: "bim-copy", textContent: "Copy" });
@@ -113,6 +130,7 @@
   contents?.addEventListener("click", ({ target }) => {
     if (target.closest("a") && contents.matches(":popover-open")) contents.hidePopover();
   });
+  document.querySelectorAll(".bim-reading").forEach(readingSwitch);
   themeSwitch(document.getElementById("bim-theme"));
   void document.body.offsetHeight; // what is laid out asks for its fonts
   document.fonts.ready.then(() => delete root.dataset.letters);

@@ -12,7 +12,6 @@ PARTS = (
     "guess.predict",
     "guess.waiting",
     "guess.veil",
-    "guess.cover",
     "widgets",
     "sketches",
     "algorithms",

@@ -96,7 +96,9 @@
         ? mine(said[0], unit, units, text)
         : `${spell(said[0], unit, units)} to ${spell(said.at(-1), unit, units)}`;
     const far =
-      said.length === 1 ? gap(doublings(said[0], truth[0])) : gap(off(guess)).replace(/ too .*/, " off, on average");
+      said.length === 1
+        ? gap(doublings(said[0], truth[0]))
+        : gap(off(guess)).replace(/(.*) times too .*/, "off by a factor of $1, on average");
     const cells = [made("td", {}, link), made("td", {}, whole(own)), made("td", {}, whole(text)), made("td", {}, far)];
     return made("tr", {}, ...cells);
   }

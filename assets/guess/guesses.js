@@ -2,8 +2,7 @@
 BytesInMotion.guesses = (() => {
   const KEPT = "bim-guesses";
   const NUMBER = /^\s*[~≈]?\s*(\d+\^\d+|\d[\d.,]*(?:e[+-]?\d+)?|[.,]\d+)\s*(.*?)\s*$/i;
-  const COUNTS = "no one two three four five six seven eight nine ten eleven twelve".split(" ");
-  const HALF = 0.5; // doublings are told to the half
+  const RIGHT = 0.2; // doublings: 15 % off is as good as right
   const NEAR = 1; // one doubling: as near as a guess needs to be
   const SPOKEN = { us: "µs", min: "minutes", minute: "minutes", h: "hours", byte: "bytes", second: "s", seconds: "s" };
   const here = {}; // guesses of this page, also where the browser keeps none
@@ -43,13 +42,11 @@ BytesInMotion.guesses = (() => {
 
   const doublings = (said, truth) => Math.log2(said / truth);
 
-  // How far off, in factors of two: 2.06 -> "two doublings too high".
+  // How far off, as the factor that it is: 2.06 doublings -> "4.2 times too high".
   function gap(off) {
-    const size = Math.round(Math.abs(off) / HALF) * HALF;
-    if (!size) return "as good as right";
-    const whole = Math.floor(size);
-    const count = whole ? `${COUNTS[whole] ?? whole}${size > whole ? " and a half" : ""}` : "half a";
-    return `${count} doubling${size > 1 ? "s" : ""} too ${off > 0 ? "high" : "low"}`;
+    if (Math.abs(off) < RIGHT) return "as good as right";
+    const factor = 2 ** Math.abs(off);
+    return `${Number(factor.toPrecision(2)).toLocaleString("en")} times too ${off > 0 ? "high" : "low"}`;
   }
 
   // The doublings that a guess is off on the whole: of a curve the mean, wherever it errs.
@@ -63,7 +60,7 @@ BytesInMotion.guesses = (() => {
     if (said.length === 1) return `You said ${mine(said[0], unit, units, text)}, it is ${text}: ${gap(far)}.`;
     const each = said.map((value, i) => doublings(value, truth[i]));
     const worst = each.reduce((top, one, i) => (Math.abs(one) > Math.abs(each[top]) ? i : top), 0);
-    const mean = far < HALF / 2 ? "as good as right" : gap(far).replace(/ too .*/, " off");
+    const mean = gap(far).replace(/(.*) times too .*/, "off by a factor of $1");
     return `On average your curve is ${mean}; farthest at ${labels[worst]}: ${gap(each[worst])}.`;
   }
 

@@ -83,20 +83,17 @@
   const veiled = ({ id }) => document.querySelectorAll(`.${id.replace(/^guess-/, "bim-veiled-")}`);
 
   function veil(block) {
-    for (const word of veiled(block)) {
-      word.setAttribute("role", "img");
-      word.setAttribute("aria-label", "guess first");
+    const [isTold, guesses] = ["told" in block.dataset, document.documentElement.dataset.reading === "guess"];
+    for (const words of veiled(block)) {
+      words.classList.toggle("bim-veiled", !isTold);
+      words.toggleAttribute("inert", guesses && !isTold);
     }
   }
 
   function close(block) {
     block.dataset.told = "";
     block.dispatchEvent(new CustomEvent("bim-told", { bubbles: true }));
-    for (const word of veiled(block)) {
-      word.classList.remove("bim-veiled");
-      word.removeAttribute("role");
-      word.removeAttribute("aria-label");
-    }
+    veil(block);
     for (const control of block.querySelectorAll("input, button")) control.disabled = true;
   }
 
@@ -104,9 +101,6 @@
     close(block);
     block.dataset.guessed = "";
     tell(block, sentence({ ...knows, said: guess.said }) + note);
-    const answer = block.querySelector("details");
-    answer.querySelector("summary").textContent = "The answer";
-    answer.open = true;
   }
 
   function enliven(block) {
@@ -140,9 +134,14 @@
       gap.focus({ preventScroll: true }); // the button that had it is gone
     });
     // Who looks without guessing has seen it: what he says now would be no guess.
-    block.querySelector("details").addEventListener("toggle", ({ target }) => {
-      if (target.open) close(block);
+    block.querySelector(".bim-predict-show").addEventListener("click", () => {
+      const answer = block.querySelector(".bim-predict-answer");
+      close(block);
+      answer.tabIndex = -1;
+      answer.focus({ preventScroll: true });
     });
   }
-  document.querySelectorAll(".bim-predict").forEach(enliven);
+  const blocks = document.querySelectorAll(".bim-predict");
+  blocks.forEach(enliven);
+  document.addEventListener("bim-reading", () => blocks.forEach(veil));
 })();

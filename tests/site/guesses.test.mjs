@@ -1,4 +1,4 @@
-// What a guess is worth, without a page: read, told in factors of two, kept or not.
+// What a guess is worth, without a page: read, told as a factor, kept or not.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -51,20 +51,21 @@ test("a value is told in the unit in which it is at least one", () => {
   assert.equal(spell(0.34, "%", { "%": 1 }), "0.34 %");
 });
 
-test("a gap is told in factors of two, to the half", () => {
-  const told = { 1.1: "as good as right", 1.5: "half a doubling too high", 2: "one doubling too high" };
-  const more = {
-    2.9: "one and a half doublings too high",
-    4.2: "two doublings too high",
-    10000: "13 and a half doublings too high",
+test("a gap is told as the factor that it is", () => {
+  const told = {
+    1.1: "as good as right",
+    1.5: "1.5 times too high",
+    2: "2 times too high",
+    4.24: "4.2 times too high",
   };
-  for (const [factor, words] of Object.entries({ ...told, ...more })) assert.equal(gap(Math.log2(factor)), words);
-  assert.equal(gap(Math.log2(0.3)), "one and a half doublings too low");
+  for (const [factor, words] of Object.entries(told)) assert.equal(gap(Math.log2(factor)), words);
+  assert.equal(gap(Math.log2(10_400)), "10,000 times too high");
+  assert.equal(gap(Math.log2(0.3)), "3.3 times too low");
 });
 
 test("the sentence says both numbers; that of a curve its mean and its worst place", () => {
   const number = { said: [40], truth: [9.6], unit: "ms", units: TIME, text: "9.6 ms" };
-  assert.equal(sentence(number), "You said 40 ms, it is 9.6 ms: two doublings too high.");
+  assert.equal(sentence(number), "You said 40 ms, it is 9.6 ms: 4.2 times too high.");
   const many = { said: [3], truth: [1], unit: "GiB", units: BYTES };
   assert.match(sentence({ ...many, text: "1024 MiB" }), /^You said 3072 MiB, it is 1024 MiB/, "both in one unit");
   const tiny = { ...many, said: [1e-6], text: "1 GiB" };
@@ -73,7 +74,7 @@ test("the sentence says both numbers; that of a curve its mean and its worst pla
   assert.ok(Math.abs(off(curve) - 4 / 3) < 1e-9);
   assert.equal(
     sentence(curve),
-    "On average your curve is one and a half doublings off; farthest at 2 KiB: two doublings too high.",
+    "On average your curve is off by a factor of 2.5; farthest at 2 KiB: 4 times too high.",
   );
   assert.match(sentence({ ...curve, said: [1, 1, 4] }), /^On average your curve is as good as right/);
 });

@@ -55,9 +55,16 @@ def press_the_first_key(page):
 REFERS = "({ nextElementSibling: next }) => next.matches('.bim-wanted') && next.querySelector('a').hash.startsWith('#guess-')"
 
 
+FOLDED = "details.bim-waits[data-waits]:not([open])"
+VEILED = "html[data-reading=guess] .bim-veiled"
+
+
 def guess_everything(page):
-    """A guess in each block: nothing is told before it, then the gap and the answer; what waited for it opens."""
+    """Who reads has everything open; who guesses, a guess in each block: nothing is told before it, then the gap and the answer."""
     asked, solution = set(), page.locator("details.sd-dropdown, details.bim-waits:not([data-waits])").first
+    assert page.locator(VEILED).count() == page.locator(FOLDED).count() == 0
+    assert page.locator(".bim-predict:not(.bim-exercise) .bim-predict-answer:not(:visible)").count() == 0
+    page.locator(".bim-top .bim-reading").click()
     if waits := solution.count():
         solution.locator("summary").click()
         assert solution.get_attribute("open") is None and solution.evaluate(REFERS)
@@ -66,10 +73,7 @@ def guess_everything(page):
     if asked:
         assert waits or page.locator("details.bim-waits").count()
         assert asked <= set(page.evaluate("Object.keys(BytesInMotion.guesses.stored())"))
-        assert (
-            page.locator("details.bim-waits[data-waits]:not([open]), .bim-wanted, .bim-veiled, .bim-covered").count()
-            == 0
-        )
+        assert page.locator(f"{FOLDED}, .bim-wanted, {VEILED}").count() == 0
     assert not waits or solution.get_attribute("open") is not None
 
 
@@ -77,7 +81,7 @@ def guess(page, block) -> str:
     """A guess in one block, by key or by hand; what it is kept under."""
     knows = json.loads(block.get_attribute("data-guess"))
     answer, control = block.locator(".bim-predict-answer"), block.locator("input").first
-    assert answer.get_attribute("open") is None and block.get_attribute("data-told") is None
+    assert not answer.is_visible() and block.get_attribute("data-told") is None
     if knows["kind"] == "number":
         control.fill(f"{1.02 * knows['truth'][0]:.6f}")
     elif knows["kind"] == "curve":
@@ -86,7 +90,7 @@ def guess(page, block) -> str:
         control.press("ArrowUp")
     control.press("Enter")
     gap = block.locator(".bim-predict-gap").inner_text()
-    assert gap.endswith(".") and control.is_disabled() and answer.get_attribute("open") is not None
+    assert gap.endswith(".") and control.is_disabled() and block.get_attribute("data-guessed") is not None
     assert knows["kind"] != "number" or "as good as right" in gap
     return knows["key"]
 
@@ -123,12 +127,12 @@ def look_at_all_guesses(page):
     page.reload()
     watch_landings(page)  # what the page was told before is gone
     assert (
-        "2 of 3 within a factor of two; the middle one of all is one doubling too high."
+        "2 of 3 within a factor of two; the middle one of all is 2 times too high."
         in page.locator(".bim-guessed").inner_text()
     )
     assert (page.locator(".bim-guessed circle").count(), page.locator(".bim-guessed tbody tr").count()) == (3, 3)
     page.locator(".bim-guessed select").select_option("hangs")
-    assert page.locator(".bim-guessed tbody tr").inner_text().endswith("three doublings too high")
+    assert page.locator(".bim-guessed tbody tr").inner_text().endswith("8 times too high")
     for _ in range(2):
         page.locator(".bim-guessed button").click()
     assert "No guesses yet" in page.locator(".bim-guessed").inner_text()

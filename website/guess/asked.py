@@ -8,10 +8,8 @@ from docutils import nodes
 from website.guess.spelling import Said, said
 
 ASKED = "bim-asked"  # what predict.py leaves on a block's first node: its name, the answer's text and unit, the question of `gap`
-DRAWN = "bim-drawn"  # the same of a curve: the block's name, and that of the chart which shows the curve
-COVERS = "bim-covers"  # charts by name and widgets by kind that the block says it covers
 KNOWN = 2  # figures
-CLOSING = "</details></div>"  # a block's last node
+CLOSING = "</div></div>"  # a block's last node
 
 
 class Question(NamedTuple):

@@ -7,7 +7,7 @@
 import json
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import unescape
 from typing import Any
 
@@ -23,7 +23,10 @@ TICKS = 5
 
 @dataclass(frozen=True)
 class Drawn:
-    """labels, values: a point's name along the axis, and its truth in the unit asked for; low, high: where the axis ends."""
+    """labels, values: a point's name along the axis, and its truth in the unit asked for; low, high: where the axis ends.
+
+    chart, name: where on the page the line is drawn.
+    """
 
     across: str
     up: str
@@ -31,6 +34,8 @@ class Drawn:
     values: list[float]
     low: float
     high: float
+    chart: str = ""
+    name: str = ""
 
     @property
     def ticks(self) -> list[float]:
@@ -53,7 +58,8 @@ def drawn(env: BuildEnvironment, options: dict[str, str]) -> Drawn:
     if options["line"] not in lines:
         known = ", ".join(filter(None, lines))
         raise ValueError(f"the chart {name!r} has no line {options['line']!r}; it has: {known}")
-    return of_trace(lines[options["line"]], spec["layout"], options["unit"])
+    made = of_trace(lines[options["line"]], spec["layout"], options["unit"])
+    return replace(made, chart=name, name=options["line"])
 
 
 def of_trace(trace: dict[str, Any], layout: dict[str, Any], unit: str) -> Drawn:

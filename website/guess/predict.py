@@ -9,7 +9,8 @@ What is said with the answer, if anything; mostly the page's own next paragraph 
 :::
 
 `:kind: order` takes `:range: 1 µs to 10 s`, `:kind: curve` a `:chart:` and a `:line:` in place of a source (website/guess/answers.py,
-website/guess/curves.py). `:covers: sums memory` names what shows the answer without saying it (website/guess/cover.py).
+website/guess/curves.py). `:tempting:` is a wrong answer that lies near, and why it does; it stands beside the answer.
+Who reads sees both; who guesses (the switch in the header) is asked first, and so is everybody in a section of exercises.
 Without JavaScript and on paper the answer is open. assets/guess/predict.js holds the guess against it.
 """
 
@@ -29,13 +30,15 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from website.guess import answers, curves
-from website.guess.asked import ASKED, CLOSING, COVERS, DRAWN, raw
+from website.guess.asked import ASKED, CLOSING, ancestors, raw
 from website.guess.plot import plot
 
 log = logging.getLogger(__name__)
 KINDS = ("number", "order", "curve")
 BETWEEN = "---"  # the line between the question and what stands with the answer
 NEEDED = {"number": (), "order": ("range",), "curve": ("chart", "line")}
+OPENING = '<div class="bim-predict'
+EXERCISES = ("With a pencil", "Exercises")  # titles of sections
 FINE = 20  # places of the slider in each factor of ten
 
 
@@ -55,7 +58,9 @@ class PredictDirective(SphinxDirective):
     has_content = True
     option_spec: ClassVar[dict[str, Any]] = {
         "kind": lambda value: directives.choice(value, KINDS),
-        **dict.fromkeys(("unit", "range", "chart", "line", "covers", *answers.SOURCES), directives.unchanged_required),
+        **dict.fromkeys(
+            ("unit", "range", "chart", "line", "tempting", *answers.SOURCES), directives.unchanged_required
+        ),
     }
 
     def run(self) -> list[nodes.Node]:
@@ -68,12 +73,16 @@ class PredictDirective(SphinxDirective):
             log.warning("predict %s: %s", name, said, location=self.get_location(), type="bim", subtype="predict")
             return []
         first = raw(opening(name, asked))
-        first[COVERS] = self.options.get("covers", "").split()
-        if asked.knows["kind"] == "curve":
-            first[DRAWN] = (name, self.options["chart"].rpartition(":")[2])
-        else:
+        if asked.knows["kind"] != "curve":
             first[ASKED] = (name, asked.knows["text"], asked.knows["unit"], asked.knows["gap"])
-        return [first, *question, raw(middle(asked, bool(more))), *more, raw(CLOSING)]
+        return [first, *question, raw(middle(asked)), *self.tempting(), *more, raw(CLOSING)]
+
+    def tempting(self) -> list[nodes.Node]:
+        """What lies near and is wrong, in a line of its own."""
+        if "tempting" not in self.options:
+            return []
+        told, messages = self.parse_inline(self.options["tempting"])
+        return [nodes.paragraph("", "", nodes.Text("Tempting: "), *told, classes=["bim-predict-tempting"]), *messages]
 
     def asked(self, name: str, question: str) -> Asked:
         """The block, its options checked. ValueError or KeyError says what is wrong with them."""
@@ -141,6 +150,7 @@ def of_curve(knows: dict[str, Any], line: curves.Drawn) -> Asked:
     """A point to move for each of the line's."""
     unit = knows["unit"]
     knows |= {"truth": line.values, "labels": line.labels, "low": line.low, "high": line.high}
+    knows |= {"chart": line.chart, "line": line.name}
     first, last = (answers.spelled(value, unit) for value in (line.values[0], line.values[-1]))
     knows["text"] = f"{first} to {last}"
     told = f"<p>From <strong>{first}</strong> at {line.labels[0]} to <strong>{last}</strong> at {line.labels[-1]}.</p>"
@@ -149,20 +159,24 @@ def of_curve(knows: dict[str, Any], line: curves.Drawn) -> Asked:
 
 def opening(name: str, asked: Asked) -> str:
     data = escape(json.dumps(asked.knows, ensure_ascii=False, separators=(",", ":")))
+    return f'{OPENING}" id="guess-{name}" role="group" aria-label="A question" data-guess="{data}">'
+
+
+def middle(asked: Asked) -> str:
+    """The controls, and the answer as far as the build says it."""
     return (
-        f'<div class="bim-predict" id="guess-{name}" role="group" aria-label="Guess first" data-guess="{data}">'
-        '<p class="bim-predict-head">Guess first</p>'
+        f'<form class="bim-predict-form">{asked.controls} <button>That is my guess</button>'
+        ' <button type="button" class="bim-predict-show">Show it</button></form>'
+        f'<p class="bim-predict-gap" role="status"></p><div class="bim-predict-answer">{asked.told}'
     )
 
 
-def middle(asked: Asked, more: bool) -> str:
-    """The controls, and the answer as far as the build says it; one that only repeats what the gap says is marked."""
-    bare = "" if more or asked.knows["kind"] == "curve" else " bim-predict-bare"
-    return (
-        f'<form class="bim-predict-form">{asked.controls} <button>That is my guess</button></form>'
-        '<p class="bim-predict-gap" role="status"></p>'
-        f'<details class="bim-predict-answer{bare}"><summary>Show without guessing</summary>{asked.told}'
-    )
+def mark(app: Sphinx, doctree: nodes.document) -> None:
+    """Blocks in a section of exercises."""
+    for block in doctree.findall(nodes.raw):
+        section = next((one for one in ancestors(block) if isinstance(one, nodes.section)), None)
+        if block.astext().startswith(OPENING) and section and section[0].astext() in EXERCISES:
+            block[0] = nodes.Text(block.astext().replace(OPENING, f"{OPENING} bim-exercise", 1))
 
 
 class GuessesDirective(SphinxDirective):
@@ -173,11 +187,13 @@ class GuessesDirective(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         box = nodes.container()
         self.state.nested_parse(self.content, self.content_offset, box)
-        return [raw('<div class="bim-guessed">'), *box.children, raw("</div>")]
+        switch = '<p><button class="bim-reading" type="button" hidden>Guess before answers show</button></p>'
+        return [raw(f'{switch}<div class="bim-guessed">'), *box.children, raw("</div>")]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Both directives."""
     app.add_directive("predict", PredictDirective)
     app.add_directive("guesses", GuessesDirective)
+    app.connect("doctree-read", mark)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

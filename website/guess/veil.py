@@ -1,49 +1,41 @@
-"""What a page goes on to say of the number that a block asks for: veiled until the reader has guessed or looked.
+"""What a page goes on to say of the number that a block asks for: for who guesses, veiled until he has guessed or looked.
 
-The rule. Behind a block its answer is veiled in every spelling (website/guess/spelling.py): in the block's own section with its unit or
-cited alone, in later sections with its unit, and there only if the page has not said it before it asked. What stands in `code style` is
-an example's choice and no result; headings are left alone, and charts are cover.py's. The words stay where they are, for search, for paper
-and for readers without scripts; assets/guess/predict.js takes the veil away.
+The rule. Behind a block, in its own section, every sentence is veiled that says its answer in any spelling (website/guess/spelling.py),
+with its unit or cited alone: a sentence as a whole, since half of one cannot be read. What stands in `code style` is an example's choice
+and no result; headings, pictures and charts are left alone. The words stay where they are, for search, for paper and for who reads
+(`html[data-reading]`, assets/mode.js); assets/guess/predict.js takes the veil away.
 """
 
+import re
 from collections.abc import Iterator
 
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from website.guess.asked import ASKED, CLOSING, DRAWN, Question, ancestors, near, order, questions
+from website.guess.asked import CLOSING, Question, ancestors, near, order, questions
 from website.guess.spelling import Said, alone, said
 
 CITED = {"bim-lab", "bim-fact", "bim-recorded"}
+SENTENCE = re.compile(r"([.?!][)\"”]?)\s+(?=[A-Z0-9“\"(])")  # "at 1.5 GiB" and "e.g. this" go on
 Part = tuple[nodes.Text | nodes.math, str]  # a piece of a paragraph, and how it reads
 
 
 def veil(app: Sphinx, doctree: nodes.document) -> None:
     """Every block's answer in what follows it."""
     for block, question in questions(doctree):
-        before, own, later = around(doctree, block)
-        for paragraph in own:
+        for paragraph in behind(doctree, block):
             hide(paragraph, question, [*spelled(paragraph, question), *cited(paragraph, question)])
-        if not any(spelled(paragraph, question) for paragraph in before):
-            for paragraph in later:
-                hide(paragraph, question, spelled(paragraph, question))
 
 
-def around(doctree: nodes.document, block: nodes.raw) -> tuple[list[nodes.paragraph], ...]:
-    """The paragraphs before a block, those behind it in its section, and those behind that. A question has to be read: it is in none."""
-    before, own, later = found = ([], [], [])
-    into, asking = before, False
+def behind(doctree: nodes.document, block: nodes.raw) -> Iterator[nodes.paragraph]:
+    """The paragraphs behind a block in its section. A question has to be read, and an answer is its block's own: they are none of them."""
+    past, inside = False, False
     for node in order(doctree, nodes.paragraph, nodes.raw):
         if isinstance(node, nodes.raw):
-            asking = ASKED in node or DRAWN in node
-        if node is block:
-            into = None
-        elif into is None and node.astext() == CLOSING:
-            into = own
-        elif into is not None and isinstance(node, nodes.paragraph) and not asking:
-            into = into if into is before else own if near(block, node) else later
-            into.append(node)
-    return found
+            past = past or node is block
+            inside = (inside or "bim-predict" in node.astext()) and node.astext() != CLOSING
+        elif past and not inside and near(block, node):
+            yield node
 
 
 def spelled(paragraph: nodes.paragraph, question: Question) -> list[Said]:
@@ -85,14 +77,31 @@ def plain(node: nodes.Text | nodes.math) -> str:
 
 
 def hide(paragraph: nodes.paragraph, question: Question, found: list[Said]) -> None:
-    """The same paragraph, these places of it veiled."""
-    at = 0
+    """The same paragraph, the sentences of these places veiled."""
+    at, sentences = (
+        0,
+        [sentence for sentence in sentences_of(paragraph) if any(said_in(sentence, one) for one in found)],
+    )
     for node, reads in parts(paragraph):
-        cuts = sorted({(max(one.start - at, 0), min(one.end - at, len(reads))) for one in found})
+        cuts = [(max(start - at, 0), min(end - at, len(reads))) for start, end in sentences]
         cuts = [(start, end) for start, end in cuts if start < end]
         at += len(reads)
         if cuts:
             node.parent.replace(node, split(node, cuts, question.name))
+
+
+def sentences_of(paragraph: nodes.paragraph) -> Iterator[tuple[int, int]]:
+    """From where to where each goes."""
+    text, start = "".join(reads for _, reads in parts(paragraph)), 0
+    for end in SENTENCE.finditer(text):
+        yield start, end.end(1)
+        start = end.end()
+    if start < len(text):
+        yield start, len(text)
+
+
+def said_in(sentence: tuple[int, int], one: Said) -> bool:
+    return sentence[0] <= one.start < sentence[1]
 
 
 def split(node: nodes.Text | nodes.math, cuts: list[tuple[int, int]], name: str) -> list[nodes.Node]:
