@@ -68,6 +68,7 @@ KINDS = {
     ),
     "falls at large sizes": Kind("benchmarking", _run("INIT,ENV,TUNING", "64M", "8G", "Algo|NCCL_.* set"), "clocks"),
     "dip at middle sizes": Kind("benchmarking", _run("INIT,ENV,TUNING", "1M", "1G", "Algo|NCCL_.* set"), "settings"),
+    "late small sizes": Kind("benchmarking", "./build/{program} -b 1K -e 4M -f 2 -g {gpus} -w 20 -n 200", "settings"),
     "unsteady sizes": Kind("benchmarking", "./build/{program} -b 1M -e 8G -f 2 -g {gpus} -n 100  # twice", "clocks"),
     "no machine": Kind("interconnects", "nvidia-smi -L; nvidia-smi topo -m", accuses=False),
     "no network": Kind("interconnects", "nvidia-smi topo -m; ibstat | grep -E 'CA |Rate|layer'", accuses=False),

@@ -80,9 +80,13 @@ def curve_of(table: NcclTable, network: Network | None = None) -> Curve:
 
 
 def _half(table: NcclTable, name: str) -> tuple[tuple[int, float], ...]:
-    """By size, each with its best."""
-    rows = [(row.nbytes, timing.busbw) for row in table.rows if (timing := getattr(row, name)) and row.nbytes]
-    return tuple(dict(sorted(rows)).items())
+    """(nbytes, busbw) by size."""
+    points = []
+    for row in table.rows:
+        timing = getattr(row, name)
+        if timing and row.nbytes and (seconds := timing.seconds or row.nbytes / (timing.algbw or 1.0)):
+            points.append(point_of(row.nbytes, seconds, table.collective, table.nranks, timing.busbw))
+    return tuple((point.nbytes, point.busbw) for point in quickest(points))
 
 
 def _split(groups: int, hosts: int, ranks: int) -> str:

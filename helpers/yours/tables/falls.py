@@ -17,6 +17,7 @@ from helpers.yours.tables.curves import Curve
 from helpers.yours.verdict import Bend, Cause
 
 FROM = MIB  # below, a call's start decides, and single calls are late
+LATE = 4
 FAR = 0.5
 FAR_BEHIND_A_SWITCH = 0.7
 SEVERAL = 3  # sizes, each alone
@@ -59,11 +60,28 @@ def falls(curve: Curve, place: Place | None) -> tuple[Fall, ...]:
     return tuple(found)
 
 
+def late_sizes(curve: Curve) -> tuple[int, ...]:
+    """Neighbouring sizes below `FROM` that take `LATE` times as long as some larger one, in every half; none where it is one alone."""
+    halves = [dict(half) for half in curve.halves if half]
+    sizes = sorted(set.intersection(*map(set, halves))) if halves else []
+    rates = [[half[nbytes] for nbytes in sizes] for half in halves]
+    if not all(map(all, rates)):
+        return ()
+    took = [[nbytes / rate for nbytes, rate in zip(sizes, half, strict=True)] for half in rates]
+    late = [nbytes < FROM and all(half[at] > LATE * min(half[at:]) for half in took) for at, nbytes in enumerate(sizes)]
+    runs = [[at for at, _ in run] for which, run in groupby(enumerate(late), key=lambda one: one[1]) if which]
+    return tuple(sizes[at] for run in runs if len(run) > 1 for at in run)
+
+
 def fall_causes(curve: Curve, place: Place | None, found: Sequence[Fall]) -> list[Cause]:
     """Falls of several sizes accuse, and one to which both halves fall alike at the end; else from `SEVERAL` on, as an unsteady curve."""
     plain = [fall for fall in found if fall.sizes > 1 or (fall.ends and not fall.half and len(curve.halves) > 1)]
     single = [fall for fall in found if fall not in plain]
     causes = [_accused(curve, place, fall) for fall in plain]
+    if late := late_sizes(curve):
+        span = f"from {nbytes_text(late[0])} to {nbytes_text(late[-1])}"
+        why = f"{span} a call takes more than {LATE} times as long as one of some larger size: {len(late)} sizes"
+        causes.append(_cause(curve, "late small sizes", why, True))
     if single:
         at = ", ".join(f"{nbytes_text(fall.first)} ({_rates(fall.rates)})" for fall in single[:SEVERAL])
         why = f"far below a smaller size, and neither size beside it is: {at}"

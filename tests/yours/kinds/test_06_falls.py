@@ -6,7 +6,7 @@ import pytest
 from yours.made_tables import run, times
 
 from helpers.facts import MACHINES, public
-from helpers.units import GIB, MIB
+from helpers.units import GIB, KIB, MIB
 from helpers.yours import is_my_number_good
 from helpers.yours.places import place_of
 from helpers.yours.tables.curves import Curve
@@ -89,6 +89,15 @@ ACCUSED = {
         "3 such sizes are no chance",
     ),
 }
+
+
+def test_small_sizes_that_take_longer_than_large_ones_are_accused():
+    late = {n: 3e-3 if 8 * KIB <= n <= 64 * KIB else took for n, took in H200.items()}
+    found = is_my_number_good(table(late))
+    assert (
+        found.accused[0] == "late small sizes"
+        and "from 8 KiB to 64 KiB a call takes more than 4 times" in found.causes[0].why
+    )
 
 
 @pytest.mark.parametrize(("text", "name", "why"), ACCUSED.values(), ids=ACCUSED)
