@@ -41,6 +41,22 @@ node1:71:80 [0] NCCL INFO Channel 01 : 0[0] -> 1[1] via SHM/direct/direct
 node1:72:81 [1] NCCL INFO Channel 00 : 1[1] -> 0[0] via SHM/direct/direct
 node1:72:81 [1] NCCL INFO Channel 01 : 1[1] -> 0[0] via SHM/direct/direct
 """
+DEAD = """\
+[rank0]:[E102 03:14:07.513001 ProcessGroupNCCL.cpp:683] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=4711, \
+OpType=ALLREDUCE, NumelIn=26214400, NumelOut=26214400, Timeout(ms)=600000) ran for 600012 milliseconds before timing out.
+[rank0]:[E102 03:14:07.513212 ProcessGroupNCCL.cpp:2241] [PG ID 0 PG GUID 0(default_pg) Rank 0]  failure detected by watchdog at work \
+sequence id: 4711 PG status: last enqueued work: 4713, last completed work: 4710
+[rank1]:[E102 03:14:07.902117 ProcessGroupNCCL.cpp:1682] [PG ID 0 PG GUID 0(default_pg) Rank 1] Received a dump signal due to a collective \
+timeout from  rank 0 and we will try our best to dump the debug info. Last enqueued NCCL work: 4710, last completed NCCL work: 4710.
+Root Cause (first observed failure):
+[0]:
+  time      : 2026-01-02_03:15:09
+  host      : node1
+  rank      : 0 (local_rank: 0)
+  exitcode  : -6 (pid: 71)
+  error_file: <N/A>
+  traceback : Signal 6 (SIGABRT) received by PID 71
+"""
 HOLES = "; ".join([*(f"t{k} = 24 MiB" for k in range(16)), f"del {', '.join(f't{k}' for k in range(1, 16, 2))}"])
 
 
@@ -80,6 +96,7 @@ def examples() -> tuple[dict[str, Any], ...]:
         ),
         _example("topology", "nvidia-smi topo -m", TOPOLOGY, "made: four GPUs under two NVLink bridges"),
         _example("log", "a log of NCCL", LOG, "made, after the format of NCCL 2.30.7: two ranks of one node"),
+        _example("dead", "a job that died", DEAD, "made, after the words of torch 2.13: two ranks of one node"),
         {
             **_example("dumps", "flight-recorder dumps", None, "made: four ranks, as torch 2.13 writes them"),
             "dumps": _dumps(),

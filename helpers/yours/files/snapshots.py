@@ -133,7 +133,7 @@ def _refused(memory: Memory, entries: Sequence[Any]) -> Refused | None:
             free = entry.get("device_free")
             known = isinstance(free, int) and 0 <= free < reserved + (1 << 50)
             apart = sum(one.free for one in memory.private)
-            return Refused(nbytes, free if known else 0, reserved, max(0, reserved - taken - apart))
+            return Refused(nbytes, free if known else 0, max(0, reserved), max(0, reserved - taken - apart))
         reserved -= GROWS.get(action, 0) * nbytes
         taken += nbytes * ((action in ("free_completed", "free")) - (action == "alloc"))
     return None
