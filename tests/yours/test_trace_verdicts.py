@@ -65,6 +65,14 @@ def test_the_reason_has_the_readers_own_times():
     assert "4 MiB" in found.causes[0].why and "all_reduce" in found.causes[0].why
 
 
+@pytest.mark.parametrize(("wall", "ran", "accuses"), [(49, 2, False), (49, 3, True), (51, 2, True)])
+def test_a_short_trace_of_next_to_nothing_accuses_nobody(wall, ran, accuses):
+    """Milliseconds."""
+    busy = event("gemm", 0, 1000 * ran), event("step", 0, 1000 * wall, "user_annotation", 11, 1)
+    found = is_my_number_good(text(*busy))
+    assert [(one.name, one.accuses) for one in found.causes] == [("idle GPU", accuses)]
+
+
 @pytest.mark.parametrize(("late", "want"), [(4, False), (6, True)])
 def test_a_rank_is_late_by_what_each_of_the_others_waits(late, want):
     """Rank 2 comes last; the two others wait `late` each, beside computation, and 5 of 100 are worth a word."""

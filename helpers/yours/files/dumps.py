@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 from helpers.nccl import FlightRecord
+from helpers.nccl.output.flights.flight_entries import Operation
 from helpers.nccl.output.flights.flight_recorder import Disagreement, Unmet
 from helpers.yours.causes import cause
 from helpers.yours.verdict import Cause, Verdict
 
+One = TypeVar("One", Unmet, Disagreement)
 MOST = 64  # lines of ranks
+TOGETHER = ("all_reduce", "allreduce", "all_reduce_barrier", "barrier")  # over nowhere before all have come
 
 
 def of_dumps(record: FlightRecord) -> Verdict:
@@ -24,19 +28,77 @@ def of_dumps(record: FlightRecord) -> Verdict:
 
 
 def _causes(record: FlightRecord) -> Iterator[Cause]:
-    unmet = record.unmet()
-    for one in record.disagreements():
+    """Of each group the first call: what is queued behind it waits for it."""
+    unmet, differing = record.unmet(), record.disagreements()
+    for one in _firsts(differing):
         yield cause("ranks disagree", _disagree(one))
-    for told in unmet:
-        if told.missing:
-            yield cause("missing rank", _missing(record, told))
+    missing = _firsts([told for told in unmet if told.missing])
+    for told in sorted(missing, key=lambda told: any(record.pending(rank) for rank in told.missing)):
+        yield cause("missing rank", _missing(record, told))
+    alone = list(_unanswered(record))
+    yield from alone
     if record.absent:
         yield cause("no dump", _absent(record, unmet))
     pending = [rank for rank in sorted(record.dumps) if record.pending(rank)]
-    if pending and not unmet and not record.disagreements():
-        first = record.pending(pending[0])[0]
-        why = f"{_ranks(pending)} all came to {first.op} #{first.number}, and it is not over: a link, a card or a kernel hangs"
-        yield cause("all waiting", why)
+    if pending and not (unmet or differing or alone):
+        yield _waiting(record, pending)
+
+
+def _firsts(told: Sequence[One]) -> list[One]:
+    return list({one.group: one for one in reversed(told)}.values())[::-1]
+
+
+def _unanswered(record: FlightRecord) -> Iterator[Cause]:
+    """Sends and receives whose other end has fewer of them, where both dumps are whole."""
+    for rank, dump in sorted(record.dumps.items()):
+        waits = next((one for one in record.pending(rank) if one.p2p and one.peer is not None), None)
+        members = record.members(waits.group) if waits else ()
+        if waits is None or (waits.peer or 0) >= len(members) or rank not in members:
+            continue
+        other = members[waits.peer or 0]
+        there = record.dumps.get(other)
+        if there is None or not (there.whole and dump.whole):
+            continue
+        mine = [
+            one
+            for one in dump.operations
+            if one.record <= waits.record and _ends(one) == (waits.group, waits.sends, waits.peer)
+        ]
+        theirs = [one for one in there.operations if _ends(one) == (waits.group, not waits.sends, members.index(rank))]
+        if len(theirs) < len(mine):
+            way = "to" if waits.sends else "from"
+            why = f"rank {rank} waits in {waits.op} #{waits.number} {way} rank {other}; rank {other} has not come{_after(record, other)}"
+            yield cause("missing rank", why)
+
+
+def _ends(one: Operation) -> tuple[str, bool, int | None]:
+    return one.group, one.sends, one.peer
+
+
+def _waiting(record: FlightRecord, pending: Sequence[int]) -> Cause:
+    """All came. Where a call that needs all is over on some rank, the dumps were written while it ended: nothing hangs for certain."""
+    first = record.pending(pending[0])[0]
+    call = first.group, first.number, first.p2p
+    over = [
+        rank
+        for rank in sorted(record.dumps)
+        if any((one.group, one.number, one.p2p) == call and not one.pending for one in record.operations(rank))
+    ]
+    name = f"{first.op} #{first.number}"
+    if over and first.op in TOGETHER:
+        why = f"{name} is over on {_ranks(over)} and not on {_ranks(pending)}: the dumps may have been written while it ended"
+        return cause("all waiting", why, accuses=False)
+    unknown = [rank for rank in sorted(record.dumps) if not record.entered(rank, *call[:2])]
+    if not first.p2p and first.group not in record.groups and unknown:
+        whose = f"{name} of group {first.group!r}, whose ranks no dump tells"
+        return cause(
+            "missing rank",
+            f"{_ranks(pending)} {_verb(pending, 'wait')} in {whose}; {_ranks(unknown)} did not come to it, or did not belong to it",
+        )
+    came = "all came" if len(pending) > 1 else "came"
+    return cause(
+        "all waiting", f"{_ranks(pending)} {came} to {name}, and it is not over: a link, a card or a kernel hangs"
+    )
 
 
 def _disagree(one: Disagreement) -> str:
@@ -48,14 +110,23 @@ def _disagree(one: Disagreement) -> str:
 
 def _missing(record: FlightRecord, one: Unmet) -> str:
     """Who waits, in which line of the reader's, and what the first that has not come did last."""
-    wait = "waits" if len(one.entered) == 1 else "wait"
-    has = "has" if len(one.missing) == 1 else "have"
+    first = next((rank for rank in one.missing if not record.pending(rank)), one.missing[0])
     calls = (call for rank in one.entered for call in record.pending(rank))
     where = next((f", {call.where}" for call in calls if (call.group, call.number) == one[:2] and call.where), "")
-    last = record.completed(one.missing[0])
-    after = f"; the last of rank {one.missing[0]} is {last.op} #{last.number}" if last else ""
-    waits = f"{_ranks(one.entered)} {wait} in {one.op} #{one.number} of group {one.group!r}{where}"
-    return f"{waits}; {_ranks(one.missing)} {has} not come{after}"
+    waits = (
+        f"{_ranks(one.entered)} {_verb(one.entered, 'wait')} in {one.op} #{one.number} of group {one.group!r}{where}"
+    )
+    return (
+        f"{waits}; {_ranks(one.missing)} {'has' if len(one.missing) == 1 else 'have'} not come{_after(record, first)}"
+    )
+
+
+def _after(record: FlightRecord, rank: int) -> str:
+    """What a rank that has not come does instead, or did last."""
+    last, waits = record.completed(rank), next(iter(record.pending(rank)), None)
+    if waits:
+        return f"; rank {rank} waits itself, in {waits.op} #{waits.number} of group {waits.group!r}"
+    return f"; the last of rank {rank} is {last.op} #{last.number}" if last else ""
 
 
 def _absent(record: FlightRecord, unmet: Sequence[Unmet]) -> str:
@@ -65,6 +136,10 @@ def _absent(record: FlightRecord, unmet: Sequence[Unmet]) -> str:
         f", and {_ranks(waiting.entered)} wait in {waiting.op} #{waiting.number}" if waiting and waiting.entered else ""
     )
     return f"there is no dump of {_ranks(record.absent)}{beside}: dead, or the file was not brought along"
+
+
+def _verb(ranks: Sequence[int], verb: str) -> str:
+    return f"{verb}s" if len(ranks) == 1 else verb
 
 
 def _ranks(ranks: Sequence[int]) -> str:

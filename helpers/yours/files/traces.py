@@ -20,6 +20,8 @@ EXPOSED = 0.1  # of the wall time: from here on exposed communication is a cause
 LATE = 0.05  # waited for one rank, by the others on average
 LOADS = 0.05  # idle in a loader
 IDLE = 0.3  # of a GPU, outside of a loader
+SHORT = 50_000_000  # nanoseconds of a trace
+NOTHING = 0.95  # idle; a shorter trace than that tells nothing of a job
 FEW = 8  # small collectives that are worth a word
 SMALL = 64 * KIB  # small, where no model says what a call's start costs
 MOST = 24  # lines
@@ -106,8 +108,16 @@ def _causes(first: KinetoTrace, ranks: KinetoRanks | None, said: Sequence[Said])
     if b.share("exposed") >= EXPOSED:
         yield b.exposed - min(lost, b.exposed), cause("exposed communication", _exposed(first, b))
     if gpu and (b.idle - b.loading) >= IDLE * b.wall:
-        why = f"for {_time(b.idle - b.loading)} of {_time(b.wall)} the GPU had nothing to do, and no loader was waited for"
-        yield b.idle - b.loading, cause("idle GPU", f"{why}: kernels come too late, or too few events were recorded")
+        yield b.idle - b.loading, _idle(b)
+
+
+def _idle(b: Breakdown) -> Cause:
+    """A remark where the trace is of next to nothing: a toy, or a start."""
+    why = f"for {_time(b.idle - b.loading)} of {_time(b.wall)} the GPU had nothing to do, and no loader was waited for"
+    if b.wall < SHORT and b.idle >= NOTHING * b.wall:
+        why += f"; it worked for {_time(b.wall - b.idle)} in all, which tells nothing of a job: trace some whole steps"
+        return cause("idle GPU", why, accuses=False)
+    return cause("idle GPU", f"{why}: kernels come too late, or too few events were recorded")
 
 
 def _late(ranks: KinetoRanks, b: Breakdown) -> Iterator[tuple[float, Cause]]:
