@@ -37,6 +37,7 @@ def test_a_line_of_nccls_fits_its_row_and_no_other(one):
     place, _, message = line_of(one).partition(" ")
     found = is_my_number_good(f"\nnode-3:411:502 [1] {place} NCCL WARN {message}\n")
     assert found.causes[0].name == one.name and found.causes[0].accuses != one.mild
+    assert one.mild or one.why[1:] in found.sentence
     assert one.cure in found.causes[0].why and found.lines[-1].endswith(one.thread)
 
 

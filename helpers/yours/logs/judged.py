@@ -9,7 +9,7 @@ from helpers.nccl import DebugLog
 from helpers.units import nbytes_text
 from helpers.yours.causes import cause
 from helpers.yours.logs.times import slow, spent
-from helpers.yours.logs.warned import Told, asked, causes, told_by
+from helpers.yours.logs.warned import Told, asked, causes, headline, told_by
 from helpers.yours.verdict import TOO_LITTLE, Cause, Verdict
 
 CAPS = ("NCCL_MAX_NCHANNELS", "NCCL_MAX_CTAS", "NCCL_MAX_P2P_NCHANNELS")
@@ -21,6 +21,7 @@ SHORTER_PATH = {  # set so, bytes go another way than they could
     "NCCL_NET": ("Socket", "between nodes by sockets", "sockets"),
     "NCCL_NET_GDR_LEVEL": ("LOC", "the cards do not read the GPU's memory", "gpudirect-rdma"),
 }
+BY_SOCKETS = ("NET/OFI: tcp", "NET/OFI: sockets", "NET/OFI: udp")  # providers of libfabric, as aws-ofi-nccl takes one
 MANY = 4  # GPUs of a node that share one card are too many
 
 
@@ -28,9 +29,8 @@ def of_log(log: DebugLog, text: str = "") -> Verdict:
     """What is plain from the lines; of times a log has only those of its start. text: where errors of other programs stand between them."""
     told = told_by(log, text)
     alone = told and not (log.connections or log.members or log.settings)
-    what, sentence = (
-        ("warnings of NCCL", "") if alone else (f"a log of {log}", _ways(log) + _settings(log) + spent(log))
-    )
+    what = "warnings of NCCL" if alone else f"a log of {log}"
+    sentence = f"{headline(told)}{'' if alone else _ways(log) + _settings(log) + spent(log)}".strip()
     clean = "Nothing in it accuses the machine." if log.connections else TOO_LITTLE
     lines = (*_choices(log), *asked(told))
     return Verdict("log", what, sentence, clean, causes=tuple(_causes(log, told)), lines=lines)
@@ -113,6 +113,9 @@ def _paths(log: DebugLog) -> Iterator[Cause]:
     elif log.without_gdr:
         why = f"NCCL says that {', '.join(log.without_gdr[:8])} can not read the GPU's memory: staged in memory of the host between nodes"
         yield cause("wrong path", why, accuses=_several(log), repair="gpudirect-rdma")
+    if by := [name for name in log.plugins if name in BY_SOCKETS]:
+        why = f"libfabric goes by sockets ({by[0].rpartition(' ')[2]}), not by EFA: staged by the processor and its kernel"
+        yield cause("wrong path", why, accuses=_several(log), repair="efa")
     if shared:
         why = f"{shared} of {total} connections go through memory of the host (SHM), not from GPU to GPU"
         yield cause("wrong path", why, repair="p2p")

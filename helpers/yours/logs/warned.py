@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from helpers.nccl import DebugLog
 from helpers.yours.causes import cause
@@ -31,7 +32,9 @@ NAMES = (  # of its errors, as torch and nccl-tests print them
     "Last error:",
 )
 SHORT = 1 << 16  # letters: in a longer text without NCCL's lines only those near its errors' names are looked at
-_DIGITS = re.compile(r"\d+")
+MOST = 1000  # different ones that are looked at
+QUOTED = 300  # letters of a line
+_DIGITS = re.compile(r"\d[\da-f]*")
 Told = tuple[int, str, Known | None]  # the line's number, its text, and what it is
 
 
@@ -47,6 +50,8 @@ def bare(text: str) -> list[tuple[int, str]]:
             continue
         if last or which(line, named) is not None:
             found.append((number, line.strip()))
+        if len(found) == MOST:
+            break
     return found
 
 
@@ -60,20 +65,25 @@ class ErrorSign:
 def of_errors(text: str) -> Verdict:
     """What torch or nccl-tests printed of an error, without NCCL's log."""
     told = [(number, line, which(line)) for number, line in bare(text)]
-    count = f"{len(told)} line{'s' if len(told) > 1 else ''}"
-    sentence = f"{count} of it {'tell' if len(told) > 1 else 'tells'} of {', '.join(dict.fromkeys(one.name for *_, one in told if one))}."
-    return Verdict(
-        "log", "an error of NCCL", sentence, TOO_LITTLE, causes=tuple(causes(told)), lines=tuple(asked(told))
-    )
+    said = headline(told).strip()
+    return Verdict("log", "an error of NCCL", said, TOO_LITTLE, causes=tuple(causes(told)), lines=tuple(asked(told)))
 
 
 def told_by(log: DebugLog, text: str) -> list[Told]:
-    """Every warning of a log and every error beside it, in order; what is written again with other digits, once."""
-    lines = [(line, f"{log.places.get(line, '')} {message}".strip()) for line, message in log.warnings.items()]
-    seen: dict[str, Told] = {}
+    """Warnings of a log, notices that are known, errors beside it, in order; what is written again with other digits, once."""
+    own = {**log.warnings, **log.notices}
+    lines = [(line, f"{log.places.get(line, '')} {message}".strip()) for line, message in own.items()]
+    seen: dict[str, tuple[int, str]] = {}
     for number, line in sorted([*lines, *(bare(text) if text else [])]):
-        seen.setdefault(_DIGITS.sub("0", line), (number, line, None))
-    return [(number, line, which(line)) for number, line, _ in seen.values()]
+        seen.setdefault(_DIGITS.sub("0", line), (number, line))
+    told = [(number, line, which(line)) for number, line in islice(seen.values(), MOST)]
+    return [one for one in told if one[2] is not None or one[0] not in log.notices]
+
+
+def headline(told: Iterable[Told]) -> str:
+    """What the first root says, else the first that follows: "/dev/shm is full. "; "" where none is known that ends a job."""
+    known = sorted((one.follows, number, one.why) for number, _, one in told if one is not None and not one.mild)
+    return f"{known[0][2][:1].upper()}{known[0][2][1:]}. " if known else ""
 
 
 def causes(told: Iterable[Told]) -> Iterator[Cause]:
@@ -98,7 +108,7 @@ def causes(told: Iterable[Told]) -> Iterator[Cause]:
 
 
 def _of(number: int, line: str, one: Known, accuses: bool | None = None) -> Cause:
-    quoted = line if len(line) <= 120 else f"{line[:120]} ..."
+    quoted = line if len(line) <= QUOTED else f"{line[:QUOTED]} ..."
     return cause(one.name, f"line {number}, {quoted!r}: {one.why}. What helps: {one.cure}", accuses=accuses)
 
 

@@ -16,7 +16,7 @@ START = "ncclCommInitRankConfig comm 0x5f0 rank 1 nranks 4 cudaDev 1 nvmlDev 1 b
 
 def test_receive_lines_that_say_how_they_flush():
     found = is_my_number_good(FAULT)
-    assert found.what == "a log of NCCL 2.31.2: 0 communicators, 2 NET/IB with GDRDMA"
+    assert found.what == "a log of NCCL 2.31.2: 2 NET/IB with GDRDMA"
     assert found.accused == () and not parse_debug_log(FAULT).damaged
 
 
@@ -69,8 +69,10 @@ def test_a_communicator_that_was_split_off_is_named_by_its_id():
 
 def test_a_level_between_warning_and_info():
     """NCCL ATTN, since 2.32."""
-    log = parse_debug_log("h7:31:257 [0] os/linux.cc:70 (ncclOsOpen) NCCL ATTN a limit is low\n")
-    assert log.warnings == {1: "a limit is low"} and log.damaged == ()
+    text = "h7:31:257 [0] os/linux.cc:70 (ncclOsOpen) NCCL ATTN a limit is low\n"
+    log = parse_debug_log(text)
+    assert (log.notices, log.places) == ({1: "a limit is low"}, {1: "os/linux.cc:70"}) and log.damaged == ()
+    assert is_my_number_good(text).accused == ()
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ FAULT = (Path(__file__).parents[1] / "faults" / "03-no-host-names.txt").read_tex
 
 def test_two_ranks_without_a_host_are_one_communicator():
     found = is_my_number_good(FAULT)
-    assert found.what == "a log of NCCL 2.29.2: 1 communicators, 2 P2P/CUMEM" and found.accused == ()
+    assert found.what == "a log of NCCL 2.29.2: 1 communicator, 2 P2P/CUMEM" and found.accused == ()
 
 
 def log_of(front, ranks=4, nodes=1, ends=True, comm_id="0xab54", base=7):

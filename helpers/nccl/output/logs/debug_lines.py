@@ -51,7 +51,7 @@ class Reader(Rows):
         last, before = levels[-1], levels[-2].end() if len(levels) > 1 else 0
         message = text[last.end() :].rstrip()
         if last["level"] != "INFO":
-            self.warnings[number] = message
+            (self.warnings if last["level"] == "WARN" else self.notices)[number] = message
             if place := PLACE.search(text[: last.start()]):
                 self.places[number] = place[1]
         front = text[max(before, last.start() - LONGEST_ORIGIN) : last.start()]

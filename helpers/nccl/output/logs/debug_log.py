@@ -49,8 +49,8 @@ class DebugLog:
     """A whole log. damaged: lines of a known kind that do not hold together, of which nothing counts. unread: how many other lines.
 
     library: "NCCL", or AMD's "RCCL". versions: of it, as each is first told. chunks: bytes of a point-to-point chunk, by line.
-    without_gdr: cards that NCCL says can not read the GPU's memory. warnings: its "WARN" lines, by line, and "ATTN" since 2.32;
-    places: where in NCCL's source they stand.
+    without_gdr: cards that NCCL says can not read the GPU's memory. warnings: its "WARN" lines, by line; notices: "ATTN", since 2.32;
+    places: where in NCCL's source both stand.
     """
 
     library: str
@@ -68,6 +68,7 @@ class DebugLog:
     without_gdr: tuple[str, ...]
     chunks: Mapping[int, int]
     warnings: Mapping[int, str]
+    notices: Mapping[int, str]
     places: Mapping[int, str]
     damaged: tuple[Damaged, ...]
     unread: int
@@ -107,9 +108,11 @@ class DebugLog:
         return tuple(Communicator(g[0].comm_id, g[0].nranks, tuple(g)) for g in ordered)
 
     def __str__(self) -> str:
+        comms, damaged = len(self.communicators()), len(self.damaged)
         ways = ", ".join(f"{count} {way}" for way, count in self.transports().items()) or "no connections"
-        said = f"{self.library} {' and '.join(self.versions) or 'of an unknown version'}: {len(self.communicators())} communicators, {ways}"
-        return f"{said}; {len(self.damaged)} damaged lines" if self.damaged else said
+        made = f"{comms} communicator{'s' if comms > 1 else ''}, " if comms else ""
+        said = f"{self.library} {' and '.join(self.versions) or 'of an unknown version'}: {made}{ways}"
+        return f"{said}; {damaged} damaged line{'s' if damaged > 1 else ''}" if damaged else said
 
 
 def transport_text(way: Connection) -> str:
@@ -152,6 +155,7 @@ def parse_debug_log(text: str, strict: bool = False) -> DebugLog:
         tuple(dict.fromkeys(reader.without_gdr)),
         reader.chunks,
         reader.warnings,
+        reader.notices,
         reader.places,
         tuple(sorted(reader.damaged)),
         reader.unread,

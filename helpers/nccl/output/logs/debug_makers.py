@@ -34,6 +34,7 @@ class Rows:
         self.without_gdr: list[str] = []
         self.chunks: dict[int, int] = {}
         self.warnings: dict[int, str] = {}
+        self.notices: dict[int, str] = {}
         self.places: dict[int, str] = {}
 
 
