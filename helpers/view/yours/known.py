@@ -14,6 +14,7 @@ from helpers.yours.verdict import refusal
 CHAPTERS = {  # by stem, as their pages are titled
     "allocator": "The caching allocator",
     "benchmarking": "Benchmarking",
+    "choosing": "What did NCCL choose?",
     "data-parallel": "Data parallel",
     "execution-model": "Execution model",
     "hangs": "Hangs",
@@ -25,6 +26,7 @@ CHAPTERS = {  # by stem, as their pages are titled
     "reading-a-trace": "Where did the step's milliseconds go?",
     "renting": "What do I rent, and how do I stop paying?",
     "roofline": "Roofline",
+    "setup": "Set up",
     "too-big": "Too big",
     "training-memory": "Training memory",
 }
