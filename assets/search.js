@@ -1,7 +1,7 @@
 // The search page. MiniSearch looks in what website/search.py wrote; nothing is fetched, so a book opened from a folder is searched, too.
 BytesInMotion.search = (entries, same) => {
   const COMMON = new Set(
-    "a an and are as at be but by can do does for from how i if in into is it my of on or so that the then this to was what when where which who why will with you".split(
+    "a able an and any are as at be but by can cannot did difference different do does doesn don for from get got has have how i if in into is it its make me my of on or over please possible s so sure t than that the then there this to unable use using want was we what when where which who why will with you your".split(
       " ",
     ),
   );
@@ -13,10 +13,12 @@ BytesInMotion.search = (entries, same) => {
     (a, b) => b.length - a.length,
   );
   const LAB = 0.15; // a chapter explains, its lab tries
+  const REPAIR = 0.9; // and a word alone asks what it is, before how it is repaired
   const REST = 0.2; // what the other sections of a page add to its best one
   const SOME = 0.2; // what counts a section that has some of the words, not all
   const VERY = 2; // what counts a section whose heading is the question
   const LEAST = 0.04; // of the best page's score: what has less is not shown
+  const NEAR = 0.4; // of a page's best section: a section with this much is shown in place of the page's top, exercises or sources
 
   // Fusion, fusing and fused are one word.
   function stem(word) {
@@ -24,26 +26,27 @@ BytesInMotion.search = (entries, same) => {
     return ending ? word.slice(0, -ending.length) : word;
   }
 
-  // "all_reduce" is found as all, as reduce and as allreduce.
-  function tokens(text) {
+  // The words of a text. One with joints is what `take` makes of its parts and the whole: "all_reduce" of all, reduce and allreduce.
+  function split(text, take) {
     const runs = text.toLowerCase().match(/[\p{L}\p{N}]+(?:[-_.'’][\p{L}\p{N}]+)*/gu) ?? [];
     return runs.flatMap((run) => {
       const parts = run.match(/[\p{L}\p{N}]+/gu);
-      return parts.length > 1 ? [...parts, parts.join("")] : parts;
+      return parts.length > 1 ? take(parts, parts.join(""), run) : parts;
     });
   }
 
+  const join = (parts, whole) => [...parts, whole];
   const engine = new MiniSearch({
     fields: FIELDS,
     storeFields: ["page", ...FIELDS, "at"],
-    tokenize: tokens,
+    tokenize: (text) => split(text, join),
     processTerm: stem,
   });
   engine.addAll(entries.map((entry, id) => ({ id, ...entry })));
 
   const options = {
     boost: { title: 8, heading: 4, text: 1, code: 0.5 },
-    boostDocument: (_, __, { page }) => (page.startsWith("notebooks/") ? LAB : 1),
+    boostDocument: (_, __, { page }) => (page.startsWith("notebooks/") ? LAB : page === "book/repair.html" ? REPAIR : 1),
     prefix: (word) => word.length > 3,
     fuzzy: (word) => word.length > 5 && 0.2,
     weights: { fuzzy: 0.1, prefix: 0.375 }, // a word misspelt finds its page; one that is only alike does not win over the word itself
@@ -64,28 +67,43 @@ BytesInMotion.search = (entries, same) => {
       });
   }
 
-  function words(question) {
-    const all = question.split(" ");
+  const looked = (queries, how = {}) => engine.search({ combineWith: "OR", queries }, { ...options, ...how });
+  const has = (word) => looked([word], { prefix: false, fuzzy: false }).length > 0;
+
+  // What tells in a question. Of an identifier that a page has: the whole, with or without its parts.
+  function words(question, parted = true) {
+    const take = (parts, whole, run) => (run.includes("_") && has(whole) ? [...(parted ? parts : []), whole] : parts);
+    const all = split(question, take);
     const telling = all.filter((word) => !COMMON.has(word));
     return telling.length ? telling : all;
   }
 
-  // -> [{ page, title, at, heading, text, code, terms, score }], a page once, by its best section
+  // -> { hits: [{ page, title, at, heading, text, code, terms, score }], unknown }: a page once, by its best section
   function find(question) {
     const asked = plain(question);
-    if (!asked) return [];
-    const queries = [asked, ...others(asked)].map((one) => ({ combineWith: "AND", queries: words(one) }));
-    const all = engine.search({ combineWith: "OR", queries }, options);
-    const some = engine.search({ combineWith: "OR", queries: words(asked) }, options);
-    const pages = new Map();
+    const known = (words) => words.filter((word) => looked([word]).length);
+    const named = split(question, (parts, whole, run) => (run.includes("_") && !has(whole) ? [run] : parts));
+    const unknown = named.filter((word) => word.includes("_") || !(COMMON.has(word) || looked([word]).length));
+    const [every, any] = [known(words(question)), known(words(question, false))];
+    if (!any.length) return { hits: [], unknown };
+    const ways = [every, ...others(asked).map((other) => words(other))];
+    const all = looked(ways.map((queries) => ({ combineWith: "AND", queries })));
     const told = (hit) => ({ ...hit, score: (plain(hit.heading) === asked ? VERY : 1) * hit.score });
-    for (const hit of [...all.map(told), ...some.map((one) => ({ ...one, score: SOME * one.score }))]) {
-      const best = pages.get(hit.page);
-      if (best) best.score += REST * hit.score;
-      else pages.set(hit.page, hit);
-    }
-    const found = [...pages.values()].sort((a, b) => b.score - a.score);
-    return found.filter(({ score }) => score > LEAST * found[0].score);
+    const share = ({ queryTerms }) => new Set(queryTerms).size / new Set(any.map(stem)).size;
+    const some = looked(any).map((hit) => ({ ...hit, score: SOME * share(hit) * hit.score }));
+    const pages = new Map();
+    for (const hit of [...all.map(told), ...some]) pages.set(hit.page, [...(pages.get(hit.page) ?? []), hit]);
+    const titled = ({ title }) => any.every((word) => split(title, join).map(stem).includes(stem(word)));
+    const found = [...pages.values()].map((sections) => best(sections, titled)).sort((a, b) => b.score - a.score);
+    return { hits: found.filter(({ score }) => score > LEAST * found[0].score), unknown };
+  }
+
+  // Of a page's sections the one to show, its top if its title is what was asked; and what the others add to the best one's score.
+  function best(sections, titled) {
+    const [first, ...rest] = sections.sort((a, b) => b.score - a.score);
+    const explains = ({ at, heading, score }) => at && !/^(Exercises|Sources)/.test(heading) && score > NEAR * first.score;
+    const shown = sections.find((hit) => (titled(hit) ? !hit.at : explains(hit))) ?? first;
+    return { ...shown, score: rest.reduce((sum, { score }) => sum + REST * score, first.score) };
   }
 
   // Letters around the first word found, with every word found marked.
@@ -124,16 +142,16 @@ BytesInMotion.search = (entries, same) => {
     document.querySelectorAll('input[name="q"]').forEach((input) => {
       input.value = question;
     });
-    const hits = find(question);
+    const { hits, unknown } = find(question);
     const list = Object.assign(document.createElement("ol"), { className: "search" });
     list.append(...hits.map(item));
     document.getElementById("search-results").replaceChildren(list);
     const more = others(plain(question));
-    const told = hits.length
-      ? `${hits.length} ${hits.length === 1 ? "page" : "pages"}, best first.`
-      : `No page has “${question}”.`;
-    document.getElementById("search-progress").textContent =
-      told + (more.length ? ` Also looked for: ${more.slice(0, 3).join(", ")}.` : "");
+    const told = hits.length ? [`${hits.length} ${hits.length === 1 ? "page" : "pages"}, best first.`] : [];
+    const lacked = hits.length ? unknown.join("”, “") : question;
+    if (lacked) told.push(`No page has “${lacked}”.`);
+    if (more.length) told.push(`Also looked for: ${more.slice(0, 3).join(", ")}.`);
+    document.getElementById("search-progress").textContent = told.join(" ");
   }
 
   BytesInMotion.find = find; // tests ask it

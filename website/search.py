@@ -20,11 +20,11 @@ LISTS = {"cell_output", "bim-recorded-runs"}
 
 
 def sections(document: nodes.document) -> Iterator[tuple[str, str, nodes.Element]]:
-    """(anchor, heading, section) in order; the page's own section has the anchor ""."""
+    """(anchor, heading, section) in order: the label before a heading, else the heading's own; the page's own section has ""."""
     found = list(document.findall(nodes.section))
     for position, section in enumerate(found):
         title = section.next_node(nodes.title)
-        yield (section["ids"][0] if position else "", title.astext() if title else "", section)
+        yield (section["ids"][-1] if position else "", title.astext() if title else "", section)
 
 
 def words(section: nodes.Element) -> tuple[str, str]:

@@ -1,4 +1,6 @@
-"""Search finds what a reader means: forty questions and the page that must come first, from a server and from a folder."""
+"""Search finds what a reader means: words and the page that must come first, questions of public threads and the section, with or without
+a server.
+"""
 
 import tomllib
 from pathlib import Path
@@ -7,15 +9,37 @@ import pytest
 from lanes import some
 from pages import read_through
 
-WANTED = tomllib.loads(Path(__file__).with_name("searches.toml").read_text(encoding="utf-8"))
-FIRST = "(questions) => questions.map((one) => BytesInMotion.find(one)[0]?.page)"
+HERE = Path(__file__).parent
+WANTED = tomllib.loads((HERE / "searches.toml").read_text(encoding="utf-8"))
+ASKED = {one["asked"]: one for one in tomllib.loads((HERE / "asked.toml").read_text(encoding="utf-8"))["question"]}
+FIRST = "(questions) => questions.map((one) => BytesInMotion.find(one).hits[0] ?? {}).map(({ page, at }) => [page, `${page}#${at}`])"
 
 
 def test_forty_questions_lead_to_the_page_that_is_meant(address, open_page):
     page, watch = open_page(address("site"), "search.html")
     found = dict(zip(WANTED, page.evaluate(FIRST, list(WANTED)), strict=True))
-    assert len(found) >= 40 and {q: page for q, page in found.items() if page != WANTED[q]} == {}
+    assert len(found) >= 40 and {q: page for q, (page, _) in found.items() if page != WANTED[q]} == {}
     watch.assert_clean("search")
+
+
+def test_questions_of_public_threads_lead_to_the_section_that_answers_them(address, open_page):
+    assert len(ASKED) >= 30 and all(
+        len(q.split()) <= 12 and one["at"].startswith("https://") for q, one in ASKED.items()
+    )
+    page, _ = open_page(address("site"), "search.html")
+    found = dict(zip(ASKED, page.evaluate(FIRST, list(ASKED)), strict=True))
+    assert {q: at for q, (_, at) in found.items() if at != ASKED[q]["first"]} == {}
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [("ring xylophone", "No page has “xylophone”."), ("NCCL_IB_ENABLE", "No page has “nccl_ib_enable”."), ("ring", "")],
+)
+def test_a_word_that_no_page_has_is_named(question, said, address, open_page):
+    page, _ = open_page(address("site"), f"search.html?q={question}")
+    assert page.locator("#search-results li").count()
+    told = page.locator("#search-progress").inner_text()
+    assert told.endswith(said) and ("No page" in told) == bool(said)
 
 
 @pytest.mark.parametrize("from_folder", some([False, True], [True], "search from a server, too"))
