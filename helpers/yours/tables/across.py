@@ -39,7 +39,7 @@ def _told(curve: Curve, place: Place, found: Verdict) -> list[Cause]:
     """What the log beside the table leaves no doubt of."""
     network, rate = curve.network, _rate(curve, found)
     repair = "efa" if network and network.kind == EFA else "gpudirect-rdma"
-    if network and network.direct is False and place.network:
+    if network and network.direct is False:
         why = f"the log beside it has connections between nodes without GPUDirect RDMA, staged in memory of the host{rate}"
         return [_cause(curve, "wrong path", why)._replace(repair=repair)]
     if network and network.cards and network.cards < place.nics:

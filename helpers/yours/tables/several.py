@@ -25,6 +25,7 @@ from helpers.yours.verdict import Cause, Verdict
 SLOW = 0.8  # of the median of the others: healthy runs of one sweep are within a few per cent
 MOST = 8  # kinds of tables that are judged
 SHOWN = 24  # tables that are listed
+_HEAD = re.compile(r"\bsize +count +type\b[^\n]{0,80}\balgbw\b", re.ASCII)
 _HOSTS = re.compile(r"(?:^|\s)(?:-H|--?host|-w|--nodelist)[ =]([\w.:,-]{1,400})", re.ASCII)
 _CARDS = re.compile(r"\bNCCL_IB_HCA=[\"']?=?([\w:,]{1,200})", re.ASCII)
 
@@ -52,10 +53,13 @@ def of_tables(text: str, told: Place | None) -> Verdict:
     for run in runs:
         kinds.setdefault((run.curve.collective, run.curve.nranks, run.curve.gpus, run.curve.groups), []).append(run)
     found = [_of_kind(kind, told) for kind in list(kinds.values())[:MOST]]
-    if found[0].refused or len(found) == 1:
+    if found[0].refused:
         return found[0]
-    left = len(kinds) - len(found)
-    more = f"; {left} more kinds of tables: give them alone" if left else ""
+    empty, left = len(_HEAD.findall(text)) - len(tables), len(kinds) - len(found)
+    more = f"; {empty} more without a row: a run that ended before its first size" if empty > 0 else ""
+    if len(found) == 1:
+        return replace(found[0], what=f"{found[0].what}{more}")
+    more += f"; {left} more kinds of tables: give them alone" if left else ""
     named = zip((first.curve for first, *_ in kinds.values()), found, strict=False)
     whole = joined([replace(one, sentence=f"{_kind(of)}: {one.sentence}") for of, one in named if not one.refused])
     return replace(

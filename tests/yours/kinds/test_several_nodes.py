@@ -223,6 +223,15 @@ def test_of_several_tables_the_slow_one_is_named(text, accused, told):
     assert len(found.lines) == text.count("# Avg bus bandwidth")
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (0, 2, 1)])
+def test_a_run_that_ended_before_its_first_size_spoils_no_sweep(order):
+    good, bad = between(made(GOOD, 2), "a", "b"), between(made(BAD, 2), "b", "c")
+    ended = between(made(GOOD, 2), "a", "c").split("        8192 ")[0] + "mpirun noticed that process rank 3 exited\n"
+    found = is_my_number_good("".join((good, bad, ended)[at] for at in order))
+    assert found.accused == ("slow node",) and "with c are 41%" in found.sentence
+    assert found.what.endswith("; 1 more without a row: a run that ended before its first size")
+
+
 @pytest.mark.parametrize(
     ("rates", "name", "told"),
     [

@@ -57,6 +57,7 @@ class _Reader:
         self.facts = Facts()
         self.open: tuple[Rows, Columns, Pieces] | None = None
         self.done: list[NcclTable] = []
+        self.empty: NoTable | None = None
 
     def read(self, lines: Sequence[Line]) -> tuple[NcclTable, ...]:
         place = ""
@@ -76,6 +77,8 @@ class _Reader:
                 self._outside(line, said)
             place = said if "place" in said else place
         self._end(of_text=True)
+        if self.empty and not self.done:
+            raise self.empty
         return tuple(self.done)
 
     def _log(self, line: Line) -> None:
@@ -95,7 +98,10 @@ class _Reader:
         """What was open is a table; what is said from here on belongs to the next."""
         if self.open:
             self.open[2].end(of_text)
-            self.done.append(self.open[0].table())
+            try:
+                self.done.append(self.open[0].table())
+            except NoTable as error:  # a run that ended before its first size, perhaps among others
+                self.empty = self.empty or error
             self.open, self.facts = None, Facts()
 
     def _below(self, rows: Rows, columns: Columns, pieces: Pieces, line: Line, said: str, mark: str) -> bool:
