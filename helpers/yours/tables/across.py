@@ -55,7 +55,8 @@ def _alike(curve: Curve, place: Place, found: Verdict) -> list[Cause]:
     if each * place.nics < min(HALF * place.port, place.ports / 4):
         why = f"less than half of one port, {bandwidth_text(place.port)} one way: sockets, or staged in memory of the host"
         return [_cause(curve, "wrong path", f"{share}: {why}")._replace(repair="sockets")]
-    said = f"{share}: as if each of {place.nics} cards passed {bandwidth_text(each)} of {bandwidth_text(place.port)}"
+    who = f"each of {place.nics} cards" if place.nics > 1 else "the one card of a node's part"
+    said = f"{share}: as if {who} passed {bandwidth_text(each)} of {bandwidth_text(place.port)}"
     count = _ports_in_use(curve, place, found)
     whole = network is not None and network.cards == place.nics
     causes = []

@@ -115,7 +115,7 @@ def test_no_real_table_is_accused_of_its_network_unless_its_log_names_sockets(pa
         (made(195e9, 8), "HGX-H100", ("too few NICs",), "24.4 GB/s of 50 GB/s, which is what a slot of PCIe 4 leaves"),
         (made(185e9, 8), "HGX-H100", ("too few NICs",), "staged in memory of the host it is no more"),
         (made(185e9, 8), "HGX-H100", ("too few NICs",), "flows of several pairs of nodes can meet on one link"),
-        (made(26e9, 2, 1), "HGX-H100", ("slow rail",), "each of 1 cards passed 26 GB/s of 50 GB/s"),
+        (made(26e9, 2, 1), "HGX-H100", ("slow rail",), "the one card of a node's part passed 26 GB/s of 50 GB/s"),
         (made(20e9, 4, gpu="A100"), "p4de.24xlarge", ("too few NICs",), "2 of 4 ports"),
         (made(30e9, 8, collective="alltoall"), "HGX-H100", (), "53% of the one-way line rate"),
         (made(20e9, 8, collective="alltoall"), "HGX-H100", ("too few NICs",), "3 of 8 ports"),
@@ -267,7 +267,12 @@ def test_from_two_nodes_to_more_a_fall_is_explained(rates, name, told):
             "in 2 groups at once (NCCL_TESTS_SPLIT): each inside one node",
         ),
         (split(460e9, 2, 8, 2, lambda rank: rank | 7), 8, (), "takes twice as long among them shows as 50% more"),
-        (split(23e9, 2, 8, 8, lambda rank: rank & 7), 2, ("slow rail",), "each of 1 cards passed 23 GB/s of 50 GB/s"),
+        (
+            split(23e9, 2, 8, 8, lambda rank: rank & 7),
+            2,
+            ("slow rail",),
+            "the one card of a node's part passed 23 GB/s of 50 GB/s",
+        ),
     ],
 )
 def test_a_split_table_is_judged_as_one_of_its_groups(text, nranks, accused, told):
