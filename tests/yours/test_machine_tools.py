@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 from made_tables import run, times
 from made_tools import (
@@ -22,6 +25,9 @@ from made_tools import (
     rocm_smi,
     smi,
 )
+
+sys.path.append(str(Path(__file__).parents[1] / "nccl" / "output"))
+from damage import damaged
 
 from helpers.units import MIB
 from helpers.yours import is_my_number_good
@@ -269,3 +275,10 @@ def test_they_stand_beside_a_table():
 )
 def test_what_is_not_whole_is_refused(text, why):
     assert why in is_my_number_good(text).refused
+
+
+def test_what_is_damaged_is_refused_or_judged():
+    """Never an error of our own, whatever was cut, lost, doubled or put in."""
+    lines = [line for text, _ in CASES.values() for line in f"{text}\n".split("\n")]
+    found = [is_my_number_good(text) for text in damaged(lines, 30, 1500, window=60)]
+    assert {"machine", "refused"} <= {one.kind for one in found} and all(str(one) for one in found)

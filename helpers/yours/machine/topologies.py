@@ -104,7 +104,7 @@ def _slow(found: Topology, hop: TopologyEdge) -> Cause:
 
 def _far(found: Topology, module: bool) -> list[Cause]:
     """Cards that NCCL would not let read a GPU's memory: no module, no neighbour by NVLink with a near card."""
-    far = [gpu for gpu in found.gpus if found.nics and found.way(gpu, found.nearest(gpu)[0]) not in NEAR]
+    far = [gpu for gpu in found.gpus if found.nics and rank_of(found.way(gpu, found.nearest(gpu)[0])) < rank_of("PXB")]
     if not far or module:
         return []
     way = found.way(far[0], found.nearest(far[0])[0])
@@ -154,7 +154,7 @@ def _cards(found: Topology, module: bool) -> str:
     ways = [found.way(gpu, found.nearest(gpu)[0]) for gpu in found.gpus]
     worst = min(ways, key=rank_of)
     said = f" The nearest network card of a GPU is {worst} away at worst."
-    if module and worst not in NEAR:
+    if module and rank_of(worst) < rank_of("PXB"):
         said += " GPU and processor are one here (NVLink-C2C), and NCCL from 2.27 on lets the card read the GPU's memory over that."
     return said
 

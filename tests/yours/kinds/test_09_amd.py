@@ -131,4 +131,5 @@ def test_what_is_not_whole_is_refused():
     assert (
         "4 cells behind its name, got 3" in is_my_number_good(amd(4, xgmi).replace("XGMI         \n", "\n", 1)).refused
     )
+    assert "this is no whole JSON of amd-smi topology: Expecting" in is_my_number_good(as_json(2, xgmi)[:-9]).refused
     assert "a list of GPUs, each with its links" in is_my_number_good('[{"link_type": 1}]').refused

@@ -7,7 +7,6 @@ the link type (XGMI or PCIE) and the hops are read. Two hops over PCIe are GPU, 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from itertools import permutations
@@ -17,6 +16,7 @@ from helpers.nccl.output.machine.grids import below
 from helpers.nccl.output.machine.topology import Topology
 from helpers.nccl.output.tables.cleaned import cleaned
 from helpers.nccl.output.tables.errors import TopologyError
+from helpers.plain_json import read_json
 
 SIGN = re.compile(
     r"(?:Weight|Hops|Link Type|Link accessibility) between two GPUs|^\W*(?:ACCESS|WEIGHT|HOPS|LINK TYPE|NUMA BW) TABLE|\(Topology\) Numa",
@@ -24,14 +24,14 @@ SIGN = re.compile(
 )
 TABLE = re.compile(r"\bPwrCap +VRAM% +GPU%", re.ASCII)
 _GPU_ROW = re.compile(
-    r"(?:^|\s)(\d+)\s.*?([\d.]+)W\s.*?(\d+)M[Hh]z\s+\d+M[Hh]z\s+\S+\s+(\w+)\s+([\d.]+)W\s+(?:(\d+)%|N/A)\s+(?:(\d+)%|N/A)\s*$",
+    r"(?:^|\s)(\d{1,12})\s.*?(\d{1,12}(?:\.\d{1,12})?)W\s.*?(\d{1,12})M[Hh]z\s+\d{1,12}M[Hh]z\s+\S+\s+(\w+)\s+(\d{1,12}(?:\.\d{1,12})?)W\s+(?:(\d{1,12})%|N/A)\s+(?:(\d{1,12})%|N/A)\s*$",
     re.ASCII,
 )
 _TITLE = re.compile(
     r"=* *((?:Weight|Hops|Link Type|Link accessibility) between two GPUs) *=*|((?:ACCESS|WEIGHT|HOPS|LINK TYPE) TABLE):?"
 )
-_GPU = re.compile(r"GPU\d+|[\da-fA-F]{4,8}:[\da-fA-F]{2}:[\da-fA-F]{2}\.\d", re.ASCII)
-_NUMA = re.compile(r"GPU\[(\d+)\]\s*: *\(Topology\) Numa Node: *(-?\d+)", re.ASCII)
+_GPU = re.compile(r"GPU\d{1,12}|[\da-fA-F]{4,8}:[\da-fA-F]{2}:[\da-fA-F]{2}\.\d", re.ASCII)
+_NUMA = re.compile(r"GPU\[(\d{1,12})\]\s*: *\(Topology\) Numa Node: *(-?\d{1,12})", re.ASCII)
 _TABLES = ("link type", "hops", "access", "weight")
 _WIDEST = 400  # letters of a row
 _OFF = ("DISABLED", "False", "0")
@@ -79,7 +79,10 @@ def parse_amd(text: str) -> Topology:
 
 def parse_amd_json(text: str) -> Topology:
     """`amd-smi topology --json`: a list of GPUs with their links."""
-    gpus = json.loads(text)
+    try:
+        gpus = read_json(text)
+    except (ValueError, RecursionError) as error:
+        raise TopologyError(f"this is no whole JSON of amd-smi topology: {error}") from None
     if not isinstance(gpus, list) or not all(
         isinstance(gpu, dict) and isinstance(gpu.get("links"), list) for gpu in gpus
     ):
@@ -130,4 +133,4 @@ def _topology(
 def _way(kind: str, hops: str) -> str:
     if kind == "XGMI":
         return "XGMI"
-    return ("SYS" if hops.isdigit() and int(hops) > 2 else "PCIE") if kind == "PCIE" else ""
+    return ("SYS" if re.fullmatch(r"[3-9]", hops) else "PCIE") if kind == "PCIE" else ""

@@ -32,11 +32,11 @@ _BY_ARROW = {  # where the line "Running ..." was left out
     ("CPU", "<-"): "device_to_host_memcpy_ce",
 }
 _DEVICE = re.compile(
-    r"Device:? *\d+[:,] *([^,(]+?) *(?:, pciBusID|\([\da-f]+:)|^\d+[:,] *([^,(]+?) *(?:, pciBusID|\([\da-f]+:)",
+    r"Device:? *\d{1,12}[:,] *([^,(]+?) *(?:, pciBusID|\([\da-f]+:)|^\d{1,12}[:,] *([^,(]+?) *(?:, pciBusID|\([\da-f]+:)",
     re.ASCII,
 )
-_CANNOT = re.compile(r"Device=(\d+) CANNOT Access Peer Device=(\d+)", re.ASCII)
-_NUMBER = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
+_CANNOT = re.compile(r"Device=(\d{1,12}) CANNOT Access Peer Device=(\d{1,12})", re.ASCII)
+_NUMBER = re.compile(r"\d{1,12}(?:\.\d{1,12})?", re.ASCII)
 
 
 class Copies(NamedTuple):

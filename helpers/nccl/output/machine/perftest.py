@@ -18,7 +18,9 @@ _HEAD = re.compile(
     r"#bytes +(?:#sl +)?#iterations +BW peak\[(MB|MiB|Gb)/sec\] +BW average\[(?:MB|MiB|Gb)/sec\]", re.ASCII
 )
 _LATENCY = re.compile(r"#bytes +#iterations +t_", re.ASCII)
-_ROW = re.compile(r"(?:^|[\s>|])(\d+)\s+\d+\s+(\d+\.\d+|inf)\s+(\d+\.\d+)(?:\s|$)", re.ASCII)
+_ROW = re.compile(
+    r"(?:^|[\s>|])(\d{1,12})\s+\d{1,12}\s+(\d{1,12}\.\d{1,12}|inf)\s+(\d{1,12}\.\d{1,12})(?:\s|$)", re.ASCII
+)
 _TITLE = re.compile(
     r"((?:RDMA_|)(?:Write|Read|Send)|Atomic\w*)( Bidirectional)?(?: \w+)* BW Test", re.ASCII | re.IGNORECASE
 )

@@ -12,17 +12,17 @@ from helpers.nccl.output.tables.cleaned import spaced
 from helpers.nccl.output.tables.errors import MachineError
 
 SIGN = re.compile(r"\bCA '[\w.-]+'|Infiniband device '|\bhca_id:", re.ASCII)
-_CARD = re.compile(r"(?:CA:? '|Infiniband device '|hca_id:\s*)([\w.-]+)'?(?: port (\d+))?", re.ASCII)
+_CARD = re.compile(r"(?:CA:? '|Infiniband device '|hca_id:\s*)([\w.-]+)'?(?: port (\d{1,12}))?", re.ASCII)
 _TYPE = re.compile(r"(?:CA type|vendor_part_id): *(\S+)", re.ASCII)
-_PORT = re.compile(r"\b(?:Port (\d+):|port:\s*(\d+)) *$", re.ASCII)
+_PORT = re.compile(r"\b(?:Port (\d{1,12}):|port:\s*(\d{1,12})) *$", re.ASCII)
 _FIELDS = {
-    "state": re.compile(r"(?<![a-z] )\bstate:\s*(?:\d+: *)?(?:PORT_)?([A-Za-z]+)", re.IGNORECASE | re.ASCII),
-    "physical": re.compile(r"\bphys(?:ical)?[ _]state:\s*(?:\d+: *)?([A-Za-z]+)", re.IGNORECASE | re.ASCII),
-    "rate": re.compile(r"\brate:\s*([\d.]+)", re.IGNORECASE | re.ASCII),
-    "width": re.compile(r"\brate:.*\((\d+)X|active_width:\s*(\d+)X", re.IGNORECASE | re.ASCII),
+    "state": re.compile(r"(?<![a-z] )\bstate:\s*(?:\d{1,12}: *)?(?:PORT_)?([A-Za-z]+)", re.IGNORECASE | re.ASCII),
+    "physical": re.compile(r"\bphys(?:ical)?[ _]state:\s*(?:\d{1,12}: *)?([A-Za-z]+)", re.IGNORECASE | re.ASCII),
+    "rate": re.compile(r"\brate:\s*(\d{1,12}(?:\.\d{1,12})?)", re.IGNORECASE | re.ASCII),
+    "width": re.compile(r"\brate:.*\((\d{1,12})X|active_width:\s*(\d{1,12})X", re.IGNORECASE | re.ASCII),
     "sm": re.compile(r"\bsm[ _]lid:\s*(\w+)", re.IGNORECASE | re.ASCII),
     "layer": re.compile(r"\blink[ _]layer:\s*(\w+)", re.IGNORECASE | re.ASCII),
-    "mtu": re.compile(r"\bactive_mtu:\s*(\d+)", re.ASCII),
+    "mtu": re.compile(r"\bactive_mtu:\s*(\d{1,12})", re.ASCII),
 }
 
 
@@ -82,6 +82,6 @@ def _port(told: dict[str, str]) -> Port:
         told.get("physical", "").lower(),
         float(told["rate"]) * 1e9 if "rate" in told else None,
         int(told["width"]) if "width" in told else None,
-        int(sm, 0) != 0 if sm and re.fullmatch(r"\d+|0x[\da-fA-F]+", sm, re.ASCII) else None,
+        int(sm, 16) != 0 if sm and re.fullmatch(r"(?:0x)?[\da-fA-F]+", sm, re.ASCII) else None,
         {"infiniband": "InfiniBand", "ib": "InfiniBand", "ethernet": "Ethernet"}.get(told.get("layer", "").lower(), ""),
     )

@@ -15,11 +15,11 @@ from helpers.nccl.output.tables.cleaned import spaced
 TABLE = re.compile(r"\| NVIDIA-SMI +\d|\| *GPU +Name .*Bus-Id", re.ASCII)
 QUERY = re.compile(r"=NVSMI LOG=|Clocks (?:Throttle|Event) Reasons|[DS]RAM Uncorrectable[\w -]*:", re.ASCII)
 LINKS = re.compile(
-    r"\bLink \d+: *(?:<inactive>|[\d.]+ GB/s)|\bLink \d+: *(?:Replay|Recovery|CRC)[\w ]* Errors:", re.ASCII
+    r"\bLink \d{1,12}: *(?:<inactive>|[\d.]+ GB/s)|\bLink \d{1,12}: *(?:Replay|Recovery|CRC)[\w ]* Errors:", re.ASCII
 )
 _VERSIONS = re.compile(r"(?:Driver|KMD) Version *: *([\d.]+)(?:.*?CUDA (?:UMD )?Version *: *([\d.]+))?", re.ASCII)
 _FIRST = re.compile(
-    r"\|\s+(?P<number>\d+)\s+(?P<name>\S.*?)\s+(?P<stays>On|Off|N/A)\s*\|\s*[\dA-Fa-f]{8}:[\dA-Fa-f]{2}:[\dA-Fa-f]{2}\.\d\s+\S+\s*\|"
+    r"\|\s+(?P<number>\d{1,12})\s+(?P<name>\S.*?)\s+(?P<stays>On|Off|N/A)\s*\|\s*[\dA-Fa-f]{8}:[\dA-Fa-f]{2}:[\dA-Fa-f]{2}\.\d\s+\S+\s*\|"
     r"\s*(?P<ecc>\S.*?)\s*\|",
     re.ASCII,
 )
@@ -30,7 +30,8 @@ _SECOND = re.compile(
 )
 _MIG = re.compile(r"\|\s+\|\s+\|\s*(Enabled)\*?\s*\|", re.ASCII)
 _PROCESS = re.compile(
-    r"\|\s+(\d+)\s+(?:\S+\s+\S+\s+)?(\d+)\s+(C|G|M|C\+G|M\+C)\s+(\S.*?)\s+(?:(\d+)MiB|N/A)\s*\|", re.ASCII
+    r"\|\s+(\d{1,12})\s+(?:\S+\s+\S+\s+)?(\d{1,12})\s+(C|G|M|C\+G|M\+C)\s+(\S.*?)\s+(?:(\d{1,12})MiB|N/A)\s*\|",
+    re.ASCII,
 )
 _ON_GPU = re.compile(r"^\s*(?:[\w.-]+: +)?GPU ([\da-fA-F:.]+?):?(?: (\S.*\(UUID.*)|\s*)$", re.ASCII)
 _REASON = re.compile(
@@ -39,11 +40,11 @@ _REASON = re.compile(
 )
 _WIDEST = 400  # letters of a row of the table, with what stands before it
 _PART = re.compile(r"Clocks (?:Throttle|Event) Reasons|[DS]RAM Uncorrectable")
-_LANES = re.compile(r"Link Width\s+Max *: *(\d+)x\s+Current *: *(\d+)x", re.ASCII)
+_LANES = re.compile(r"Link Width\s+Max *: *(\d{1,12})x\s+Current *: *(\d{1,12})x", re.ASCII)
 _FABRIC = re.compile(r"\bFabric\s+State *: *(\S[^\n]*?) *$", re.ASCII | re.MULTILINE)
-_ECC = re.compile(r"[DS]RAM Uncorrectable[\w -]*: *(\d+)", re.ASCII)
-_LINK = re.compile(r"\bLink (\d+): *(<inactive>|[\d.]+ GB/s)", re.ASCII)
-_ERRORS = re.compile(r"\bLink (\d+): *((?:Replay|Recovery|CRC)[\w ]*Errors): *(\d+)", re.ASCII)
+_ECC = re.compile(r"[DS]RAM Uncorrectable[\w -]*: *(\d{1,12})", re.ASCII)
+_LINK = re.compile(r"\bLink (\d{1,12}): *(<inactive>|\d{1,12}(?:\.\d{1,12})? GB/s)", re.ASCII)
+_ERRORS = re.compile(r"\bLink (\d{1,12}): *((?:Replay|Recovery|CRC)[\w ]*Errors): *(\d{1,12})", re.ASCII)
 
 
 class Gpu(NamedTuple):
@@ -148,7 +149,7 @@ def _gpu(first: re.Match[str], second: re.Match[str]) -> Gpu:
     return Gpu(
         int(told["number"]),
         told["name"],
-        int(told["ecc"]) if told["ecc"].isdigit() else None,
+        int(told["ecc"]) if re.fullmatch(r"\d{1,12}", told["ecc"], re.ASCII) else None,
         _number(told["temp"]),
         told["state"],
         _number(told["power"]),
@@ -163,7 +164,7 @@ def _gpu(first: re.Match[str], second: re.Match[str]) -> Gpu:
 
 
 def _number(text: str) -> float | None:
-    found = re.match(r"\d+(?:\.\d+)?", text, re.ASCII)
+    found = re.match(r"\d{1,12}(?:\.\d{1,12})?", text, re.ASCII)
     return float(found[0]) if found else None
 
 
@@ -177,7 +178,7 @@ def parse_queries(text: str) -> tuple[Queried, ...]:
 def _queried(gpu: str, text: str) -> Queried:
     lanes, fabric = _LANES.search(text), _FABRIC.search(text)
     now, usual = (
-        re.search(rf"{name} Power Limit *: *(\d+(?:\.\d+)?)", text, re.ASCII)
+        re.search(name + r" Power Limit *: *(\d{1,12}(?:\.\d{1,12})?)", text, re.ASCII)
         for name in ("(?:Current|Requested)", "Default")
     )
     ecc = sum(int(hit[1]) for hit in _ECC.finditer(text.partition("Aggregate")[0]))
