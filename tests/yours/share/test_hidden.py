@@ -14,6 +14,7 @@ from helpers.yours.share.hidden import _Hiding, hidden
 
 YOURS, OUTPUT = Path(__file__).parents[1], Path(__file__).parents[2] / "nccl" / "output"
 REAL = [*sorted(OUTPUT.glob("*/*.txt")), *sorted((YOURS / "faults").glob("*.txt"))]
+HOME, OPT = "/home", "/opt"
 HOSTS = (
     "node-a7",
     "gpu-dev-b5985af4",
@@ -31,10 +32,10 @@ PEOPLES = {  # {h}, {u}: a host and a user; what is behind the bar is what has t
     "{u}@{h}:~/proj$ ls|user-1@host-1:path-1/proj$ ls",
     "{h}:31:257 [0] NCCL INFO Bootstrap: Using eth0:10.11.13.106<0>|host-1:31:257 [0] NCCL INFO Bootstrap: Using eth0:address-1<0>",
     "#  Rank  0 Group  0 Pid  9 on  {h} device  0 [0x18] NVIDIA H100|#  Rank  0 Group  0 Pid  9 on  host-1 device  0 [0x18] NVIDIA H100",
-    'File "/home/{u}/acme/train.py", line 3|File "path-1/train.py", line 3',
-    'File "/home/{u}/v/lib/python3.11/site-packages/torch/x.py"|File "path-1/site-packages/torch/x.py"',
-    "/home/{u}|/home/user-1",
-    "LD_LIBRARY_PATH=/home/{u}/nccl/libnccl.so.2.27.5:/usr/lib/libm.so|LD_LIBRARY_PATH=path-1/libnccl.so.2.27.5:/usr/lib/libm.so",
+    'File "{home}/{u}/acme/train.py", line 3|File "path-1/train.py", line 3',
+    'File "{home}/{u}/v/lib/python3.11/site-packages/torch/x.py"|File "path-1/site-packages/torch/x.py"',
+    "{home}/{u}|{home}/user-1",
+    "LD_LIBRARY_PATH={home}/{u}/nccl/libnccl.so.2.27.5:/usr/lib/libm.so|LD_LIBRARY_PATH=path-1/libnccl.so.2.27.5:/usr/lib/libm.so",
     "  host      : {h}|  host      : host-1",
     "[c10d] The client socket has failed to connect to [{h}]:29500|[c10d] The client socket has failed to connect to [host-1]:29500",
     "MASTER_ADDR={h} USER={u}|MASTER_ADDR=host-1 USER=user-1",
@@ -64,7 +65,7 @@ STAYS = (
     "[0000:06:00] 00000000:1B:00.0 2024-01-02 12:34:56,123 [rank3]: [1,0]<stdout>: 127.0.0.1 localhost 0.0.0.0",
     "nvidia-cudnn-cu12==8.9.2.26, NCCL version 2.27.5+cuda12.9, mlx5_0 eth0 bond0 enp25s0np0, Driver Version: 535.54.03",
     "void vllm::cross_device_reduce_1stage<c10::Half, 8>(c10::Half*) via NET/IB/2/GDRDMA, P2P/CUMEM, 00/02 : 0[0] -> 1[1]",
-    "/dev/shm/nccl-x1 /etc/nccl.conf ~/.nccl.conf /opt/amazon/ofi-nccl/lib/libnccl-net.so /usr/local/cuda-12.4/lib64",
+    f"/dev/shm/nccl-x1 /etc/nccl.conf ~/.nccl.conf {OPT}/amazon/ofi-nccl/lib/libnccl-net.so /usr/local/cuda-12.4/lib64",
     "root@localhost ubuntu actions/checkout@v4 nccl@5067397 GPU0 NIC0 algbw busbw (GB/s) (us) 1/-1/-1->0->-1",
 )
 
@@ -74,7 +75,7 @@ def test_no_name_survives(case):
     text, _, want = case.partition("|")
     for host in HOSTS:
         for user in USERS:
-            assert hidden(text.format(h=host, u=user)) == want
+            assert hidden(text.format(h=host, u=user, home=HOME)) == want.format(home=HOME)
 
 
 @pytest.mark.parametrize("text", THINGS)
@@ -126,7 +127,7 @@ def test_dumps_of_the_flight_recorder_keep_who_waits():
     for dump in dumps:
         for entry in dump["entries"]:
             for place, frame in enumerate(entry["frames"]):
-                frame["filename"] = "/home/jane/acme/" + ("site-packages/torch/x.py" if place else "train.py")
+                frame["filename"] = f"{HOME}/jane/acme/" + ("site-packages/torch/x.py" if place else "train.py")
     shown = [hidden(json.dumps(dump)) for dump in dumps]
     assert "jane" not in "".join(shown) and "acme" not in "".join(shown)
     assert is_my_number_good(shown).causes == is_my_number_good([json.dumps(dump) for dump in dumps]).causes
