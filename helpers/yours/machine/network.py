@@ -144,7 +144,7 @@ def _said(wire: Wire, port: float | None) -> str:
 
 
 def _of_wires(wires: Sequence[Wire], ports: dict[str, float], known: float | None) -> Iterator[Cause]:
-    large = [wire for wire in wires if wire.best[0] >= LARGE or max(wire.rates) >= LARGE]
+    large = [wire for wire in wires if max(wire.rates) >= LARGE]
     if len(large) < len(wires):
         yield cause(
             "slow wire",
@@ -156,7 +156,11 @@ def _of_wires(wires: Sequence[Wire], ports: dict[str, float], known: float | Non
         share = wire.best[1] / (port * (2 if wire.both else 1)) if port else 1.0
         if share < REACHED and port:
             why = f"{wire.device or 'the card'} passes {share:.0%} of its port's {bandwidth_text(port)} one way to or from {WAYS[wire.gpu]}"
-            yield _told(wire, f"{why}, where a healthy one passes nine tenths")
+            if wire.peak >= REACHED * port * (2 if wire.both else 1):
+                said = f"{why} on average, and its port's rate at its peak: the start or another's traffic took the rest, so ask for -D 10"
+                yield cause("slow wire", said, accuses=False)
+            else:
+                yield _told(wire, f"{why}, where a healthy one passes nine tenths")
             return
     yield from _beside(large[:MOST])
 

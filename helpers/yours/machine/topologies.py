@@ -19,7 +19,6 @@ from helpers.yours.joined import joined
 from helpers.yours.places import Place
 from helpers.yours.verdict import CLEAN, Cause, Verdict
 
-NEAR = ("PIX", "PXB")  # from there a card reads the GPU's memory itself (GPUDirect RDMA)
 MODULES = ("GB200", "GB300", "GH200", "GB10", "Grace")  # GPU and processor on one board, joined by NVLink-C2C
 TOO_FAR = "too far for the card to read the GPU's memory itself (GPUDirect RDMA)"
 CORES = 72  # of one Grace
@@ -87,19 +86,17 @@ def _causes(found: Topology, module: bool) -> list[Cause]:
 
 
 def _slow(found: Topology, hop: TopologyEdge) -> Cause:
-    """A ring that has to leave the links, or has none; over PCIe alone it accuses where NCCL does not go from GPU to GPU by itself."""
+    """A ring that has to leave the links accuses; a machine that has none is built so, and is told what NCCL does there by itself."""
     gpus = len(found.gpus)
     why = f"every ring over all {gpus} GPUs has a hop {SAYS[hop.way]}, so none is faster than that"
     if any(edge.linked for edge in found.edges(found.gpus)):
         return cause(
             "wrong path", f"{why}, though some pairs have {'NVLinks' if 'nvidia' in found.tool else 'xGMI'}", gpus=gpus
         )
-    if hop.way in NEAR or "nvidia" not in found.tool:
-        return cause("wrong path", f"{why}; no pair has a link of its own", gpus=gpus, accuses=False)
-    staged = "NCCL goes through memory of the host there unless NCCL_P2P_LEVEL says otherwise"
-    if gpus > 2:
-        return cause("wrong path", f"{why}; {staged}", gpus=gpus)
-    return cause("wrong path", f"{why}; {staged} or the processor is AMD's", gpus=gpus, accuses=False)
+    if rank_of(hop.way) < rank_of("PXB") and "nvidia" in found.tool:
+        why += "; NCCL goes through memory of the host there unless NCCL_P2P_LEVEL says otherwise"
+        why += " or the processor is AMD's" if gpus <= 2 else ""
+    return cause("wrong path", f"{why}; no pair has a link of its own", gpus=gpus, accuses=False)
 
 
 def _far(found: Topology, module: bool) -> list[Cause]:

@@ -117,12 +117,11 @@ def test_columns_that_a_terminal_pushed_together_and_rows_without_a_head():
 
 
 @pytest.mark.parametrize(
-    ("links", "gpus", "accused"),
-    [("PIX", 4, ()), ("PXB", 8, ()), ("PHB", 2, ()), ("NODE", 4, ("wrong path",)), ("SYS", 8, ("wrong path",))],
+    ("links", "gpus", "staged"), [("PIX", 4, 0), ("PXB", 8, 0), ("PHB", 2, 1), ("NODE", 4, 1), ("SYS", 8, 1)]
 )
-def test_over_pcie_alone_only_what_nccl_does_not_take_is_accused(links, gpus, accused):
-    text = matrix(gpus, 0, None, lambda gpu: "0-31\t0\t\tN/A", links)
-    assert is_my_number_good(text).accused == accused
+def test_a_machine_without_links_is_told_what_nccl_does_there(links, gpus, staged):
+    found = is_my_number_good(matrix(gpus, 0, None, lambda gpu: "0-31\t0\t\tN/A", links))
+    assert found.accused == () and ("through memory of the host" in found.causes[0].why) == staged
 
 
 def states(word, gpus=4, pair=(1, 2)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,11 @@ def sockets(one, other):
 def bridges(one, other):
     """Pairs under a bridge, as two W6800X Duo."""
     return ("XGMI", 1) if one // 2 == other // 2 else ("PCIE", 2)
+
+
+def hives(one, other):
+    """Two of four, as MI100 are joined."""
+    return ("XGMI", 1) if one // 4 == other // 4 else ("PCIE", 3)
 
 
 def table(names, cell, width=13):
@@ -96,6 +102,8 @@ VARIANTS = {
         (),
     ),
     "quoted": ("\n".join(f"> {line}" for line in rocm(2, xgmi).split("\n")), 2, ()),
+    "two hives of four, spaces collapsed": (" ".join(re.split(" +", rocm(8, hives))), 8, ("wrong path",)),
+    "as rocm-smi of 2021 names its GPUs": (rocm(4, xgmi).replace("GPU[", "GPU ").replace("]\t", "  "), 4, ()),
     "one GPU": (rocm(1, xgmi), 1, ()),
 }
 

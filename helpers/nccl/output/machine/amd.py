@@ -31,7 +31,7 @@ _TITLE = re.compile(
     r"=* *((?:Weight|Hops|Link Type|Link accessibility) between two GPUs) *=*|((?:ACCESS|WEIGHT|HOPS|LINK TYPE) TABLE):?"
 )
 _GPU = re.compile(r"GPU\d{1,12}|[\da-fA-F]{4,8}:[\da-fA-F]{2}:[\da-fA-F]{2}\.\d", re.ASCII)
-_NUMA = re.compile(r"GPU\[(\d{1,12})\]\s*: *\(Topology\) Numa Node: *(-?\d{1,12})", re.ASCII)
+_NUMA = re.compile(r"GPU *\[?(\d{1,12})\]?\s*: *\(Topology\) Numa Node: *(-?\d{1,12})", re.ASCII)
 _TABLES = ("link type", "hops", "access", "weight")
 _WIDEST = 400  # letters of a row
 _OFF = ("DISABLED", "False", "0")

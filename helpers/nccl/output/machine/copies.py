@@ -79,7 +79,9 @@ def parse_copies(text: str) -> Copied:
             found += [_copies(test, grid(lines, rows, line.text.strip(), columns, test in _SQUARE), line)]
     closed = tuple((hit[1], hit[2]) for hit in _CANNOT.finditer(text))
     if not found and not closed:
-        raise NoTable("words of p2pBandwidthLatencyTest or nvbandwidth, and no table of theirs")
+        raise NoTable(
+            "words of p2pBandwidthLatencyTest or nvbandwidth, and no table of theirs: a SUM is over all pairs and tells of none"
+        )
     names = [hit[1] or hit[2] for line in lines if (hit := _DEVICE.search(line.text))]
     return Copied(tuple(found), tuple(names), closed)
 

@@ -29,9 +29,10 @@ _GPU = re.compile(r"cuMemAlloc|CUDA|hipMalloc|ROCm|dmabuf", re.ASCII)
 
 
 class Wire(NamedTuple):
-    """One run. verb: "Write", "Read", "Send", or "" where the text begins later. rates: bytes per second on average, by message size.
+    """One run. verb: "Write", "Read", "Send", or "" where the text begins later.
 
-    both: both directions were counted. gpu: the memory was a GPU's.
+    rates, peaks: bytes per second by message size, on average and the highest. both: both directions were counted. gpu: the memory was a
+    GPU's.
     """
 
     verb: str
@@ -39,6 +40,11 @@ class Wire(NamedTuple):
     rates: dict[int, float]
     both: bool
     gpu: bool
+    peaks: dict[int, float]
+
+    @property
+    def peak(self) -> float:
+        return max(self.peaks.values(), default=0.0)
 
     @property
     def best(self) -> tuple[int, float]:
@@ -59,10 +65,11 @@ def parse_perftest(text: str) -> tuple[Wire, ...]:
         if columns := _HEAD.search(line):
             _whole(found, head)
             unit, head = columns[1], Line(number, line, line)
-            found.append(Wire(verb, device, {}, both, gpu))
+            found.append(Wire(verb, device, {}, both, gpu, {}))
             verb, both, gpu = "", False, False
         elif head and (row := _ROW.search(line)):
             found[-1].rates[int(row[1])] = float(row[3]) * UNITS[unit]
+            found[-1].peaks[int(row[1])] = 0.0 if row[2] == "inf" else float(row[2]) * UNITS[unit]
     _whole(found, head)
     if not found:
         what = (

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from helpers.nccl.output.tables.cleaned import spaced
 from helpers.nccl.output.tables.errors import MachineError
 
-SIGN = re.compile(r"\bCA '[\w.-]+'|Infiniband device '|\bhca_id:", re.ASCII)
+SIGN = re.compile(r"\bCA:? '[\w.-]+'|Infiniband device '|\bhca_id:", re.ASCII)
 _CARD = re.compile(r"(?:CA:? '|Infiniband device '|hca_id:\s*)([\w.-]+)'?(?: port (\d{1,12}))?", re.ASCII)
 _TYPE = re.compile(r"(?:CA type|vendor_part_id): *(\S+)", re.ASCII)
 _PORT = re.compile(r"\b(?:Port (\d{1,12}):|port:\s*(\d{1,12})) *$", re.ASCII)
