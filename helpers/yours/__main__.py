@@ -10,25 +10,23 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from helpers.facts import MACHINES
 from helpers.plain_gzip import GzipError
 from helpers.version import VERSION
 from helpers.yours.asked import is_my_number_good
-from helpers.yours.page import together, unfolded_all
-from helpers.yours.verdict import Verdict, refusal
+from helpers.yours.page import together, told_on, unfolded_all
+from helpers.yours.verdict import refusal
 
 MOST = 256 << 20  # bytes that packed files unfold into
 
 
-def asked(names: list[str], machine: str | None) -> Verdict:
-    """The verdict on the files, or on standard input where none is named. OSError for a file that cannot be read."""
+def given(names: list[str]) -> Any:
+    """What the files hold, or standard input where none is named. OSError for a file that cannot be read, GzipError for a damaged one."""
     contents = [Path(name).read_bytes() for name in names] or [sys.stdin.buffer.read()]
-    try:
-        thing, _ = together(unfolded_all(contents, names or ["standard input"], MOST), names or ["standard input"])
-    except GzipError as error:
-        return refusal(str(error))
-    return is_my_number_good(thing, machine)
+    called = names or ["standard input"]
+    return together(unfolded_all(contents, called, MOST), called)[0]
 
 
 def main(argv: list[str]) -> int:
@@ -44,15 +42,26 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         "--machine", choices=MACHINES, metavar="NAME", help="on which machine, where the text does not say"
     )
+    parser.add_argument(
+        "--share",
+        action="store_true",
+        help="the verdict as Markdown to paste into an issue, without names of hosts, people and places",
+    )
     parser.add_argument("--json", action="store_true", help="the verdict as plain data")
     told = parser.parse_args(argv)
     if not told.files and sys.stdin.isatty():
         parser.error("nothing to judge: name a FILE, or pipe a command's output into it")
     try:
-        found = asked(told.files, told.machine)
+        thing = given(told.files)
+        found = is_my_number_good(thing, told.machine)
+    except GzipError as error:
+        thing, found = "", refusal(str(error))
     except OSError as error:
         parser.error(f"{error.filename}: {error.strerror}")
-    print(json.dumps(found.as_json(), indent=1) if told.json else found)
+    if told.share and not found.refused:
+        print(told_on(thing, told.machine), end="")
+    else:
+        print(json.dumps(found.as_json(), indent=1) if told.json else found)
     return 2 if found.refused else 1 if found.accused else 0
 
 

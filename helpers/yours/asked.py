@@ -55,6 +55,7 @@ REFUSALS = (
     SnapshotError,
     RecordError,
 )
+PICKLE = b"\x80"
 _BLANK = " \t\r\n"
 _DUMP = "pg_config"
 _TRACE = '"traceEvents"'
@@ -166,7 +167,12 @@ def _of_bytes(data: bytes, told: Place | None) -> Verdict:
         return of_traces([parse_kineto(data)], told)
     if b"pg_config" in data:
         return of_dumps(parse_flight_recorder([data]))
-    if data[:1] == b"\x80":
+    if data.startswith(PICKLE):
         return of_snapshot(read_snapshot(data))
-    wide = data.startswith((BOM_UTF16_LE, BOM_UTF16_BE))  # as PowerShell redirects
-    return _of_text(data.decode("utf-16" if wide else "utf-8-sig", "replace"), told)
+    return _of_text(text_of(data), told)
+
+
+def text_of(data: bytes) -> str:
+    """A file's text, in UTF-8 or, as PowerShell redirects it, UTF-16; what is neither is replaced."""
+    wide = data.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
+    return data.decode("utf-16" if wide else "utf-8-sig", "replace")

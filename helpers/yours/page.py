@@ -9,7 +9,9 @@ from typing import Any
 
 from helpers.plain_gzip import GZIP, GzipError, unfolded
 from helpers.units import nbytes_text
-from helpers.yours.asked import is_my_number_good
+from helpers.yours.asked import PICKLE, is_my_number_good, text_of
+from helpers.yours.share.hidden import hidden
+from helpers.yours.share.report import report
 from helpers.yours.verdict import refusal
 
 MOST = 24 << 20  # bytes at once: more would keep a reader waiting for long, and fill a tab's memory
@@ -30,14 +32,42 @@ def verdict(given: str | Sequence[bytes], machine: str | None = None, names: Seq
     if isinstance(given, str):
         return json.dumps(is_my_number_good(given, machine).as_json() | {"files": list(names), "text": ""})
     try:
-        contents = unfolded_all(given, names, MOST)
-        if (nbytes := sum(map(len, contents))) > MOST:
-            raise GzipError(TOO_MUCH.format(nbytes_text(nbytes)))
-        thing, files = together(contents, names)
+        thing, files = _read(given, names)
     except GzipError as error:
         return json.dumps(refusal(str(error)).as_json() | {"files": list(names), "text": ""})
     shown = thing if isinstance(thing, str) and len(thing) <= BOX else ""
     return json.dumps(is_my_number_good(thing, machine).as_json() | {"files": files, "text": shown})
+
+
+def shared(given: str | Sequence[bytes], machine: str | None = None, names: Sequence[str] = ()) -> str:
+    """JSON {"text": the verdict to paste into an issue}, without names of hosts, people and places."""
+    try:
+        thing = given if isinstance(given, str) else _read(given, names)[0]
+    except GzipError as error:
+        return json.dumps({"text": report(refusal(str(error)))})
+    return json.dumps({"text": told_on(thing, machine)})
+
+
+def told_on(thing: Any, machine: str | None) -> str:
+    """The verdict on a text without its names, or on files, whose verdict then loses them. KeyError for a machine that is not there."""
+    if isinstance(thing, bytes) and not thing.startswith(PICKLE):
+        thing = text_of(thing)
+    if isinstance(thing, str):
+        return report(is_my_number_good(hidden(thing), machine))
+    return hidden(report(is_my_number_good(thing, machine)))
+
+
+def without_names(text: str) -> str:
+    """JSON {"text": the text, with a placeholder for each host, address, user and path}."""
+    return json.dumps({"text": hidden(text)})
+
+
+def _read(given: Sequence[bytes], names: Sequence[str]) -> tuple[Any, list[str]]:
+    """`together`, of as much as the page reads. GzipError for more, and for what is damaged."""
+    contents = unfolded_all(given, names, MOST)
+    if (nbytes := sum(map(len, contents))) > MOST:
+        raise GzipError(TOO_MUCH.format(nbytes_text(nbytes)))
+    return together(contents, names)
 
 
 def together(contents: Sequence[bytes], names: Sequence[str]) -> tuple[Any, list[str]]:

@@ -27,6 +27,8 @@ from helpers.yours import is_my_number_good, own
 from helpers.yours.causes import KINDS
 from helpers.yours.page import BOX, MOST, verdict
 from helpers.yours.places import gpu_place
+from helpers.yours.share.hidden import hidden
+from helpers.yours.share.report import report
 from helpers.yours.tables.printing import NAMES, printed
 from helpers.yours.tables.published import published
 from website.widgets import widget_files
@@ -139,6 +141,7 @@ def test_everything_on_one_page(open_alone, folder):
     whole_runs(page)
     too_much(page)
     the_machine(page)
+    handed_on(page)
     a_long_paste(page)
     as_cpython(page)
     some = RUNS[::8]
@@ -180,6 +183,24 @@ def a_long_paste(page: Page) -> None:
     page.wait_for_timeout(1200)
     page.evaluate(TYPED, "98.4 GB/s")
     expect(sentence(page)).to_have_text(is_my_number_good("98.4 GB/s").sentence, timeout=60_000)
+
+
+def handed_on(page: Page) -> None:
+    """A verdict to paste into an issue, and a text, without the host that stood in it."""
+    text = printed("H200", "all_reduce", 8, "2.29.2", {2**30: 0.01}).replace("node-0", "secret-host-7")
+    page.evaluate(TYPED, text)
+    expect(sentence(page)).to_have_text(is_my_number_good(text).sentence)
+    notice = page.locator(".bim-yours .bim-notice")
+    page.get_by_role("button", name="Copy for an issue").click()
+    notice.filter(has_text="copied.").or_(notice.locator("textarea")).first.wait_for()
+    if notice.locator("textarea").count():
+        copied = notice.locator("textarea").input_value()
+    else:
+        copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == report(is_my_number_good(hidden(text))) and "secret-host-7" not in copied
+    page.get_by_role("button", name="Hide names").click()
+    expect(page.locator(".bim-box")).to_have_value(hidden(text))
+    expect(sentence(page)).to_have_text(is_my_number_good(text).sentence)
 
 
 def as_cpython(page: Page) -> None:

@@ -11,8 +11,11 @@ from pathlib import Path
 import pytest
 from made_tables import run, times
 
+from helpers.version import VERSION
 from helpers.yours import is_my_number_good
 from helpers.yours.__main__ import main
+from helpers.yours.share.hidden import hidden
+from helpers.yours.share.report import report
 from helpers.yours.tables.printing import printed
 from tools import others
 from website.pyz import packed
@@ -83,6 +86,15 @@ def test_files_of_ranks_and_texts_of_windows(tmp_path, capsys):
         (tmp_path / f"log.{rank}").write_text(text)
     main([str(tmp_path / "log.0"), str(tmp_path / "log.1")])
     assert "2.29.2" in capsys.readouterr().out
+
+
+def test_what_is_shared_names_no_host(tmp_path, capsys):
+    path = tmp_path / "mine.txt"
+    path.write_text(HEALTHY.replace("node-0", "secret-host-7"))
+    assert main([str(path), "--share"]) == 0
+    told = capsys.readouterr().out
+    assert told == report(is_my_number_good(hidden(path.read_text()))) and f"Motion* {VERSION}" in told
+    assert "secret-host-7" not in told and "<https://github.com/" in told
 
 
 @pytest.mark.parametrize(

@@ -148,6 +148,12 @@ export function furniture(widget) {
   const on = said("bim-controls");
   on.append("The machine: ", machine);
   const { about, what, sentence, coming, stage, beside, causes, spoken, proof } = parts;
+  const hand = h(
+    "div",
+    { class: "bim-tools" },
+    tool("Copy for an issue, without names", widget.does.handOn),
+    tool("Hide names in the text", widget.does.hide),
+  );
   const room = h("div", { class: "bim-room" }, what, sentence, coming, stage, beside, causes);
   parts.room = room;
   const stays = h("p", { class: "bim-stays" }, STAYS);
@@ -162,6 +168,7 @@ export function furniture(widget) {
     room,
     spoken,
     proof.node,
+    hand,
     tools(widget, encode, () => PYTHON, notice),
   );
   parts.root = h("div", { class: "bim-widget bim-yours" }, body);

@@ -1,5 +1,6 @@
 // The widget `yours`: what a reader pastes, drops or chooses, and Python's verdict on it. Ties state, asking and drawing together.
 import { onWidth, placeOf } from "../shared/page/lifecycle.mjs";
+import { copy } from "../shared/page/link.mjs";
 import { asker } from "../shared/page/python.mjs";
 import { furniture } from "./furniture.mjs";
 import { given, opened, tooMuch } from "./given.mjs";
@@ -10,6 +11,8 @@ const PAUSE = 300; // ms after the last key before a text is read
 const QUIET = 150; // ms that a verdict stands while the next one comes
 const LONG = 1000; // ms
 const VERDICT = "helpers.yours.page:verdict";
+const SHARED = "helpers.yours.page:shared";
+const NAMELESS = "helpers.yours.page:without_names";
 
 const exampleOf = ({ examples, s }) => examples.find(({ name }) => name === s.example);
 
@@ -126,6 +129,21 @@ function doesOf(widget) {
     pasted: (text) => {
       widget.parts.box.value = "";
       take(widget, { text, names: [`${text.split("\n").length} pasted lines`] }, { example: "" });
+    },
+    // The verdict for others to read, and the text for others to see: both without names of hosts, people and places.
+    handOn: async () => {
+      const { given: own, s, parts } = widget;
+      const { value, error } = await widget.ask(SHARED, own.text ?? own.contents, s.machine || null, own.names ?? []);
+      if (value) copy(value.text, "Verdict, without names,", parts.notice);
+      else if (error) parts.notice.textContent = error;
+    },
+    hide: async () => {
+      const { value } = await widget.ask(NAMELESS, widget.parts.box.value);
+      if (!value) return;
+      widget.parts.box.value = value.text;
+      later();
+      widget.parts.notice.textContent =
+        "Hosts, addresses, people and places have other names now: look whether one is left.";
     },
     on: (machine) => {
       Object.assign(widget, { s: { ...widget.s, machine }, keeps: true });
