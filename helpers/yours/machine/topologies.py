@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
-from helpers.nccl import Topology, TopologyEdge, parse_topo
+from helpers.nccl import Topology, TopologyEdge
 from helpers.nccl.output.machine import amd, peers
 from helpers.nccl.output.machine.grids import Grid
+from helpers.nccl.output.machine.topo import parse_topos
 from helpers.nccl.output.machine.topology import SAYS, rank_of
 from helpers.yours.causes import cause
 from helpers.yours.joined import joined
@@ -35,8 +37,20 @@ def of_topologies(text: str, told: Place | None) -> Verdict:
     module = any(word in text for word in MODULES) or (told is not None and told.accelerator in MODULES)
     found = [of_peers(reach)] if reach else []
     if not reach or "CPU Affinity" in text:
-        found.insert(0, of_topology(parse_topo(text), module))
+        found = [*_of_machines(parse_topos(text), module), *found]
     return joined(found)
+
+
+def _of_machines(found: Sequence[Topology], module: bool) -> list[Verdict]:
+    """Each topology once, with how many machines have it."""
+    told: list[Topology] = []
+    for one in found:
+        told += [] if one in told else [one]
+    verdicts = [of_topology(one, module) for one in told]
+    if len(found) == 1:
+        return verdicts
+    counts = [_count(sum(other == one for other in found), "time") for one in told]
+    return [replace(one, what=f"{count} {one.what}") for one, count in zip(verdicts, counts, strict=True)]
 
 
 def of_topology(found: Topology, module: bool = False) -> Verdict:
@@ -131,7 +145,7 @@ def _flat(found: Topology) -> bool:
 
 
 def _as_grace(found: Topology) -> bool:
-    """One, two or four GPUs beside processors of 72 cores in one row: older drivers and virtual machines do not tell the GPU's own node."""
+    """One GPU, or two or four with 18 NVLinks, on rows of 72 cores: an older driver or a virtual machine tells no more of a Grace."""
     spans = [cpus for cpus in found.cpus.values() if cpus]
     whole = bool(spans) and all(re.fullmatch(r"\d+-\d+", cpus, re.ASCII) for cpus in spans)
     ends = [tuple(map(int, cpus.split("-"))) for cpus in spans] if whole else []

@@ -52,6 +52,7 @@ VARIANTS = {
     .replace("GPU NUMA ID", "GPU NUMA ID[0m"),
     "blanks in place of tabs": grace(own="number").expandtabs(8),
     "a virtual machine whose last GPUs have no processor": grace().replace("72-143\t1\t\tN/A", "\t1\t\tN/A"),
+    "two trays": grace(own="number") * 2,
     "rows of GPUs alone": "\n".join(line for line in grace(own="number").split("\n") if not line.startswith("NIC")),
     "the driver tells nothing, nvidia-smi stands above": "| 0  NVIDIA GB300 ... |\n"
     + grace().replace("0-71", "0-143").replace("72-143", "0-143"),
@@ -122,6 +123,13 @@ def test_columns_that_a_terminal_pushed_together_and_rows_without_a_head():
 def test_a_machine_without_links_is_told_what_nccl_does_there(links, gpus, staged):
     found = is_my_number_good(matrix(gpus, 0, None, lambda gpu: "0-31\t0\t\tN/A", links))
     assert found.accused == () and ("through memory of the host" in found.causes[0].why) == staged
+
+
+def test_matrices_of_several_machines_are_told_apart():
+    three = intel("PIX") + "\n" + intel("PIX") + "\n" + intel("SYS")
+    found = is_my_number_good(three)
+    assert found.what.startswith("2 times a machine of 8 GPUs") and "; and 1 time a machine of 8 GPUs" in found.what
+    assert found.accused == ("far NIC",) and is_my_number_good(intel("PIX") * 2).accused == ()
 
 
 def states(word, gpus=4, pair=(1, 2)):

@@ -40,6 +40,22 @@ class _Row(NamedTuple):
 
 def parse_topo(text: str) -> Topology:
     """The one matrix of a text; TopologyError where there is none, where there are several, or what is wrong with it."""
+    lines, heads = _heads(text)
+    if len(heads) > 1:
+        begin = ", ".join(str(lines[at].number) for at, *_ in heads)
+        raise TopologyError(f"{len(heads)} matrices, which begin in lines {begin}: give one at a time")
+    return _matrix(lines, heads[0], len(lines))
+
+
+def parse_topos(text: str) -> tuple[Topology, ...]:
+    """Every matrix of a text, as of several machines, in order; TopologyError as of parse_topo."""
+    lines, heads = _heads(text)
+    ends = [*(at for at, *_ in heads[1:]), len(lines)]
+    return tuple(_matrix(lines, head, end) for head, end in zip(heads, ends, strict=True))
+
+
+def _heads(text: str) -> tuple[list[Line], list[tuple[int, str, int]]]:
+    """The lines, and every head of a matrix among them: those that name processors, where any does."""
     if not isinstance(text, str):
         raise TopologyError(f"the output of nvidia-smi topo -m is text, got {type(text).__name__}")
     lines = list(cleaned(text))
@@ -47,14 +63,15 @@ def parse_topo(text: str) -> Topology:
     heads = [found for found in heads if found[1].endswith(_COLUMNS)] or heads or _headless(lines)
     if not heads:
         raise TopologyError("this is no output of nvidia-smi topo -m: no line with GPU0 ... CPU Affinity was found")
-    if len(heads) > 1:
-        begin = ", ".join(str(lines[at].number) for at, *_ in heads)
-        raise TopologyError(f"{len(heads)} matrices, which begin in lines {begin}: give one at a time")
-    at, head, end = heads[0]
-    devices = tuple(head.partition(_COLUMNS[0])[0].split())
+    return lines, heads
+
+
+def _matrix(lines: Sequence[Line], head: tuple[int, str, int], end: int) -> Topology:
+    at, words, start = head
+    devices = tuple(words.partition(_COLUMNS[0])[0].split())
     if len(set(devices)) != len(devices):
         raise TopologyError("a device is named twice", lines[at])
-    return _topology(devices, head, lines[at], lines[end:])
+    return _topology(devices, words, lines[at], lines[start:end])
 
 
 def _head(lines: Sequence[Line], at: int) -> tuple[int, str, int] | None:
