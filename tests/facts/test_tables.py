@@ -23,7 +23,7 @@ ROWS = {
     "nccl-tests-8xa100-latency": (7, 128, 128),
     "nccl-tests-six-gpus": (114, 512, 2048),
     "nccl-tests-six-gpus-timings": (308, 512, 2048),
-    "nccl-tests-several-nodes": (163, 8, 2**34),
+    "nccl-tests-several-nodes": (271, 8, 2**34),
     "torch-4xh100-lecture": (8, 4 * 100 * 2**20, 16 * 100 * 2**20),
     "gpu-benches-a100-l2": (85, 1536 * 1024, 4881920 * 1024),
     "gpu-benches-h100-pcie-l2": (86, 1024 * 1024, 4881920 * 1024),

@@ -13,6 +13,7 @@ from helpers.collectives import PROMISES
 from helpers.facts import Table, public
 from helpers.nccl.runs import TABLE, runs
 from helpers.units import nbytes_text
+from helpers.yours.places import AS
 from helpers.yours.verdict import Point
 
 GB = 1e9
@@ -89,7 +90,8 @@ def _of_table(table: Table, gpu: str) -> list[Published]:
 def _between(run: Published, row: Mapping[str, Any]) -> Published:
     """A run over several hosts: its title says over how many, and by what."""
     ports = 0.0 if row["network"] == "NVLink" else row["nics"] * row["port"] / 8 * GB
-    return run._replace(title=f"{run.title}, {row['run']} over {row['network']}", nodes=row["nodes"], ports=ports)
+    title = f"{run.title}, {row['run']} over {row['network']}"
+    return run._replace(title=title, gpu=AS.get(run.gpu, run.gpu), nodes=row["nodes"], ports=ports)
 
 
 def _run(

@@ -10,11 +10,11 @@ import pytest
 
 from helpers.yours import is_my_number_good
 from helpers.yours.networks import Network, network_of
-from helpers.yours.tables.printing import printed
+from helpers.yours.tables.printing import NAMES, printed
 from helpers.yours.tables.published import bus_factor, published
 
 TABLES = Path(__file__).parents[2] / "nccl" / "output" / "tables"
-RUNS = [run for run in published() if run.nodes > 1]
+RUNS = [run for run in published() if run.nodes > 1 and run.gpu in NAMES]
 MACHINES = {  # of each published run what its reader would name, by the end of its title
     "p5.48xlarge over EFA": "p5.48xlarge",
     "EKS over EFA": "p5.48xlarge",
@@ -23,9 +23,16 @@ MACHINES = {  # of each published run what its reader would name, by the end of 
     "p6-b200.48xlarge over EFA": "p6-b200.48xlarge",
     "a3-megagpu-8g over TCPXO": "a3-megagpu-8g",
     "a3-ultragpu-8g over RoCE": "a3-ultragpu-8g",
+    "a4-highgpu-8g over RoCE": "HGX-B200",
+    "dstack over TCPXO": "a3-megagpu-8g",
+    "Lambda over InfiniBand": "HGX-B200",
+    "BM.GPU.B4.8 over RoCE": "DGX-A100",  # 16 cards of half the rate
     "NVL72 over NVLink": "GB200-NVL72",
+    "NVL72 over InfiniBand": "GB200-NVL72",
     "8 H100 over InfiniBand": "HGX-H100",
+    "Nebius over InfiniBand": "HGX-H100",
     "8 A100 over InfiniBand": None,  # four cards a node, and no product of ours has these
+    "MI300X.8 over RoCE": None,
 }
 
 
