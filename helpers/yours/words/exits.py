@@ -19,6 +19,7 @@ _ROW = re.compile(  # one failure of torchrun's table; what stands between the f
     re.ASCII | re.DOTALL,
 )
 _HOST = re.compile(r"host *: *(\S+)")
+_PADDING = re.compile(r"[ \t]{3,}")  # to a terminal's width
 _ROOT = re.compile(r"Root Cause \(first observed failure\)")
 _LOGGED = re.compile(  # torch.distributed.elastic's line, of a program ("of binary") and of a function
     r"failed \(exitcode: (?P<code>-?\d{1,4})\) local_rank: (?P<local>\d{1,5}) \(pid: (?P<pid>\d{1,10})\)", re.ASCII
@@ -91,6 +92,7 @@ def ends(paste: str) -> list[Ended]:
 
     The same process is told once, in the fullest words: a row of the table, then elastic's line, then other launchers'.
     """
+    paste = _PADDING.sub("  ", paste)
     forced = {int(pid) for pid in _FORCED.findall(paste)}
     told = [*_rows(paste, forced), *_logged(paste, forced), *_outside(paste), *_others(paste)] or list(_full(paste))
     rows = {one.pid for one in told if one.time}

@@ -15,6 +15,7 @@ from helpers.yours.words.said import ranks_text
 from helpers.yours.words.singles import is_told
 
 _WATCHDOG = re.compile(r"[Ww]atchdog caught|watchdog (?:thread terminated|detected)|taking the entire process down")
+_WHAT = re.compile(r"what\(\): +([^\n]{1,300})")
 SHOWN = 24  # lines
 _LOADS = re.compile(r"Loading (?:checkpoint|safetensors checkpoint|pt checkpoint) shards|from_pretrained")
 
@@ -88,10 +89,23 @@ def _causes(paste: str, first: Ended) -> Iterator[Cause]:
         yield _killed(paste, first, told["why"])
         return
     name, why = told["cause"], told["why"].format(who=_who(first))
-    if first.code == -6 and _WATCHDOG.search(paste):
-        yield cause(name, f"{_who(first)} was ended by torch's watchdog, whose line stands in the text", accuses=False)
+    if first.code == -6:
+        yield _aborted(paste, first, why)
         return
     yield cause(name, why, accuses=not first.follows or first.by == "SignalException")
+
+
+def _aborted(paste: str, first: Ended, why: str) -> Cause:
+    """SIGABRT: by the watchdog, or by an exception of C++ whose words stand there."""
+    if _WATCHDOG.search(paste):
+        return cause(
+            "aborted", f"{_who(first)} was ended by torch's watchdog, whose line stands in the text", accuses=False
+        )
+    if (said := _WHAT.search(paste)) is None:
+        return cause("aborted", why)
+    return cause(
+        "aborted", f'{_who(first)} ended itself (SIGABRT) after "{said[1].strip()}"', accuses=not is_told(said[1])
+    )
 
 
 def _raised(paste: str, first: Ended) -> Cause:

@@ -16,10 +16,9 @@ MANY = 0.1  # of the card, held by named processes
 UNNAMED = 0.2  # of the card, held by nobody that is named: this process's own CUDA context and NCCL may be among it
 FULL = 0.99  # of what a process is allowed: sizes are told in three digits
 ROUNDED = 16 << 20  # bytes that two digits behind the point may hide
-LOOSE, MUCH = (
-    0.05,
-    0.2,
-)  # of what is reserved: less is not worth a word; from the second on it is told though it would not be enough
+LOOSE = 0.02  # of what is reserved: less is not worth a word
+MUCH = 0.2  # of it: told though it would not have been enough
+NEARLY = 0.9  # of the card, in tensors
 MORE = 0.02  # of the card, by which the parts may exceed it: they are read one after the other
 CONTEXTS = (100 << 20, 2 << 30)  # bytes of a process that has a CUDA context and little else
 SHOWN = 16  # messages
@@ -105,7 +104,11 @@ def _causes(one: OutOfMemory) -> Iterator[Cause]:
     limited = list(_limit(one))
     enough = [*limited, *_huge(one), *_elsewhere(one), *_pieces(one)]
     yield from enough
-    if any(found.accuses for found in enough):
+    accused = {found.name for found in enough if found.accuses}
+    if accused == {"fragmentation"} and (one.allocated or 0) >= NEARLY * (one.total or 0):
+        why = f"{nbytes_text(one.allocated or 0)} of {nbytes_text(one.total or 0)} are in tensors: the next request may fail all the same"
+        yield cause("out of memory", why, accuses=False)
+    if accused:
         return
     if not one.short:
         why = "as much was free when the message was written: another process let go of it meanwhile, or a limit that CUDA does not tell"
@@ -172,9 +175,8 @@ def _pieces(one: OutOfMemory) -> Iterator[Cause]:
 
 
 def _too_big(one: OutOfMemory) -> str:
-    loose = f"{nbytes_text(one.unallocated or 0)} in pieces"
-    beside = f", {nbytes_text(one.elsewhere)} of other processes" if one.others else ""
+    beside = f" and {nbytes_text(one.elsewhere)} of other processes" if one.others else ""
     return (
-        f"{nbytes_text(one.short)} were missing, and there was no more than {loose}{beside} to win: this process itself keeps"
-        f" {nbytes_text(one.allocated or 0)} at that moment"
+        f"{nbytes_text(one.short)} were missing, and {nbytes_text(one.unallocated or 0)} in pieces{beside} are nothing to count on: this"
+        f" process itself keeps {nbytes_text(one.allocated or 0)} at that moment"
     )

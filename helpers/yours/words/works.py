@@ -10,14 +10,14 @@ from helpers.yours.words.said import rank_at
 
 KEYS = ("WorkNCCL(", "ast enqueued", "detected operation", "Operation timed out after")
 WORK = re.compile(  # torch 1.9 has no number, up to 2.0 the shape stands in it, from 2.1 on the elements
-    r"WorkNCCL\((?:SeqNum=(?P<number>\d{1,12}), )?OpType=(?P<op>\w{1,40})(?:, TensorShape=\[(?P<shape>[\d, ]*)\])?"
-    r"(?:, NumelIn=(?P<sent>\d{1,20}))?(?:, NumelOut=\d{1,20})?, Timeout\(ms\)=(?P<limit>\d{1,12})\)"
-    r"(?: ran for (?P<ran>\d{1,12}) milliseconds)?",
+    r"WorkNCCL\((?:SeqNum=(?P<number>\d{1,12}),\s+)?OpType=(?P<op>\w{1,40})(?:,\s+TensorShape=\[(?P<shape>[\d, ]*)\])?"
+    r"(?:,\s+NumelIn=(?P<sent>\d{1,20}))?(?:,\s+NumelOut=\d{1,20})?,\s+Timeout\(ms\)=(?P<limit>\d{1,12})\)"
+    r"(?:\s+ran\s+for\s+(?P<ran>\d{1,12})\s+milliseconds)?",
     re.ASCII,
 )
 COUNTS = re.compile(  # "last enqueued NCCL work" in 2.2 to 2.4 and in the lines of a dump signal
-    r"[Ll]ast enqueued (?:NCCL )?work: (?P<enqueued>-?\d{1,20})(?:, last started (?:NCCL )?work: -?\d{1,20})?"
-    r", last completed (?:NCCL )?work: (?P<completed>-?\d{1,20})",
+    r"[Ll]ast\s+enqueued\s+(?:NCCL\s+)?work:\s+(?P<enqueued>-?\d{1,20})(?:,\s+last\s+started\s+(?:NCCL\s+)?work:\s+-?\d{1,20})?"
+    r",\s+last\s+completed\s+(?:NCCL\s+)?work:\s+(?P<completed>-?\d{1,20})",
     re.ASCII,
 )
 NEW = re.compile(  # torch 2.15's nccl, and torchcomms: no operation, no number

@@ -74,7 +74,10 @@ def test_every_code_of_the_table_and_of_the_log(code, around):
 
 
 OUTSIDE = "torch.distributed.elastic.multiprocessing.api.SignalException: Process 77 got signal: {}"
+FRAMED = "".join(f"\u2502 {line:280}\u2502\n" for line in table((3, -11, 5), (0, 1, 9)).splitlines())
 MANY = {
+    "in a frame of a terminal's width": (FRAMED, "Rank 3 ", ["crashed"]),
+    "without its head": (row(0, 3, -11), "Rank 3 ", ["crashed"]),
     "the root is told last": (table((3, -9, 5), (0, 1, 9), (1, 1, 9)), "Rank 3 ", ["killed"]),
     "the first in time, of two nodes": (table((8, 1, 30, "node-b", 0)) + table((3, -9, 5), (4, 1, 9)), "Rank 3 ", ["killed"]),
     "the second table is the first in time": (table((3, 1, 30)) + table((12, -11, 5, "node-b", 4)), "Rank 12 ", ["crashed"]),
@@ -159,6 +162,22 @@ def test_an_exception_is_named_and_a_follower_is_not_accused(name):
         list(found.accused) == right
         and why in next(one for one in found.causes if one.name in ("Python exception", "peer ended")).why
     )
+
+
+ABORTED = {
+    "terminate called after throwing an instance of 'std::runtime_error'\n  what():  bad block\n": ["aborted"],
+    "terminate called after throwing 'c10::Error'\n  what():  CUDA error: an illegal memory access was encountered\n": [
+        "CUDA error"
+    ],
+    "[rank3]:[E1 x.cpp:9] [Rank 3] Process group watchdog thread terminated: CUDA error: misaligned address\n": [
+        "CUDA error"
+    ],
+}
+
+
+@pytest.mark.parametrize("before", ABORTED)
+def test_what_an_abort_says_is_its_cause(before):
+    assert list(is_my_number_good(before + table((3, -6, 5))).accused) == ABORTED[before]
 
 
 def test_beside_the_message_of_a_gpu_without_room_the_status_accuses_nobody():

@@ -139,6 +139,10 @@ CAUSES = {
     "nothing to win": (new(**FULL), ["out of memory"]),
     "of a card long ago": (old(128 * MIB, 11 * GIB, 10 * GIB + 800 * MIB, 20 * MIB, 10 * GIB + 812 * MIB), ["out of memory"]),
     "a few holes are no fragmentation": (new(20 * MIB, CARD, 9 * MIB, 77 * GIB, 17 * MIB, 79 * GIB), ["out of memory"]),
+    "in holes, of a card that is nearly full": (
+        new(224 * MIB, 15 * GIB, 11 * MIB, 14 * GIB, 510 * MIB, None, ((9, 15 * GIB - 20 * MIB),)),
+        ["fragmentation"],
+    ),
     "in holes": (new(4 * GIB, CARD, GIB, 60 * GIB, 18 * GIB, 79 * GIB), ["fragmentation"]),
     "in holes, of 1.13": (old(4 * GIB, CARD, 60 * GIB, GIB, 78 * GIB), ["fragmentation"]),
     "of another": (new(4 * GIB, CARD, GIB, 30 * GIB, MIB, 31 * GIB, ((9, 47 * GIB),)), ["other processes"]),

@@ -127,6 +127,7 @@ CASES = {
         [],
         "may be those of several",
     ),
+    "wrapped": (job(range(4), r2=(1233, 1233)).replace("enqueued ", "enqueued\n").replace(", N", ",\n N"), ["missing rank"], "rank 2 has"),
     "one line for all of Ray's": (job(range(2), r1=(1233, 1233)).replace("\n", " (Worker pid=7) "), ["missing rank"], "rank 1 has"),
 }  # fmt: skip
 
