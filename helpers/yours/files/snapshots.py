@@ -111,7 +111,8 @@ def _memory(found: Snapshot, device: int) -> Memory:
 def _pool(segment: Any) -> str:
     """ "" for the pool of all, which torch calls (0, 0); before 2.0 there was no other."""
     told = segment.get("segment_pool_id", (0, 0))
-    return "" if isinstance(told, (list, tuple)) and not any(told) else repr(told)
+    known = isinstance(told, (list, tuple)) and all(isinstance(one, int) and abs(one) < 1 << 63 for one in told)
+    return "unknown" if not known else str(tuple(told)) if any(told) else ""
 
 
 def _holes(segment: Segment) -> Iterator[int]:
