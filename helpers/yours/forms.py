@@ -16,6 +16,8 @@ from helpers.nccl.output.machine.smi import LINKS, QUERY
 from helpers.nccl.output.machine.smi import TABLE as SMI
 from helpers.nccl.output.tables.errors import NoTable
 from helpers.nccl.output.tables.fits import WORD
+from helpers.yours.files.summaries import SIGN as SUMMARY
+from helpers.yours.files.summaries import of_summary
 from helpers.yours.logs.judged import of_log
 from helpers.yours.logs.warned import LOG, ErrorSign, of_errors
 from helpers.yours.machine.copies import of_copies
@@ -71,6 +73,7 @@ def _sign(*patterns: str) -> re.Pattern[str]:
 
 FORMS = (  # in the order in which a verdict on several of them tells them
     Form("an out-of-memory error of torch", Words("ut of memory"), lambda text, told: of_memory(text)),
+    Form("a memory summary of PyTorch", SUMMARY, lambda text, told: of_summary(text)),
     Form("what torchrun or another launcher says of an end", Words(*ENDS), lambda text, told: of_ends(text)),
     Form("a time-out of torch's watchdog", Words(*WORKS), lambda text, told: of_watchdog(text)),
     Form("an error of torch.distributed", Words(*KEYS), lambda text, told: of_singles(text)),

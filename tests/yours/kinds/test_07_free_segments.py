@@ -136,3 +136,38 @@ def test_a_request_that_found_no_memory_is_judged_by_that_moment(segments, histo
     found = of(*segments, history=history)
     assert found.accused == (accused,) and f"Look first at: {accused}." in found.sentence
     assert "found no memory: " in found.sentence
+
+
+def summary(allocated, reserved, holes, ooms=0, device=0, unit="MiB"):
+    """As torch.cuda.memory_summary() prints it, shortened."""
+    sizes = {"Allocated memory": allocated, "Active memory": allocated, "GPU reserved memory": reserved}
+    lines = [f"|{f'PyTorch CUDA memory summary, device ID {device}':^75}|", "|" + "-" * 75 + "|"]
+    lines += [f"|{f'CUDA OOMs: {ooms}':^36}|{'cudaMalloc retries: 0':^38}|", "|" + "=" * 75 + "|"]
+    for name, size in (sizes | {"Non-releasable memory": holes}).items():
+        lines.append(
+            f"| {name:<22}|{size:>7} {unit} |{size + 1:>7} {unit} |{9 * size:>7} {unit} |{8 * size:>7} {unit} |"
+        )
+        lines.append(f"| {'      from large pool':<22}|{1:>7} {unit} |{1:>7} {unit} |{1:>7} {unit} |{1:>7} {unit} |")
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "accused"),
+    [
+        (summary(1024, 3072, 0), ()),  # the fault of this kind: 2 GiB go back by themselves
+        (summary(6000, 8192, 1600), ()),
+        (summary(6000, 8192, 1700), ("fragmentation",)),
+        (summary(100, 170, 60), ()),
+        (summary(100 << 10, 200 << 10, 70 << 10, unit="KiB"), ("fragmentation",)),
+        (summary(7900, 8192, 100, ooms=2), ("out of memory",)),
+        (summary(7000, 7000, 0) + "\n" + summary(3000, 6000, 2500, ooms=1, device=1), ("fragmentation",)),
+        ("RuntimeError: x\n" + summary(1024, 3072, 0, unit="MB") + "\nand so on", ()),
+    ],
+)
+def test_the_summary_that_torch_prints(text, accused):
+    found = is_my_number_good(text)
+    assert (found.kind, found.accused) == ("snapshot", accused)
+
+
+def test_a_summary_cut_off_is_refused_by_its_name():
+    assert "a memory summary of PyTorch without its rows" in is_my_number_good(summary(1, 2, 3)[:300]).refused
