@@ -1,7 +1,6 @@
 """The page `repair`: each of its sections is whole, and whatever names one names one that is there."""
 
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -20,20 +19,15 @@ def test_every_cause_leads_to_its_chapter_and_to_a_section_that_is_there():
     assert [name for name, kind in KINDS.items() if not (ROOT / "book" / f"{kind.chapter}.md").exists()] == []
 
 
-@pytest.mark.skipif(not WARNINGS.exists(), reason="no table of NCCL's warnings")
 def test_every_warning_leads_to_a_section_that_is_there():
-    told = re.findall(r'^repair = "(.*)"', WARNINGS.read_text(encoding="utf-8"), re.M)
-    assert set(told) - {""} <= set(SECTIONS)
+    told = re.findall(r'^repair = "(.+)"', WARNINGS.read_text(encoding="utf-8"), re.M)
+    assert len(told) >= 40 and set(told) <= set(SECTIONS)
 
 
 def test_every_section_is_in_the_table_and_every_link_has_its_section():
-    table = PAGE.split("\n## ")[0]
-    assert re.findall(r"\]\(#([\w-]+)\) \|$", table, re.M) and set(
-        re.findall(r"\(#([\w-]+)\) \|$", table, re.M)
-    ) == set(SECTIONS)
+    table = re.findall(r"\]\(#([\w-]+)\) \|$", PAGE.split("\n## ")[0], re.M)
+    assert sorted(table) == sorted(SECTIONS)
     assert set(re.findall(r"\]\(#([\w-]+)\)", PAGE)) <= set(SECTIONS)
-    asked = tomllib.loads((ROOT / "tests" / "site" / "asked.toml").read_text(encoding="utf-8"))["question"]
-    assert {one["first"].partition("#")[2] for one in asked} <= set(SECTIONS)
 
 
 @pytest.mark.parametrize("anchor", SECTIONS)
