@@ -95,7 +95,8 @@ def _memory(table: Table) -> str:
     said = "It tells no memory"
     if used:
         most = nbytes_text(max(gpu.total or 0 for gpu in table.gpus))
-        said = f"Taken are {nbytes_text(min(used))} to {nbytes_text(max(used))} of {most} a GPU"
+        least = f"{nbytes_text(min(used))} to " if min(used) < max(used) else ""
+        said = f"Taken are {least}{nbytes_text(max(used))} of {most} a GPU"
     said += f", by {len(table.processes)} processes." if table.processes else "."
     if any((gpu.util or 0) >= BUSY for gpu in table.gpus):
         said += " GPU-Util says how much of the time some kernel ran, a waiting one of NCCL too, and nothing of how much it did."

@@ -47,10 +47,11 @@ def _of_machines(found: Sequence[Topology], module: bool) -> list[Verdict]:
     for one in found:
         told += [] if one in told else [one]
     verdicts = [of_topology(one, module) for one in told]
-    if len(found) == 1:
-        return verdicts
-    counts = [_count(sum(other == one for other in found), "time") for one in told]
-    return [replace(one, what=f"{count} {one.what}") for one, count in zip(verdicts, counts, strict=True)]
+    counts = [sum(other == one for other in found) for one in told]
+    return [
+        replace(one, what=f"{count} times {one.what}") if count > 1 else one
+        for one, count in zip(verdicts, counts, strict=True)
+    ]
 
 
 def of_topology(found: Topology, module: bool = False) -> Verdict:

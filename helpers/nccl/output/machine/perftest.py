@@ -63,14 +63,15 @@ def parse_perftest(text: str) -> tuple[Wire, ...]:
         gpu = gpu or bool(_GPU.search(line))
         device = named[1] if (named := _DEVICE.search(line)) else device
         if columns := _HEAD.search(line):
-            _whole(found, head)
+            found = [one for one in found if one.rates]  # both ends in one log print their heads one after the other
             unit, head = columns[1], Line(number, line, line)
             found.append(Wire(verb, device, {}, both, gpu, {}))
             verb, both, gpu = "", False, False
         elif head and (row := _ROW.search(line)):
             found[-1].rates[int(row[1])] = float(row[3]) * UNITS[unit]
             found[-1].peaks[int(row[1])] = 0.0 if row[2] == "inf" else float(row[2]) * UNITS[unit]
-    _whole(found, head)
+    if head and not any(one.rates for one in found):
+        raise MachineError("no row follows the names of the columns", head)
     if not found:
         what = (
             "a latency is no bandwidth: run ib_write_bw for one"
@@ -78,9 +79,4 @@ def parse_perftest(text: str) -> tuple[Wire, ...]:
             else "no line #bytes #iterations BW peak"
         )
         raise NoTable(f"this is no table of ib_write_bw: {what}")
-    return tuple(found)
-
-
-def _whole(found: list[Wire], head: Line | None) -> None:
-    if head and not found[-1].rates:
-        raise MachineError("no row follows the names of the columns", head)
+    return tuple(one for one in found if one.rates)
