@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from helpers.nccl.output.tables.apart import LOG, apart, unmarked
 from helpers.nccl.output.tables.cleaned import Line, cleaned, spaced
 from helpers.nccl.output.tables.columns import HEADS, Columns, columns_of, units_are_known
 from helpers.nccl.output.tables.errors import NoTable, TableError
 from helpers.nccl.output.tables.fits import WORD
 from helpers.nccl.output.tables.header import Facts
 from helpers.nccl.output.tables.payloads import payloads
-from helpers.nccl.output.tables.pieces import LOG, NUMBERS, Pieces, apart, unmarked
+from helpers.nccl.output.tables.pieces import NUMBERS, Pieces
 from helpers.nccl.output.tables.printed import Printed, printed
 from helpers.nccl.output.tables.report import report
 from helpers.nccl.output.tables.tables import NcclTable, Rows

@@ -7,82 +7,24 @@ a log, or of anything else, may stand between two words of a row or in the middl
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
 from itertools import product
 
+from helpers.nccl.output.tables.apart import BEGINS, CUT, LOG, TYPES
 from helpers.nccl.output.tables.cleaned import Line
 from helpers.nccl.output.tables.columns import Columns
 from helpers.nccl.output.tables.errors import TableError
-from helpers.nccl.output.tables.fits import REDOPS, WORD, Numbers, RawRow
+from helpers.nccl.output.tables.fits import REDOPS, Numbers, RawRow
 from helpers.nccl.output.tables.printed import Printed, printed
 from helpers.nccl.output.tables.tables import Rows
 
-_TYPES = "|".join(sorted(WORD, key=len, reverse=True))
 _NUMBER = r"-?\d[\d_]*(?:\.\d*)?(?:e[+-]\d*)?"
-_WORD = rf"(?:\d{{4}}-\d\d-\d\d|\d\d:\d\d:\d\d|{_NUMBER}|N/A|none|{'|'.join(REDOPS)}|{_TYPES})"
+_WORD = rf"(?:\d{{4}}-\d\d-\d\d|\d\d:\d\d:\d\d|{_NUMBER}|N/A|none|{'|'.join(REDOPS)}|{TYPES})"
 _PIECE = re.compile(rf"\s*(?:{_WORD}\s+)*(?:{_WORD}|-)?\s*", re.ASCII)
-_BEGINS = re.compile(rf"\s*\d[\d_]*\s+\d+\s+(?:{_TYPES})(?![\w.])", re.ASCII)
-_INSIDE = re.compile(rf"\s\d[\d_]*\s+\d+\s+(?:{_TYPES})\s", re.ASCII)
-_MARK = re.compile(r"(?:\[[^\[\]]{1,40}\](?:<std\w+>:)? ?)?\Z")  # a clock, or mpirun's mark of a process
+_INSIDE = re.compile(rf"\s\d[\d_]*\s+\d+\s+(?:{TYPES})\s", re.ASCII)
 _WHOLE = re.compile(r"\d[\d_]*", re.ASCII)
-_LOG = re.compile(r":\d+:\d+ \[|\[rank\d+\]:|\[?[EFIW]\d{4} \d\d:\d\d:|NCCL version \d", re.ASCII)
-_INNER = re.compile(r"(?<=[\d.])\[\d+(?:,\d+)?\](?:<std\w+>:)?(?=\s)", re.ASCII)
-_COMPARED = 64  # hosts of which every two are
-CUT, LOG = "cut", "log"
 _LAST = re.compile(r"\S*\Z")
 NUMBERS = 6  # in a line, from which on it looks like a row
 _MOST = 6  # pieces of which every way to join them is tried
-_HOST = re.compile(r"\s*(?:\[[^\[\]]{1,40}\] ?)?([\w.-]+):\d+:\d+ \[|.*\bPid +\d+ +on +(\S+) +device", re.ASCII)
-
-
-def apart(lines: Sequence[Line]) -> Iterator[tuple[Line, str]]:
-    """Every line, and what it is: CUT where a line of a log followed it without a break, that LOG as a line of its own, or "".
-
-    A line of the head that was cut is put together with what follows the log.
-    """
-    hosts = {found[1] or found[2] for line in lines if (found := _HOST.match(line.text))}
-    if len(hosts) <= _COMPARED:  # a piece of a row or of a head before a host is no part of its name
-        hosts = {host for host in hosts if not any(host != other and host.endswith(other) for other in hosts)}
-    widths = sorted({len(host) for host in hosts}, reverse=True)
-    held: Line | None = None
-    for line in lines:
-        at = _log_begins(line.text, hosts, widths)
-        before = line.text if at is None else line.text[:at]
-        if held and before.strip():
-            whole = before.lstrip().startswith("#") or _BEGINS.match(before)
-            line = line if whole else line._replace(number=held.number, text=held.text + line.text)
-            at, before = (at, before) if whole or at is None else (at + len(held.text), held.text + before)
-            if whole:
-                yield held, ""
-            held = None
-        if at is None:
-            yield line, ""
-            continue
-        if before.lstrip().startswith("#"):
-            held = line._replace(text=before)
-        elif before.strip():
-            yield line._replace(text=before), CUT
-        yield line._replace(text=line.text[at:]) if at else line, LOG
-    if held:
-        yield held, ""
-
-
-def _log_begins(text: str, hosts: Collection[str], widths: Sequence[int]) -> int | None:
-    """Where a line of NCCL's or torch's begins within a line, with its clock; None where none does."""
-    found = _LOG.search(text)
-    at = found.start() if found else None
-    if at is not None and text[at] == ":":
-        begun = at
-        width = next((width for width in widths if width <= begun and text[begun - width : begun] in hosts), None)
-        at = None if width is None else at - width
-    return at and at - len(_MARK.search(text[:at])[0])  # type: ignore[index]  # it fits every text
-
-
-def unmarked(line: Line) -> Line:
-    """A row without the marks that a launcher put before each of its writes: ... -1[0] 1626.5 ..."""
-    if "[" not in line.text or not _BEGINS.match(line.text):
-        return line
-    return line._replace(text=_INNER.sub("", line.text))
 
 
 class Pieces:
@@ -154,7 +96,7 @@ class Pieces:
 
     def _kept(self, text: str, noise: bool, line: Line) -> bool:
         """Whether it is kept: it goes on with what has been begun, or begins a row."""
-        words, begins = text.split(), bool(_BEGINS.match(text))
+        words, begins = text.split(), bool(BEGINS.match(text))
         if self.parts and not begins and len(" ".join(self.parts).split()) + len(words) <= self.columns.wanted + 1:
             self.parts.append(text)
             self.noise = self.noise or noise
@@ -184,7 +126,7 @@ def _may_be_whole(line: Line, columns: Columns) -> bool:
         return False
     if "type" not in columns.base:
         return len(words) >= 4
-    return columns.counts(line) or bool(len(words) > columns.wanted and _BEGINS.match(line.text))
+    return columns.counts(line) or bool(len(words) > columns.wanted and BEGINS.match(line.text))
 
 
 def _inside(text: str) -> tuple[str, bool]:
@@ -202,6 +144,6 @@ def _piece(text: str, glued: bool) -> tuple[str, bool]:
         return "", False  # a row with a letter in its first numbers
     if rest and not piece.strip():
         return _inside(text)
-    if rest and piece[-1:].isspace() and not _BEGINS.match(piece):
+    if rest and piece[-1:].isspace() and not BEGINS.match(piece):
         return "", True  # "3 of 4 ranks": a piece of a row has no space behind it
     return piece if piece.strip() else "", bool(rest) or glued
