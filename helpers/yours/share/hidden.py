@@ -62,7 +62,8 @@ class _Hiding:
         for one in self.told:
             self.kinds.setdefault(one.name, one.kind)
         self.torn = self._torn()
-        names = sorted((name for name in self.kinds if not COMMON.fullmatch(name)), key=len, reverse=True)
+        sure = {one.name for one in self.told if one.sure and not COMMON.fullmatch(one.name)}
+        names = sorted(sure, key=len, reverse=True)
         words = "|".join(map(re.escape, names)) or r"(?!)"
         self.words = re.compile(rf"(?<![\w.-])(?:{words})(?![\w-])(?!\.\w)")
         self.numbers: dict[str, dict[str, int]] = {}

@@ -69,14 +69,17 @@ COMMON = re.compile(  # words that a text of the field has anyway, or that may b
     re.IGNORECASE,
 )
 
+PLAIN = re.compile(r"[A-Za-z]{1,8}")  # behind "host:" may stand any word
+
 
 class Told(NamedTuple):
-    """A name, or another thing to hide, from where to where in the text."""
+    """A name, or another thing to hide, from where to where in the text. sure: it is no word that anybody may have written there."""
 
     start: int
     end: int
     kind: str
     name: str
+    sure: bool = True
 
 
 def told_in(text: str) -> Iterator[Told]:
@@ -87,7 +90,7 @@ def told_in(text: str) -> Iterator[Told]:
             for start, name in _several(match[group]):
                 if _is_name(name, kind):
                     at = match.start(group) + start
-                    yield Told(at, at + len(name), kind, name)
+                    yield Told(at, at + len(name), kind, name, _KEY not in pattern.pattern or not PLAIN.fullmatch(name))
 
 
 def _several(told: str) -> Iterator[tuple[int, str]]:

@@ -94,6 +94,14 @@ def test_a_known_name_is_hidden_wherever_it_stands_and_a_common_word_only_in_its
     assert hidden(text.format("float")).startswith("host-1:1:2 [0] NCCL INFO x\nssh float failed")
 
 
+def test_a_word_behind_a_colon_may_be_any_word():
+    assert (
+        hidden("Host: Intel Xeon\nHOST=all\nConnected all rings on Intel")
+        == "Host: host-1 Xeon\nHOST=host-2\nConnected all rings on Intel"
+    )
+    assert hidden("host: acme17 x acme17") == "host: host-1 x host-1"
+
+
 def test_a_line_torn_in_the_middle_keeps_what_stood_before_the_host():
     text = "node7:1:2 [0] NCCL INFO x\n  186.9      0node7:1:2 [0] NCCL INFO y busId 53node7:1:2 [0] NCCL INFO z\n"
     assert hidden(text) == text.replace("node7", "host-1")
