@@ -134,3 +134,15 @@ def test_a_step_of_a_gpu_that_lags_is_what_the_step_launched():
     assert [part / 1e3 for part in (first.compute, first.exposed, first.idle)] == [150, 50, 200]
     assert [part / 1e3 for part in (second.compute, second.exposed, second.idle)] == [90, 0, 20]
     assert third.wall == 0  # it launched nothing
+
+
+def test_categories_of_torch_1_and_traces_of_other_programs():
+    old = (
+        event("nvjet", 0, 600, "Kernel"),
+        event("Memcpy DtoH", 600, 50, "Memcpy"),
+        event("aten::mm", 0, 5, "Operator", 11, 1),
+    )
+    b = parse_kineto(text(*old)).breakdown()
+    assert (b.compute, b.copies, b.idle) == (600_000, 50_000, 0)
+    found = is_my_number_good(text(event("XlaModule:jit_f", 0, 600, "")))
+    assert found.refused.startswith("no trace of torch's profiler: no kernel, no copy and no operator of torch")

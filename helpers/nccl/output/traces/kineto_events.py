@@ -14,6 +14,13 @@ from helpers.nccl.output.traces.kineto_checks import KinetoError, a_dict, a_list
 
 MOST_EVENTS = 4 << 20
 KERNEL, COPIES = "kernel", ("gpu_memcpy", "gpu_memset")
+FORMERLY = {  # up to torch 1.12
+    "Kernel": KERNEL,
+    "Memcpy": COPIES[0],
+    "Memset": COPIES[1],
+    "Operator": "cpu_op",
+    "Runtime": "cuda_runtime",
+}
 OWN = "Trace"  # the profiler's own span, which begins before the first event and ends after the last
 LOADER = re.compile(r"enumerate\(DataLoader\)#\w+\.__next__", re.ASCII)
 STEP = re.compile(r"ProfilerStep#(\d{1,9})", re.ASCII)
@@ -60,9 +67,10 @@ def _event(row: object, place: int) -> Event | None:
     if a_text(event.get("ph"), f"{about}: ph") != "X" or event.get("cat") == OWN:
         return None
     start = nanoseconds(event.get("ts"), f"{about}: ts")
+    category = a_text(event.get("cat", ""), f"{about}: cat")
     return Event(
         place,
-        a_text(event.get("cat", ""), f"{about}: cat"),
+        FORMERLY.get(category, category),
         a_text(event.get("name"), f"{about}: name"),
         a_place(event.get("pid"), f"{about}: pid"),
         a_place(event.get("tid"), f"{about}: tid"),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from helpers.nccl.output.traces.kineto_checks import a_dict, a_list, a_text, a_whole
+from helpers.nccl.output.traces.kineto_checks import KinetoError, a_dict, a_list, a_text, a_whole
 from helpers.nccl.output.traces.kineto_collectives import Collective, collective
 from helpers.nccl.output.traces.kineto_cpu import computing, of_cpu
 from helpers.nccl.output.traces.kineto_events import Event, events_of, loading_of, steps_of
@@ -21,6 +21,7 @@ from helpers.nccl.output.traces.kineto_launches import windows_of
 from helpers.nccl.output.traces.kineto_sources import data_of
 
 CPU = "cpu"
+OF_TORCH = ("cpu_op", "user_annotation", "python_function", "cuda_runtime", "cuda_driver")  # without a GPU
 
 
 class Breakdown(NamedTuple):
@@ -176,6 +177,8 @@ def _on_cpu(
 ) -> tuple[dict[int | str, Work], list[Collective], tuple[Lane, ...]]:
     """Gloo's calls and torch's operators, on whichever thread."""
     talk, ops = of_cpu(events, nranks), computing(events)
+    if not any(event.category in OF_TORCH for event in events):
+        raise KinetoError("no trace of torch's profiler: no kernel, no copy and no operator of torch is in it")
     compute = union(event.span for event in ops)
     calls = [collective(call.event, CPU, call.args, call.word, compute) for call in talk]
     work: dict[int | str, Work] = {CPU: Work(tuple(compute), tuple(union(call.event.span for call in talk)), ())}
