@@ -68,7 +68,9 @@ def old_rocm_smi(gpus):
     return rocm_smi(gpus, OLD_ROCM_HEAD, OLD_ROCM_ROW)
 
 
-def query(active=(), gpus=2, limit="700.00", lanes="16x", ecc=0, fabric="Completed", remap="No", old=False):
+def query(
+    active=(), gpus=2, limit="700.00", lanes="16x", ecc=0, fabric="Completed", remap="No", pending="No", old=False
+):
     """nvidia-smi -q, the parts that are read. active: reasons on GPU 1."""
     names = [
         "Idle",
@@ -100,6 +102,9 @@ def query(active=(), gpus=2, limit="700.00", lanes="16x", ecc=0, fabric="Complet
         Aggregate
             DRAM Uncorrectable        : 3
     Remapped Rows
+        Correctable Error                 : 0
+        Uncorrectable Error               : 0
+        Pending                           : {pending if last else "No"}
         Remapping Failure Occurred        : {remap if last else "No"}
     Fabric
         State                             : {fabric if last else "Completed"}

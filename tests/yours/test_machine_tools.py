@@ -102,6 +102,7 @@ CASES = {
         ("GPU in error",),
     ),
     "q: rows": (query(["Idle"], remap="Yes"), ("GPU in error",)),
+    "q: a row waits": (query(["Idle"], pending="Yes"), ()),
     "q: fabric": (query(["Idle"], fabric="In Progress"), ("GPU in error",)),
     "q: no fabric": (query(["Idle"], fabric="N/A"), ()),
     # nvidia-smi nvlink
@@ -115,6 +116,7 @@ CASES = {
     ),
     "nvlink: one is slower": (links([[25.0] * 6, [25.0] * 5 + [20.0]]), ("links off",)),
     "nvlink: trained anew": (link_errors(0, "Recovery", 3), ("links off",)),
+    "nvlink: no errors": (link_errors(0, "Replay", 0), ()),
     "nvlink: repeated": (link_errors(0, "Replay", 3), ()),
     # ports
     "ports: eight": (ibstat(ports(8)), ()),
@@ -217,6 +219,7 @@ SAID = {
     "ports: one is slower": "8 of 8 ports are active, 1 at 200 Gb/s (25 GB/s one way), 7 at 400 Gb/s",
     "wire: a loopback": "the next port that is sold has 25 GB/s one way, 101%",
     "nvbandwidth: the line before it was left out": "From GPU to GPU 26.3 GB/s one way are typical",
+    "nvlink: no errors": "0 of 12 counters of errors are above 0",
     "nvlink: all": "18 links a GPU at most, 26.6 GB/s one way each",
     "smi: no driver": "It says: NVIDIA-SMI has failed because",
 }
@@ -225,6 +228,7 @@ WHY = {
     "p2p: one pair": "GPU 3 to GPU 7 copies 40 GB/s one way, where 390 GB/s are typical; the way back has 390 GB/s",
     "p2p: one GPU": "GPU 5 is in all of them",
     "p2p: worse than through the host": "with P2P the GPUs copy 45% of what they do through memory of the host",
+    "q: a row waits": "a bad row of memory that is replaced when the GPU is reset",
     "q: hot": "GPU 00000000:11:00.0: HW Thermal Slowdown is active: it is too hot",
     "wire: a GPU's memory": "mlx5_0 passes 28% of what it does with memory of the host",
     "ports: no manager": "no subnet manager has made it active",

@@ -53,6 +53,9 @@ def _of_query(one: Queried) -> Iterator[Cause]:
             "GPU in error",
             f"{gpu} {said if one.failed else f'has errors of its memory that were not corrected: {one.ecc}'}",
         )
+    elif one.pending:
+        why = f"{gpu} has a bad row of memory that is replaced when the GPU is reset"
+        yield cause("GPU in error", why, accuses=False)
     if one.fabric and one.fabric not in UP:
         yield cause("GPU in error", f"{gpu}: the NVLink fabric is {one.fabric}: does nvidia-fabricmanager run?")
 
@@ -62,11 +65,13 @@ def of_links(text: str, told: Place | None) -> Verdict:
     found = parse_links(text)
     on = [[rate for rate in one.rates.values() if rate] for one in found]
     most, rates = max(map(len, on), default=0), [rate for one in on for rate in one]
-    said = "No link is active: these GPUs have none, or no bridge."
+    said = "No link is active: these GPUs have none, or no bridge." if any(one.rates for one in found) else ""
     if rates:
         said = f"{most} links a GPU at most, {bandwidth_text(max(rates))} one way each."
+    counted = [count for one in found for count in one.errors.values()]
+    said += f" {sum(map(bool, counted))} of {len(counted)} counters of errors are above 0." if counted else ""
     what = f"NVLinks of {_gpus(len(found))}, from nvidia-smi nvlink"
-    return Verdict("machine", what, said, CLEAN, causes=tuple(_of_links(found, on, most)))
+    return Verdict("machine", what, said.strip(), CLEAN, causes=tuple(_of_links(found, on, most)))
 
 
 def _of_links(found: Sequence[Linked], on: Sequence[Sequence[float]], most: int) -> Iterator[Cause]:
@@ -78,7 +83,7 @@ def _of_links(found: Sequence[Linked], on: Sequence[Sequence[float]], most: int)
     slow = next(
         ((one.gpu, min(mine)) for one, mine in zip(found, on, strict=True) if mine and min(mine) < max(rates)), None
     )
-    errors = [(one.gpu, name, count) for one in found for name, count in one.errors.items()]
+    errors = [(one.gpu, name, count) for one in found for name, count in one.errors.items() if count]
     if short:
         yield cause("links off", f"GPU {short[0]} has {short[1]} links that are active, others have {most}")
     elif slow and 2 * rates[max(rates)] > sum(rates.values()):

@@ -91,8 +91,8 @@ class Queried(NamedTuple):
     """What `nvidia-smi -q` says of one GPU. reasons: those that hold its clocks now.
 
     lanes: of its slot, most and now. limits: of its power, now and by default, watts. Both None where they are not told. ecc: errors of
-    memory since the driver was loaded that were not corrected. failed: a row of memory could not be replaced. fabric: the state of
-    NVSwitch's, "" where it is not told.
+    memory since the driver was loaded that were not corrected. failed: a row of memory could not be replaced; pending: one waits for it.
+    fabric: the state of NVSwitch's, "" where it is not told.
     """
 
     gpu: str
@@ -101,13 +101,14 @@ class Queried(NamedTuple):
     limits: tuple[float, float] | None
     ecc: int
     failed: bool
+    pending: bool
     fabric: str
 
 
 class Linked(NamedTuple):
     """NVLinks of one GPU. name: with its UUID. rates: bytes per second one way as nvidia-smi prints them, None where inactive.
 
-    errors: counters above 0, by link and kind.
+    errors: counters by link and kind.
     """
 
     gpu: str
@@ -189,6 +190,7 @@ def _queried(gpu: str, text: str) -> Queried:
         (float(now[1]), float(usual[1])) if now and usual else None,
         ecc,
         bool(re.search(r"Remapping Failure Occurred *: *Yes", text)),
+        bool(re.search(r"Remapped Rows\s(?:.*\n){1,4}?\s*Pending *: *Yes", text)),
         fabric[1] if fabric else "",
     )
 
@@ -201,7 +203,7 @@ def parse_links(text: str) -> tuple[Linked, ...]:
         for line in lines:
             if link := _LINK.search(line):
                 one.rates[int(link[1])] = None if link[2].startswith("<") else float(link[2].split()[0]) * 1e9
-            elif (error := _ERRORS.search(line)) and int(error[3]):
+            elif error := _ERRORS.search(line):
                 one.errors[f"link {error[1]}, {error[2]}"] = int(error[3])
     return tuple(one for one in found.values() if one.rates or one.errors)
 
