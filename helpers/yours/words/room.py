@@ -22,6 +22,7 @@ NEARLY = 0.9  # of the card, in tensors
 MORE = 0.02  # of the card, by which the parts may exceed it: they are read one after the other
 CONTEXTS = (100 << 20, 2 << 30)  # bytes of a process that has a CUDA context and little else
 SHOWN = 16  # messages
+SEGMENTS = (2 << 20, 20 << 20)  # bytes that torch asks for where a tensor has less
 RANKS = 3  # of such processes at least
 
 
@@ -62,7 +63,7 @@ def _line(one: OutOfMemory) -> str:
 
 
 def _sentence(one: OutOfMemory) -> str:
-    asked = f"{nbytes_text(one.asked)} asked for"
+    asked = f"{nbytes_text(one.asked)} asked for{' (a segment, for a tensor of any size up to it)' if one.asked in SEGMENTS else ''}"
     if not one.whole:
         return f"{asked} and not to be had; the rest of the message, which tells who holds the memory, is missing."
     return f"{asked}, {nbytes_text(one.free or 0)} free of the card's {nbytes_text(one.total or 0)}."

@@ -197,6 +197,12 @@ def test_the_sum_is_told_and_adds_up():
     )
 
 
+def test_what_was_asked_for_may_be_a_segment():
+    assert is_my_number_good(new(20 * MIB, CARD, 9 * MIB, 77 * GIB, 17 * MIB, 79 * GIB)).sentence.startswith(
+        "20 MiB asked for (a segment, for a tensor of any size up to it), 9 MiB free of the card's 80 GiB."
+    )
+
+
 KNOBS = {
     "1.13": "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128",
     "2.4": "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
