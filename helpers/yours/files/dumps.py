@@ -10,6 +10,7 @@ from helpers.nccl.output.flights.flight_entries import Operation
 from helpers.nccl.output.flights.flight_recorder import Disagreement, Unmet
 from helpers.yours.causes import cause
 from helpers.yours.verdict import Cause, Verdict
+from helpers.yours.words.said import ranks_text
 
 One = TypeVar("One", Unmet, Disagreement)
 MOST = 64  # lines of ranks
@@ -143,9 +144,4 @@ def _verb(ranks: Sequence[int], verb: str) -> str:
 
 
 def _ranks(ranks: Sequence[int]) -> str:
-    """ "nobody", "rank 3", "ranks 0, 1 and 2", "ranks 0, 1, 2 and 5 more"."""
-    if len(ranks) < 2:
-        return f"rank {ranks[0]}" if ranks else "nobody"
-    shown = list(map(str, ranks[:8]))
-    last = shown.pop() if len(ranks) <= 8 else f"{len(ranks) - 8} more"
-    return f"ranks {', '.join(shown)} and {last}"
+    return ranks_text(ranks) or "nobody"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -67,11 +67,11 @@ def one_line(text: str) -> str:
     return " ".join(" ".join(lines).split())
 
 
-def ranks_text(ranks: list[int]) -> str:
+def ranks_text(ranks: Sequence[int]) -> str:
     """ "rank 3", "ranks 0, 1 and 2", "ranks 0 to 7", "ranks 0, 2, 4 and 5 more"; "" of none."""
     if len(ranks) < 2:
         return f"rank {ranks[0]}" if ranks else ""
-    if len(ranks) > 3 and ranks == list(range(ranks[0], ranks[-1] + 1)):
+    if len(ranks) > 3 and list(ranks) == list(range(ranks[0], ranks[-1] + 1)):
         return f"ranks {ranks[0]} to {ranks[-1]}"
     shown = list(map(str, ranks[:8]))
     last = shown.pop() if len(ranks) <= 8 else f"{len(ranks) - 8} more"

@@ -158,7 +158,7 @@ def _behind(group: str, groups: dict[str, list[Counts]], late: Sequence[Work]) -
 def _together(late: Sequence[Work], groups: dict[str, list[Counts]], told: Sequence[int]) -> Iterator[Cause]:
     """Nobody is seen to be behind: all have come, or whoever has not wrote nothing that stands here."""
     if len(told) < 2:
-        who = ranks_text(list(told)) or "one rank"
+        who = ranks_text(told) or "one rank"
         why = f"only {who} is told of, which waited: whoever did not come is another rank, and the lines of all ranks show which"
         yield cause("missing rank", why, accuses=False)
         return
@@ -173,7 +173,7 @@ def _together(late: Sequence[Work], groups: dict[str, list[Counts]], told: Seque
         number = next(iter(calls))[1]
         call = next((str(one) for one in late if one.number == number), f"call {number}")
         first = " It is the first of its group: the way between them may never have worked" if number == 1 else ""
-        why = f"{ranks_text(list(told))} all wait in {call}, the same call: if these are all ranks, a link, a card or a kernel hangs"
+        why = f"{ranks_text(told)} all wait in {call}, the same call: if these are all ranks, a link, a card or a kernel hangs"
         yield cause("all waiting", f"{why}.{first}" if first else why)
         return
     why = "the ranks here wait in different calls, or in groups that no line names: the flight recorder's files tell how these depend"
