@@ -163,7 +163,7 @@ def _elsewhere(one: OutOfMemory) -> Iterator[Cause]:
 
 def _pieces(one: OutOfMemory) -> Iterator[Cause]:
     loose, enough = one.unallocated or 0, max(one.short, LOOSE * one.reserved)
-    if not one.short or loose < min(enough, MUCH * one.reserved):
+    if not one.short or not loose or loose < min(enough, MUCH * one.reserved):
         return
     why = (
         f"{nbytes_text(loose)} are reserved and not allocated, and {nbytes_text(one.short)} were missing: they lie in pieces beside live"

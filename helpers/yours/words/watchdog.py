@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
@@ -16,7 +17,9 @@ from helpers.yours.words.works import Counts, Work, counts, timed_out, works
 EVEN = {"ALLREDUCE", "BROADCAST", "REDUCE", "_ALLGATHER_BASE", "_REDUCE_SCATTER_BASE", "ALLREDUCE_COALESCED"}
 Row = TypeVar("Row")
 Key = TypeVar("Key")
+FEW = 16  # calls: so early two groups may well be at one number
 SHOWN = 24  # lines
+_WORLD = re.compile(r"(?:world[_ ]size|WORLD_SIZE|nranks|num_processes)[\"' :=]{1,4}(\d{1,6})\b", re.ASCII)
 APART = {"SEND", "RECV", "COALESCED", "UNKNOWN"}  # not one call of all ranks of the group
 
 
@@ -29,7 +32,8 @@ def of_watchdog(paste: str) -> Verdict:
     named = [*(one.rank for one in late), *(row.rank for row in rows)]
     told = sorted({rank for rank in named if rank is not None})
     what = f"a time-out of torch's watchdog, as told by {ranks_text(told) or 'a rank without a name'}"
-    causes = list(_causes(late, rows, told))
+    world = max((int(size) for size in _WORLD.findall(paste)), default=None)
+    causes = list(_causes(late, rows, told, world))
     return Verdict("words", what, _sentence(late, rows), causes=tuple(causes), lines=tuple(_lines(late, rows)))
 
 
@@ -104,31 +108,38 @@ def _lines(late: Sequence[Work], rows: Sequence[Counts]) -> Iterator[str]:
         yield f"rank {row.rank}, group {row.group or 'untold'}: enqueued {row.enqueued}, {done}"
 
 
-def _causes(late: Sequence[Work], rows: Sequence[Counts], told: Sequence[int]) -> Iterator[Cause]:
-    differ = list(_differ(late))
+def _causes(late: Sequence[Work], rows: Sequence[Counts], told: Sequence[int], world: int | None) -> Iterator[Cause]:
+    differ = list(_differ(late, {row.group for row in rows if row.sure}))
     yield from differ
     groups = _by([row for row in rows if row.sane and row.rank is not None], lambda row: row.group)
     behind = [one for group in groups for one in _behind(group, groups, late)]
     yield from behind
     if not differ and not behind:
-        yield from _together(late, groups, told)
+        yield from _together(late, groups, told, world)
 
 
-def _differ(late: Sequence[Work]) -> Iterator[Cause]:
-    """The same number of one group, and another call."""
-    for (group, number), same in _by(
-        [one for one in late if one.number is not None], lambda one: (one.group, one.number)
-    ).items():
-        ones = [one for one in same if one.op not in APART]
+def _differ(late: Sequence[Work], sure: set[str]) -> Iterator[Cause]:
+    """The same number of one group, and another call. sure: groups whose names are the same on all ranks, and no others'.
+
+    Two groups that go side by side have the same numbers; that they hang in one of many with another operation is no chance.
+    """
+    numbered = [one for one in late if one.number is not None and one.op not in APART]
+    for (group, number), ones in _by(numbered, lambda one: (one.group, one.number or 0)).items():
         calls = _by(ones, lambda one: (one.op, one.sent if one.op in EVEN else ""))
-        ranks = {one.rank for one in ones}
-        if len(calls) > 1 and len(ranks) > 1:
-            said = "; ".join(
-                f"{ranks_text(sorted({one.rank for one in alike if one.rank is not None}))}: {op}{f' of {sent} elements' if sent else ''}"
-                for (op, sent), alike in calls.items()
+        if len(calls) < 2 or len({one.rank for one in ones}) < 2:
+            continue
+        said = "; ".join(
+            f"{_told([one.rank for one in same])}: {op}{f' of {sent} elements' if sent else ''}"
+            for (op, sent), same in calls.items()
+        )
+        where = f"group {group}" if group else "a group"
+        why = f"call {number} of {where} is not the same everywhere: {said}"
+        if group in sure or (number > FEW and len({op for op, _ in calls}) > 1):
+            yield cause("ranks disagree", why)
+        else:
+            yield cause(
+                "ranks disagree", f"{why}; or it is of two groups, which these lines do not tell apart", accuses=False
             )
-            where = f"group {group}" if group else "a group, if all are of one,"
-            yield cause("ranks disagree", f"call {number} of {where} is not the same everywhere: {said}")
 
 
 def _behind(group: str, groups: dict[str, list[Counts]], late: Sequence[Work]) -> Iterator[Cause]:
@@ -155,8 +166,10 @@ def _behind(group: str, groups: dict[str, list[Counts]], late: Sequence[Work]) -
         yield cause("missing rank", f"{why}, and may be those of several: these lines do not name it", accuses=False)
 
 
-def _together(late: Sequence[Work], groups: dict[str, list[Counts]], told: Sequence[int]) -> Iterator[Cause]:
-    """Nobody is seen to be behind: all have come, or whoever has not wrote nothing that stands here."""
+def _together(
+    late: Sequence[Work], groups: dict[str, list[Counts]], told: Sequence[int], world: int | None
+) -> Iterator[Cause]:
+    """Nobody is seen to be behind: all have come, or whoever has not wrote nothing that stands here. world: ranks, where the text tells."""
     if len(told) < 2:
         who = ranks_text(told) or "one rank"
         why = f"only {who} is told of, which waited: whoever did not come is another rank, and the lines of all ranks show which"
@@ -174,7 +187,7 @@ def _together(late: Sequence[Work], groups: dict[str, list[Counts]], told: Seque
         call = next((str(one) for one in late if one.number == number), f"call {number}")
         first = " It is the first of its group: the way between them may never have worked" if number == 1 else ""
         why = f"{ranks_text(told)} all wait in {call}, the same call: if these are all ranks, a link, a card or a kernel hangs"
-        yield cause("all waiting", f"{why}.{first}" if first else why)
+        yield cause("all waiting", f"{why}.{first}" if first else why, accuses=world == len(told))
         return
     why = "the ranks here wait in different calls, or in groups that no line names: the flight recorder's files tell how these depend"
     yield cause("no dump", why, accuses=False)

@@ -92,8 +92,10 @@ def test_a_coalesced_call_tells_no_size():
 
 TP = "PG ID 1 PG GUID {}(TENSOR)"
 CASES = {
-    "all wait": (job(range(4)), ["all waiting"], "ranks 0 to 3 all wait in ALLREDUCE #1234"),
-    "all wait in the first": (job(range(4), 1), ["all waiting"], "It is the first of its group"),
+    "all wait": ("world_size=4\n" + job(range(4)), ["all waiting"], "ranks 0 to 3 all wait in ALLREDUCE #1234"),
+    "all of one node, and nobody tells of how many": (job(range(4)), [], "if these are all ranks"),
+    "all of one node of two": ("world_size: 8\n" + job(range(4)), [], "if these are all ranks"),
+    "all wait in the first": (job(range(4), 1), [], "It is the first of its group"),
     "one is behind": (job(range(4), r2=(1233, 1233)), ["missing rank"], "group 0 (default_pg) wait in ALLREDUCE #1234, rank 2 has"),
     "the first is behind": (job(range(4), r0=(1233, 1233)), ["missing rank"], "rank 0 has enqueued no more than 1233"),
     "two are behind": (job(range(8), r2=(1233, 1233), r5=(1230, 1230)), ["missing rank"], "ranks 2 and 5 have"),
@@ -102,7 +104,7 @@ CASES = {
     "only one is there": (job([5]), [], "only rank 5 is told of"),
     "counts that cannot be, of 2.3": (status(0, 7, 6, version="2.3") + status(1, 7, 76280750235782912, version="2.3"), [], ""),
     "another call at one number": (
-        caught(0, 9, "ALLREDUCE") + caught(1, 9, "BROADCAST"),
+        caught(0, 900, "ALLREDUCE") + caught(1, 900, "BROADCAST"),
         ["ranks disagree"],
         "rank 0: ALLREDUCE of 4096 elements; rank 1: BROADCAST of 4096 elements",
     ),
@@ -111,7 +113,13 @@ CASES = {
         ["ranks disagree"],
         "rank 0: ALLREDUCE of 8 elements; rank 1: ALLREDUCE of 16 elements",
     ),
-    "uneven calls may differ": (caught(0, 9, "ALLTOALL", 8) + caught(1, 9, "ALLTOALL", 16), ["all waiting"], "ALLTOALL #9"),
+    "another call at a small number, of a group that nobody names": (
+        caught(0, 9, "ALLREDUCE") + caught(1, 9, "BROADCAST"),
+        [],
+        "two groups, which these lines do not tell apart",
+    ),
+    "another size at one number, of groups side by side": (caught(0, 900, sent=8) + caught(1, 900, sent=16), [], "or it is of two groups"),
+    "uneven calls may differ": (caught(0, 9, "ALLTOALL", 8) + caught(1, 9, "ALLTOALL", 16), [], "ALLTOALL #9"),
     "one number of two groups is no disagreement": (
         caught(0, 9, "REDUCE") + status(0, 9, 8, group=TP.format(5)) + caught(1, 9) + status(1, 9, 8, group=TP.format(6)),
         [],
