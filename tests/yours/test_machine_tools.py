@@ -37,7 +37,13 @@ from helpers.yours.tables.printing import printed
 
 H100 = G()
 WORKING = G(used="70123", util="100%", power="698W")
-EIGHT = [400.0 * 0.97] * 8
+
+
+def groups(row):
+    """A row of the sample's matrix of access, where GPUs 0 and 1, and 2 and 3, reach each other only."""
+    at = int(row[1])
+    return row[1] + "".join(f"{int(at // 2 == to // 2):6d}" for to in range(4))
+
 
 CASES = {
     # nvidia-smi's table
@@ -137,6 +143,7 @@ CASES = {
         ibstat([*ports(8), P("mlx5_8", rate=100, kind="MT4125", layer="Ethernet")]),
         (),
     ),
+    "ports: two more for storage": (ibstat([*ports(8), P("mlx5_8", rate=200), P("mlx5_9", rate=200)]), ()),
     "ports: half of them for storage": (ibstatus([*ports(4), *(P(f"mlx5_{n}", rate=200) for n in range(4, 8))]), ()),
     "ports: of two machines": (ibstat(ports(8)) + ibstat(ports(8, rate=200)), ("slow port",)),
     "ports: of sixteen": (ibstatus(ports(1)) * 16, ()),
@@ -165,6 +172,16 @@ CASES = {
     "p2p: all": (p2p(on=lambda at, to: 90.0), ("slow link",)),
     "p2p: bridges": (p2p(4, "NVIDIA RTX A6000", lambda at, to: 52.0 if at // 2 == to // 2 else 13.0, 12.0), ()),
     "p2p: two sockets": (p2p(8, "NVIDIA L4", lambda at, to: 24.0 if at // 4 == to // 4 else 14.0, 12.0), ()),
+    "p2p: four A100 without a switch": (p2p(4, "NVIDIA A100-SXM4-40GB", lambda at, to: 93.0), ()),
+    "p2p: four H100 over PCIe": (p2p(4, on=lambda at, to: 45.0), ("slow link",)),
+    "p2p: one pair of four": (
+        re.sub(r"(?m)^( +0\t.*) 1$", r"\1 0", p2p(4, "Tesla V100-SXM2-16GB", lambda at, to: 48.0)),
+        ("no P2P",),
+    ),
+    "p2p: groups of two": (
+        re.sub(r"(?m)^( +\d\t +)(\d +)(\d +)(\d +)(\d)$", groups, p2p(4, "Tesla V100", lambda at, to: 48.0)),
+        (),
+    ),
     "p2p: GeForce": (p2p(2, "NVIDIA GeForce RTX 4090", lambda at, to: 21.0, 21.0, access=0), ("no P2P",)),
     "p2p: allowed, and does not work": (p2p(2, "NVIDIA RTX 6000", lambda at, to: 21.0, 21.0, quick=20.0), ("no P2P",)),
     "p2p: over a slot the latency tells": (p2p(2, "NVIDIA RTX 6000", lambda at, to: 21.0, 21.0, quick=1.5), ()),
@@ -181,7 +198,7 @@ CASES = {
         ("slow pair",),
     ),
     "nvbandwidth: one slot": (nvbandwidth(host=lambda gpu: 13.5 if gpu == 2 else 55.3), ("narrow slot",)),
-    "nvbandwidth: all slots": (nvbandwidth(host=lambda gpu: 12.9), ("narrow slot",)),
+    "nvbandwidth: all slots, of a machine that is not told": (nvbandwidth(host=lambda gpu: 12.9), ()),
     "nvbandwidth: B200": (nvbandwidth(name="NVIDIA B200", between=lambda at, to: 780.0), ()),
     "nvbandwidth: one GPU": (nvbandwidth(1, between=None), ()),
 }
@@ -232,7 +249,7 @@ WHY = {
     "q: hot": "GPU 00000000:11:00.0: HW Thermal Slowdown is active: it is too hot",
     "wire: a GPU's memory": "mlx5_0 passes 28% of what it does with memory of the host",
     "ports: no manager": "no subnet manager has made it active",
-    "nvbandwidth: all slots": "20% of 63 GB/s one way",
+    "nvbandwidth: all slots, of a machine that is not told": "20% of 63 GB/s one way",
 }
 
 
@@ -289,3 +306,9 @@ def test_what_is_damaged_is_refused_or_judged():
     lines = [line for text, _ in CASES.values() for line in f"{text}\n".split("\n")]
     found = [is_my_number_good(text) for text in damaged(lines, 30, 1500, window=60)]
     assert {"machine", "refused"} <= {one.kind for one in found} and all(str(one) for one in found)
+
+
+def test_a_told_machine_tells_its_slot():
+    assert is_my_number_good(CASES["nvbandwidth: all slots, of a machine that is not told"][0], "HGX-H100").accused == (
+        "narrow slot",
+    )

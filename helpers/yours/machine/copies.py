@@ -9,6 +9,7 @@ from statistics import median
 from helpers.nccl.output.machine.copies import Copied, Copies, parse_copies
 from helpers.units import bandwidth_text
 from helpers.yours.causes import cause
+from helpers.yours.machine.topologies import no_p2p
 from helpers.yours.places import Place, gpu_place
 from helpers.yours.verdict import CLEAN, Cause, Verdict
 
@@ -84,8 +85,10 @@ def _causes(found: Copied, place: Place | None) -> list[Cause]:
     causes = _closed(found)
     table = found.of(*ONE_WAY)
     pairs = table.between() if table else {}
-    if pairs and table and table.test != "p2p off" and not causes:
-        causes = _slow(pairs) or _short(median(pairs.values()) * 1e9, place)
+    if pairs and table and table.test != "p2p off" and not any(one.accuses for one in causes):
+        causes += _slow(pairs) or _short(
+            median(pairs.values()) * 1e9, place, len({gpu for pair in pairs for gpu in pair})
+        )
     for one in filter(None, map(found.of, HOST)):
         causes += _slots(one, place)
     return causes
@@ -96,7 +99,8 @@ def _closed(found: Copied) -> list[Cause]:
     access = found.of("p2p access")
     none = list(found.closed) or [pair for pair, may in (access.between() if access else {}).items() if not may]
     if none:
-        return [cause("no P2P", f"{_pair(none[0])} cannot reach each other's memory{_more(len(none))}")]
+        gpus = len({gpu for pair in access.values for gpu in pair}) if access else len(found.gpus)
+        return [no_p2p(f"{_pair(none[0])} cannot reach each other's memory{_more(len(none))}", len(none), gpus)]
     on, off = found.of("p2p on"), found.of("p2p off")
     pairs = on.between() if on and off else {}
     times = {pair: rate / off.values[pair] for pair, rate in pairs.items() if off and off.values.get(pair)}
@@ -111,9 +115,11 @@ def _closed(found: Copied) -> list[Cause]:
     return [cause("no P2P", why)]
 
 
-def _short(typical: float, place: Place | None) -> list[Cause]:
-    """All pairs far below the line rate of a switch."""
-    if place is None or place.shape != "switch" or typical >= OF_SWITCH * place.inside:
+def _short(typical: float, place: Place | None, gpus: int) -> list[Cause]:
+    """All pairs far below the line rate of a switch; four GPUs or fewer may be joined by a third of their links each, without one."""
+    if place is None or place.shape != "switch":
+        return []
+    if typical >= (OF_SWITCH * place.inside if gpus > 4 else SLOW * place.inside / 3):
         return []
     share = f"{typical / place.inside:.0%} of the line rate of {bandwidth_text(place.inside)}"
     return [cause("slow link", f"copies between GPUs reach {bandwidth_text(typical)} one way, {share}")]
@@ -155,7 +161,11 @@ def _slots(table: Copies, place: Place | None) -> list[Cause]:
         return []
     why = f"{way} a GPU the host copies {_rate(typical)}, {typical * 1e9 / place.slot:.0%} of {bandwidth_text(place.slot)} one way"
     return [
-        cause("narrow slot", f"{why}, its slot's: half of the lanes, an older generation, or a processor that is far")
+        cause(
+            "narrow slot",
+            f"{why}, its slot's: half of the lanes, an older generation, or a processor that is far",
+            accuses=place.told,
+        )
     ]
 
 

@@ -144,7 +144,9 @@ def _others(gpus: Sequence[Gpu], processes: Sequence[Process]) -> Iterator[Cause
     for gpu in gpus:
         mine = [one for one in processes if one.gpu == gpu.number]
         least = SHARE * (gpu.total or float("inf"))
-        work = [one for one in mine if "C" in one.kind and (one.nbytes or 0) > least]
+        work = [
+            one for one in mine if one.kind in ("C", "C+G") and (one.nbytes or 0) > least
+        ]  # M+C shares by MPS, on purpose
         if len(work) > 1 and not gpu.mig:
             names = " and ".join(f"{_program(one.name)} ({nbytes_text(one.nbytes or 0)})" for one in work[:3])
             yield cause("other processes", f"on GPU {gpu.number} compute {len(work)} processes: {names}")

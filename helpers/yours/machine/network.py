@@ -74,12 +74,11 @@ def _of_ports(ports: Sequence[Port]) -> Iterator[Cause]:
     elif down:
         why = f"{_named(down)}: {down[0].state}; a port that nobody uses looks like this, too"
         yield cause("port down", why, accuses=False)
-    slow = [port for port in ports if _slower(port, ports)]
+    slow = [port for port in ports if port.rate and port.rate < _best(port, ports)]
     if slow:
-        rate = max(port.rate or 0 for port in _alike(slow[0], ports))
-        yield cause(
-            "slow port", f"{_named(slow)}: {(slow[0].rate or 0) / 1e9:g} Gb/s, others of its kind {rate / 1e9:g}"
-        )
+        why = f"{_named(slow)}: {(slow[0].rate or 0) / 1e9:g} Gb/s, others of its kind {_best(slow[0], ports) / 1e9:g}"
+        meant = not _lack(slow[0], ports)
+        yield cause("slow port", f"{why}; cards for storage may be meant so" if meant else why, accuses=not meant)
     narrow = [port for port in ports if port.state == "active" and port.width == 1 and port.layer == "InfiniBand"]
     if narrow and not slow:
         yield cause("slow port", f"{_named(narrow)}: one lane of the cable's four")
@@ -99,13 +98,16 @@ def _missed(port: Port, ports: Sequence[Port]) -> bool:
     return not up or (alike + down in SETS and 4 * down <= alike + down)
 
 
-def _slower(port: Port, ports: Sequence[Port]) -> bool:
-    """Slower than most of its like; where no types are told, than three quarters of them."""
-    rates = [one.rate for one in _alike(port, ports) if one.rate]
-    if port.state != "active" or not port.rate or len(rates) < 2:
-        return False
-    below = sum(1 for rate in rates if rate < max(rates))
-    return port.rate < max(rates) and below <= len(rates) * (0.5 if port.kind else 0.25)
+def _best(port: Port, ports: Sequence[Port]) -> float:
+    return max((one.rate or 0.0 for one in _alike(port, ports)), default=0.0) if port.state == "active" else 0.0
+
+
+def _lack(port: Port, ports: Sequence[Port]) -> bool:
+    """Whether a slower port is what 4, 8 or 16 of a kind lack. Where the quick ones are as many, others serve something else."""
+    alike = _alike(port, ports)
+    quick = sum(one.rate == _best(port, ports) for one in alike)
+    most = len(alike) * (0.5 if port.kind else 0.25)
+    return len(alike) in SETS and quick not in SETS and len(alike) - quick <= most
 
 
 def _named(ports: Sequence[Port]) -> str:

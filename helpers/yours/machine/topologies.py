@@ -23,6 +23,7 @@ from helpers.yours.verdict import CLEAN, Cause, Verdict
 
 MODULES = ("GB200", "GB300", "GH200", "GB10", "Grace")  # GPU and processor on one board, joined by NVLink-C2C
 TOO_FAR = "too far for the card to read the GPU's memory itself (GPUDirect RDMA)"
+FEW = 0.25  # of the ways
 CORES = 72  # of one Grace
 MATRIX = re.compile(
     r"CPU Affinity|^[ \t]*GPU0[ \t]+(?:GPU1\b|X[ \t]+(?:NV\d|SYS|SOC|NODE|PHB|PXB|PIX))", re.MULTILINE | re.ASCII
@@ -88,11 +89,7 @@ def _causes(found: Topology, module: bool) -> list[Cause]:
     if found.closed:
         one, other = found.closed[0]
         why = f"{one} may not reach the memory of {other}" + _more(len(found.closed), "pair")
-        causes.append(
-            cause("no P2P", f"{why}: what passes between them is staged in memory of the host")._replace(
-                command=found.tool
-            )
-        )
+        causes.append(no_p2p(why, len(found.closed), gpus)._replace(command=found.tool))
     causes += _far(found, module)
     if found.nics and 2 * len(found.nics) < gpus:
         why = f"{_count(len(found.nics), 'card')} for {gpus} GPUs: between nodes they share what the cards pass"
@@ -180,9 +177,17 @@ def of_peers(found: Sequence[Grid]) -> Verdict:
         return Verdict("topology", what, "Every GPU may reach the memory of every other.", CLEAN)
     (one, other), word = next(iter(closed.items()))
     why = f"between {one} and {other} stands {word}, {peers.STATES[word]}" + _more(len(closed), "pair")
-    causes = (cause("no P2P", f"{why}: NCCL goes through memory of the host there", gpus=gpus),)
-    return Verdict(
-        "topology", what, f"{len(closed)} of {gpus * (gpus - 1) * len(found)} ways are closed.", causes=causes
+    said = f"{len(closed)} of {gpus * (gpus - 1)} ways are closed."
+    return Verdict("topology", what, said, CLEAN, causes=(no_p2p(why, len(closed), gpus),))
+
+
+def no_p2p(why: str, closed: int, gpus: int) -> Cause:
+    """Accuses where all ways are closed or a few; where many are, the machine is built of groups, by bridges or by sockets."""
+    pairs = gpus * (gpus - 1)
+    accuses = closed >= pairs or closed <= FEW * pairs
+    why += ": what passes there is staged in memory of the host"
+    return cause(
+        "no P2P", why if accuses else f"{why}, as in a machine that is built of groups", gpus=gpus, accuses=accuses
     )
 
 

@@ -153,6 +153,19 @@ def test_which_gpu_reaches_which(word):
     assert both.accused == found.accused and both.what.count("from nvidia-smi topo") == 2
 
 
+@pytest.mark.parametrize(
+    ("pair", "accused"), [(lambda at, to: at // 4 == to // 4, ()), (lambda at, to: False, ("no P2P",))]
+)
+def test_groups_are_no_fault(pair, accused):
+    text = states("OK", 8)
+    rows = text.split("\n")
+    for at in range(8):
+        cells = ["X" if at == to else "OK" if pair(at, to) else "CNS" for to in range(8)]
+        rows[at + 1] = "\t".join([f" GPU{at}", *cells])
+    found = is_my_number_good("\n".join(rows))
+    assert found.accused == accused and found.causes[0].name == "no P2P"
+
+
 def test_a_word_that_is_none_is_refused_with_its_line():
     assert (
         "between two GPUs stands OK, CNS" in is_my_number_good(states("OK").replace("OK\tOK\n", "OK\tYES\n", 1)).refused

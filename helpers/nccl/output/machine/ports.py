@@ -22,7 +22,6 @@ _FIELDS = {
     "width": re.compile(r"\brate:.*\((\d{1,12})X|active_width:\s*(\d{1,12})X", re.IGNORECASE | re.ASCII),
     "sm": re.compile(r"\bsm[ _]lid:\s*(\w+)", re.IGNORECASE | re.ASCII),
     "layer": re.compile(r"\blink[ _]layer:\s*(\w+)", re.IGNORECASE | re.ASCII),
-    "mtu": re.compile(r"\bactive_mtu:\s*(\d{1,12})", re.ASCII),
 }
 
 
