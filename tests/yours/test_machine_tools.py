@@ -51,6 +51,7 @@ CASES = {
     "smi: at work, all at their power": (smi([WORKING] * 8, [(n, "python3", 70000) for n in range(8)]), ()),
     "smi: driver 418": (old_smi([G("Tesla V100-SXM2", total="32480", cap="300W")] * 4), ()),
     "smi: driver 595": (smi([G("NVIDIA GB300")] * 4, driver="595.71.05", cuda="13.2"), ()),
+    "smi: Windows": (smi([G("NVIDIA GeForce RTX 4090", cap="450W")]).replace("  On  |", " WDDM |"), ()),
     "smi: MIG": (smi([H100, H100._replace(mig="Enabled")]), ()),
     "smi: a GB10 tells no memory": (
         smi([G("NVIDIA GB10")]).replace("      1MiB /  81559MiB", "Not Supported         ").replace("700W", " N/A"),

@@ -21,7 +21,14 @@ from helpers.yours.joined import joined
 from helpers.yours.places import Place
 from helpers.yours.verdict import CLEAN, Cause, Verdict
 
-MODULES = ("GB200", "GB300", "GH200", "GB10", "Grace")  # GPU and processor on one board, joined by NVLink-C2C
+MODULES = (
+    "GB200",
+    "GB300",
+    "GH200",
+    "GB10",
+    "Grace",
+    "C2C Link",
+)  # GPU and processor on one board, joined by NVLink-C2C
 TOO_FAR = "too far for the card to read the GPU's memory itself (GPUDirect RDMA)"
 FEW = 0.25  # of the ways
 CORES = 72  # of one Grace
@@ -105,10 +112,14 @@ def _slow(found: Topology, hop: TopologyEdge) -> Cause:
         return cause(
             "wrong path", f"{why}, though some pairs have {'NVLinks' if 'nvidia' in found.tool else 'xGMI'}", gpus=gpus
         )
-    if rank_of(hop.way) < rank_of("PXB") and "nvidia" in found.tool:
+    if "nvidia" not in found.tool:
+        return cause("wrong path", f"{why}; no pair has a link of its own", gpus=gpus, accuses=False)
+    if rank_of(hop.way) < rank_of("PXB"):
         why += "; NCCL goes through memory of the host there unless NCCL_P2P_LEVEL says otherwise"
         why += " or the processor is AMD's" if gpus <= 2 else ""
-    return cause("wrong path", f"{why}; no pair has a link of its own", gpus=gpus, accuses=False)
+    return cause(
+        "wrong path", f"{why}; no pair has a link of its own (topo -mp leaves NVLinks out)", gpus=gpus, accuses=False
+    )
 
 
 def _far(found: Topology, module: bool) -> list[Cause]:

@@ -52,6 +52,7 @@ VARIANTS = {
     .replace("GPU NUMA ID", "GPU NUMA ID[0m"),
     "blanks in place of tabs": grace(own="number").expandtabs(8),
     "a virtual machine whose last GPUs have no processor": grace().replace("72-143\t1\t\tN/A", "\t1\t\tN/A"),
+    "with nvidia-smi c2c -s": grace() + "GPU 0: NVIDIA (UUID: GPU-0)\n\t C2C Link 0: 44.712 GB/s\n",
     "two trays": grace(own="number") * 2,
     "rows of GPUs alone": "\n".join(line for line in grace(own="number").split("\n") if not line.startswith("NIC")),
     "the driver tells nothing, nvidia-smi stands above": "| 0  NVIDIA GB300 ... |\n"

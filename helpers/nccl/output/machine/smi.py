@@ -15,11 +15,12 @@ from helpers.nccl.output.tables.cleaned import spaced
 TABLE = re.compile(r"\| NVIDIA-SMI +\d|\| *GPU +Name .*Bus-Id", re.ASCII)
 QUERY = re.compile(r"=NVSMI LOG=|Clocks (?:Throttle|Event) Reasons|[DS]RAM Uncorrectable[\w -]*:", re.ASCII)
 LINKS = re.compile(
-    r"\bLink \d{1,12}: *(?:<inactive>|[\d.]+ GB/s)|\bLink \d{1,12}: *(?:Replay|Recovery|CRC)[\w ]* Errors:", re.ASCII
+    r"(?<!C2C )\bLink \d{1,12}: *(?:<inactive>|[\d.]+ GB/s)|\bLink \d{1,12}: *(?:Replay|Recovery|CRC)[\w ]* Errors:",
+    re.ASCII,
 )
 _VERSIONS = re.compile(r"(?:Driver|KMD) Version *: *([\d.]+)(?:.*?CUDA (?:UMD )?Version *: *([\d.]+))?", re.ASCII)
 _FIRST = re.compile(
-    r"\|\s+(?P<number>\d{1,12})\s+(?P<name>\S.*?)\s+(?P<stays>On|Off|N/A)\s*\|\s*[\dA-Fa-f]{8}:[\dA-Fa-f]{2}:[\dA-Fa-f]{2}\.\d\s+\S+\s*\|"
+    r"\|\s+(?P<number>\d{1,12})\s+(?P<name>\S.*?)\s+(?P<stays>On|Off|N/A|WDDM|TCC|MCDM)\s*\|\s*[\dA-Fa-f]{8}:[\dA-Fa-f]{2}:[\dA-Fa-f]{2}\.\d\s+\S+\s*\|"
     r"\s*(?P<ecc>\S.*?)\s*\|",
     re.ASCII,
 )
@@ -43,7 +44,7 @@ _PART = re.compile(r"Clocks (?:Throttle|Event) Reasons|[DS]RAM Uncorrectable")
 _LANES = re.compile(r"Link Width\s+Max *: *(\d{1,12})x\s+Current *: *(\d{1,12})x", re.ASCII)
 _FABRIC = re.compile(r"\bFabric\s+State *: *(\S[^\n]*?) *$", re.ASCII | re.MULTILINE)
 _ECC = re.compile(r"[DS]RAM Uncorrectable[\w -]*: *(\d{1,12})", re.ASCII)
-_LINK = re.compile(r"\bLink (\d{1,12}): *(<inactive>|\d{1,12}(?:\.\d{1,12})? GB/s)", re.ASCII)
+_LINK = re.compile(r"(?<!C2C )\bLink (\d{1,12}): *(<inactive>|\d{1,12}(?:\.\d{1,12})? GB/s)", re.ASCII)
 _ERRORS = re.compile(r"\bLink (\d{1,12}): *((?:Replay|Recovery|CRC)[\w ]*Errors): *(\d{1,12})", re.ASCII)
 
 
