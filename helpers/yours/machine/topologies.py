@@ -42,7 +42,9 @@ def of_topologies(text: str, told: Place | None) -> Verdict:
     if amd.SIGN.search(text):
         return of_topology(amd.parse_amd(text))
     reach = peers.parse_peers(text) if peers.SIGN.search(text) else ()
-    module = any(word in text for word in MODULES) or (told is not None and told.accelerator in MODULES)
+    module = bool(re.search(rf"\b(?:{'|'.join(MODULES)})\b", text)) or (
+        told is not None and told.accelerator in MODULES
+    )
     found = [of_peers(reach)] if reach else []
     if not reach or "CPU Affinity" in text:
         found = [*_of_machines(parse_topos(text), module), *found]
