@@ -1,4 +1,4 @@
-"""The card under every title: what you will be able to do, how long it takes, what it runs on, what comes first, where a lab ran.
+"""The line under every title: how long it takes, what comes first, its lab; and folded in it what you will be able to do, and on what.
 
 How long it is to read is counted, at PACE words a minute, prose and code alike; what a cell prints is not read word by word.
 
@@ -28,6 +28,7 @@ from website.lab_runs import lasts, ran
 log = logging.getLogger(__name__)
 
 PACE = 200
+LINE = ("Read", "Run", "First", "Lab", "Chapter")  # the rows that stand open
 REQUIRED = {"able", "hardware"}
 UNREAD = (nodes.raw, nodes.comment, nodes.math_block)
 OPTIONAL = {"run", "needs"}
@@ -86,10 +87,27 @@ def words(node: nodes.Node) -> int:
 def draw_card(able: list[str], rows: list[Row]) -> nodes.container:
     """The card as document nodes, so that its links are checked like any other."""
     items = nodes.bullet_list("", *(nodes.list_item("", prose(item)) for item in able))
-    fields = [nodes.field("", nodes.field_name("", name), nodes.field_body("", body)) for name, body in rows]
+    folded = [row for row in rows if row[0] not in LINE]
+    fields = [nodes.field("", nodes.field_name("", name), nodes.field_body("", body)) for name, body in folded]
+    line = nodes.paragraph("", "", *(part for row in rows if row[0] in LINE for part in in_line(*row)))
     box = nodes.container(classes=["bim-card"])
-    box += [nodes.paragraph("", "Afterwards you can", classes=["bim-card-head"]), items, nodes.field_list("", *fields)]
+    box += [
+        line,
+        raw("<details><summary>Afterwards you can</summary>"),
+        items,
+        nodes.field_list("", *fields),
+        raw("</details>"),
+    ]
     return box
+
+
+def in_line(name: str, body: nodes.paragraph) -> list[nodes.Node]:
+    """A row as a piece of a line."""
+    return [nodes.inline("", "", nodes.inline("", name), nodes.Text(" "), *body.children), nodes.Text(" ")]
+
+
+def raw(html: str) -> nodes.raw:
+    return nodes.raw("", html, format="html")
 
 
 def facts(card: dict[str, Any], lasting: str, docname: str, docs: set[str]) -> list[Row]:

@@ -12,6 +12,7 @@ from sphinx.util import logging
 from helpers.view.shared.tokens import css as tokens_css
 from helpers.view.widgets import line, mounted
 from website.cells import with_cells
+from website.chapters import listed, parts
 from website.heights import heights, with_rooms
 from website.scripts import write
 from website.widgets import styles
@@ -54,7 +55,7 @@ def style_page(
     context["body"] = with_rooms(body, heights().get(pagename, {}))
     context["bim_styles"] = [*STYLES, *needed(body, STYLES_FOR)]
     context["bim_scripts"] = ["shim.js", *needed(body, SCRIPTS_FOR), *SCRIPTS]
-    context["bim_chapters"] = chapters(context)
+    context["bim_chapters"] = listed(parts(app.env), pagename, context["pathto"])
     context["bim_contents"] = contents(context.get("toc", ""))
     context["bim_author"] = app.config.author
     context["bim_home"] = app.env.titles[app.config.root_doc].astext()
@@ -84,13 +85,6 @@ def whole(code: re.Match) -> str:
     """Short code in the line is not broken: `2(P - 1)`."""
     letters = len(html.unescape(re.sub(r"<[^>]*>", "", code[2])))
     return f'<code class="{code[1]} bim-unbroken">{code[2]}</code>' if letters <= SHORT else code[0]
-
-
-def chapters(context: dict[str, Any]) -> str:
-    """The book's table of contents as nested lists, the current page marked for eyes and for screen readers."""
-    links = context["toctree"](collapse=False, titles_only=True, includehidden=True, maxdepth=3) or ""
-    links = links.replace(' role="heading"', "")  # a caption inside a list of links is no heading
-    return links.replace('<a class="current reference', '<a aria-current="page" class="current reference')
 
 
 def contents(toc: str) -> str:

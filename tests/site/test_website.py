@@ -11,6 +11,7 @@ from urllib.parse import unquote, urldefrag, urljoin
 
 import pytest
 from books import ROOT, build, make_sample
+from bs4 import BeautifulSoup
 from docutils import nodes
 
 from website import cards, katex, roles, set_numbers, theme
@@ -145,6 +146,20 @@ SAID = (
     "predict when: no fact 'torch.nccl.timeout.never'",
     "predict: a solution or a hint, and nothing to guess before it",
 )
+
+
+def test_the_list_of_chapters_is_folded_by_part_and_numbered(site):
+    """The part of the page is open, a lab is a mark at its chapter; a page of no part has all of them open."""
+    soup = BeautifulSoup((site / "notebooks" / "expert.html").read_text(encoding="utf-8"), "html.parser")
+    parts = soup.select("#chapters > .bim-chapters-part")
+    assert [part.summary.text for part in parts if part.has_attr("open")] == ["Training"]
+    (here,) = soup.select("#chapters [aria-current=page]")
+    assert (here.text, here.parent["data-page"]) == ("lab", "book/expert")
+    numbers = [int(one.text) for one in soup.select("#chapters li > a > span")]
+    labs = soup.select("#chapters abbr")
+    assert numbers == [*range(1, len(labs) + 1)] and len(labs) == len([*(ROOT / "notebooks").glob("*.ipynb")])
+    front = BeautifulSoup((site / "book" / "intro.html").read_text(encoding="utf-8"), "html.parser")
+    assert all(part.has_attr("open") for part in front.select("#chapters > .bim-chapters-part"))
 
 
 def test_the_minutes_to_read_are_counted():
