@@ -20,6 +20,7 @@ PARTS = (
     "recorded_runs",
     "lab_runs",
     "strategies_table",
+    "warnings_list",
     "charts",
     "cells",
     "set_numbers",

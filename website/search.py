@@ -17,6 +17,7 @@ SYNONYMS = Path(__file__).with_name("synonyms.toml")
 SILENT = (nodes.comment, nodes.raw, nodes.math, nodes.math_block, nodes.image, nodes.substitution_definition)
 # What a lab's cells left behind, numbers and traces, and the list of recorded files: nobody searches for them.
 LISTS = {"cell_output", "bim-recorded-runs"}
+WARNINGS = "bim-warnings"  # of a list of NCCL's lines only these are looked for, as code is
 
 
 def sections(document: nodes.document) -> Iterator[tuple[str, str, nodes.Element]]:
@@ -36,7 +37,9 @@ def words(section: nodes.Element) -> tuple[str, str]:
         classes = getattr(node, "attributes", {}).get("classes", ())
         if isinstance(node, (nodes.section, nodes.title, *SILENT)) or LISTS & {*classes}:
             continue
-        if isinstance(node, nodes.literal_block):
+        if WARNINGS in classes:
+            code += [term.astext() for term in node.findall(nodes.term)]
+        elif isinstance(node, nodes.literal_block):
             code.append(node.astext())
         elif isinstance(node, nodes.TextElement):
             prose.append("".join(leaf.astext() for leaf in node.findall(nodes.Text) if not _silent(leaf, node)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from functools import cache
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,6 +30,12 @@ class Known(NamedTuple):
     follows: bool = False
     mild: bool = False
     common: bool = False
+
+    @property
+    def example(self) -> str:
+        """A line as NCCL prints it, without what stands before it."""
+        parts = re.split(r"%(?:l[dx]|[dupxs])", self.format)
+        return "".join(chain.from_iterable(zip_longest(parts, map(str, self.filled), fillvalue="")))
 
 
 def _read() -> tuple[Known, ...]:
