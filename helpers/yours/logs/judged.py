@@ -109,7 +109,9 @@ def _paths(log: DebugLog) -> Iterator[Cause]:
         yield cause("wrong path", why, repair="sockets")
     elif staged:
         why = f"{staged} of {total} connections go by the network without GPUDirect RDMA: staged in memory of the host"
-        yield cause("wrong path", why, repair="gpudirect-rdma")
+        efa = all(way.startswith("NET/AWS") for way in ways if way.endswith("without GDRDMA"))
+        why += "; not every EC2 instance with EFA has GPUDirect RDMA" if efa else ""
+        yield cause("wrong path", why, accuses=not efa, repair="gpudirect-rdma")
     elif log.without_gdr:
         why = f"NCCL says that {', '.join(log.without_gdr[:8])} can not read the GPU's memory: staged in memory of the host between nodes"
         yield cause("wrong path", why, accuses=_several(log), repair="gpudirect-rdma")
