@@ -54,6 +54,8 @@ BytesInMotion.search = (entries, same) => {
     processTerm: stem,
   };
 
+  const LOOSE = { boost: { ...options.boost, title: 2 } }; // of many words one in a page's title tells little
+
   // The question in other words for the same: each is looked for, too.
   function others(asked) {
     const told = ` ${asked} `;
@@ -90,7 +92,7 @@ BytesInMotion.search = (entries, same) => {
     const all = looked(ways.map((queries) => ({ combineWith: "AND", queries })));
     const told = (hit) => ({ ...hit, score: (plain(hit.heading) === asked ? VERY : 1) * hit.score });
     const share = ({ queryTerms }) => new Set(queryTerms).size / new Set(any.map(stem)).size;
-    const some = looked(any).map((hit) => ({ ...hit, score: SOME * share(hit) * hit.score }));
+    const some = looked(any, LOOSE).map((hit) => ({ ...hit, score: SOME * share(hit) * hit.score }));
     const pages = new Map();
     for (const hit of [...all.map(told), ...some]) pages.set(hit.page, [...(pages.get(hit.page) ?? []), hit]);
     const titled = ({ title }) => any.every((word) => split(title, join).map(stem).includes(stem(word)));
