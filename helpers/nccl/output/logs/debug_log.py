@@ -97,14 +97,13 @@ class DebugLog:
 
     def communicators(self) -> tuple[Communicator, ...]:
         """Ranks that belong together: of one commId, else of one size, a new communicator where a rank comes again."""
-        groups: list[list[CommRank]] = []
-        for member in self.members:
-            fitting = (g for g in groups if _together(g[0], member) and member.rank not in {m.rank for m in g})
-            if (group := next(fitting, None)) is None:
-                groups.append([member])
-            else:
-                group.append(member)
-        ordered = (sorted(group, key=lambda m: m.rank) for group in groups)
+        groups: dict[tuple[str | None, int, int], list[CommRank]] = {}
+        came = Counter[tuple[str | None, int, int]]()  # how often before
+        for one in self.members:
+            again = came[one.comm_id, one.nranks, one.rank]
+            came[one.comm_id, one.nranks, one.rank] += 1
+            groups.setdefault((one.comm_id, one.nranks, again), []).append(one)
+        ordered = (sorted(group, key=lambda m: m.rank) for group in groups.values())
         return tuple(Communicator(g[0].comm_id, g[0].nranks, tuple(g)) for g in ordered)
 
     def __str__(self) -> str:
@@ -167,7 +166,3 @@ def _by_name(settings: Sequence[Setting]) -> dict[str, tuple[str, ...]]:
     for setting in settings:
         found.setdefault(setting.name, {})[setting.ignored or setting.value] = None
     return {name: tuple(values) for name, values in found.items()}
-
-
-def _together(one: CommRank, other: CommRank) -> bool:
-    return (one.comm_id, one.nranks) == (other.comm_id, other.nranks)
