@@ -1,18 +1,28 @@
-// What the frame around the text does: theme switch, copy buttons, where-am-I in the book and on the page, focus for scrollers.
+// What the frame around the text does: themes, copy buttons, where-am-I in the book and on the page, focus for scrollers.
 (() => {
   const root = document.documentElement;
 
+  // The system's theme, the other one, the system's by name, and again the system's: the first press always changes something.
   function themeSwitch(button) {
-    const show = () => button.setAttribute("aria-pressed", String(root.dataset.theme === "dark"));
+    const system = matchMedia("(prefers-color-scheme: dark)");
+    const order = () => ["system", ...(system.matches ? ["light", "dark"] : ["dark", "light"])];
+    const show = () => {
+      const { chosen } = root.dataset;
+      button.setAttribute("aria-label", `Theme: ${chosen}`);
+      button.title = chosen === "system" ? "Theme: as the system has it" : `Theme: ${chosen}`;
+    };
     button.addEventListener("click", () => {
-      root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
+      const all = order();
+      root.dataset.chosen = all[(all.indexOf(root.dataset.chosen) + 1) % all.length];
       try {
-        localStorage.setItem("bim-theme", root.dataset.theme);
+        if (root.dataset.chosen === "system") localStorage.removeItem("bim-theme");
+        else localStorage.setItem("bim-theme", root.dataset.chosen);
       } catch {
         /* storage may be forbidden */
       }
+      document.dispatchEvent(new CustomEvent("bim-theme"));
+      show();
     });
-    new MutationObserver(show).observe(root, { attributeFilter: ["data-theme"] });
     show();
     button.hidden = false;
   }

@@ -10,11 +10,14 @@
       return null;
     } // storage may be forbidden
   };
+  const told = document.documentElement.dataset;
   const apply = () => {
-    document.documentElement.dataset.theme = chosen("bim-theme") ?? (system.matches ? "dark" : "light");
+    told.theme = told.chosen === "system" ? (system.matches ? "dark" : "light") : told.chosen;
   };
-  document.documentElement.dataset.reading = chosen("bim-reading") === "guess" ? "guess" : "read";
+  told.reading = chosen("bim-reading") === "guess" ? "guess" : "read";
+  told.chosen = ["light", "dark"].includes(chosen("bim-theme")) ? chosen("bim-theme") : "system";
   apply();
-  document.documentElement.dataset.letters = "coming";
+  told.letters = "coming";
   system.addEventListener("change", apply);
+  document.addEventListener("bim-theme", apply); // of the button, which changes what is chosen
 })();

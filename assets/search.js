@@ -141,9 +141,6 @@ BytesInMotion.search = (entries, same) => {
   }
 
   function show(question) {
-    document.querySelectorAll('input[name="q"]').forEach((input) => {
-      input.value = question;
-    });
     const { hits, unknown } = find(question);
     const list = Object.assign(document.createElement("ol"), { className: "search" });
     list.append(...hits.map(item));
@@ -156,7 +153,12 @@ BytesInMotion.search = (entries, same) => {
     document.getElementById("search-progress").textContent = told.join(" ");
   }
 
-  BytesInMotion.find = find; // tests ask it
+  BytesInMotion.find = find; // the box on every page asks it, and tests do
+  const box = document.querySelector(".bim-ask input"); // on the search page alone
   const question = new URLSearchParams(location.search).get("q");
-  if (question) show(question);
+  if (box && question) show((box.value = question));
+  box?.addEventListener("input", () => {
+    history.replaceState(null, "", `?${new URLSearchParams({ q: box.value })}`);
+    show(box.value.trim());
+  });
 };

@@ -23,7 +23,7 @@ PRINTED = re.compile(r'(<div class="output (?:stream|text_plain)[^>]*>.*?<pre)>(
 log = logging.getLogger(__name__)
 
 STYLES = ("tokens.css", "fonts.css", "frame.css", "course.css", "code.css", "print.css")
-SCRIPTS = ("frame.js", "landing.js", "print.js")
+SCRIPTS = ("frame.js", "suggest.js", "landing.js", "print.js")
 # A page carries a style only where its text holds the mark beside it.
 STYLES_FOR = {
     'class="katex': ("vendor/katex/katex.min.css",),

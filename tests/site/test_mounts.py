@@ -86,10 +86,10 @@ def test_chart_follows_the_theme(address, open_page):
     read_through(page)
     line, title = page.locator(".bim-chart .scatterlayer path.js-line").first, page.locator(".bim-chart .xtitle")
     light = line.get_attribute("style"), title.get_attribute("style")
-    page.get_by_role("button", name="Dark theme").click()
+    page.get_by_role("button", name="Theme:").click()
     until(page, "said => document.querySelector('.bim-chart .xtitle').getAttribute('style') !== said", arg=light[1])
     assert line.get_attribute("style") != light[0], "a colour that the figure names follows too"
-    page.get_by_role("button", name="Dark theme").click()
+    page.get_by_role("button", name="Theme:").click()
     until(page, "said => document.querySelector('.bim-chart .xtitle').getAttribute('style') === said", arg=light[1])
     assert line.get_attribute("style") == light[0]
     watch.assert_clean("theme")

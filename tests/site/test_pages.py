@@ -236,13 +236,24 @@ def test_no_script_from_elsewhere_may_run(address, open_page):
 
 def test_theme_follows_the_switch_and_is_remembered(address, open_page):
     page, _ = open_page(address("sample"), "book/plain.html", theme="light")
-    button = page.get_by_role("button", name="Dark theme")
+    button = page.get_by_role("button", name="Theme:")
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    button.click()
-    assert button.get_attribute("aria-pressed") == "true"
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != paper
-    page.reload()
-    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    seen = [told_of_theme(page, button)]
+    for _ in range(3):
+        button.click()
+        page.reload()
+        seen.append(told_of_theme(page, button))
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == paper
+    page.emulate_media(color_scheme="dark")
+    system = ("Theme: system", "light", None)
+    assert seen == [system, ("Theme: dark", "dark", "dark"), ("Theme: light", "light", "light"), system]
+    until(page, "() => document.documentElement.dataset.theme === 'dark'")  # it follows the system again
+
+
+def told_of_theme(page, button):
+    """What the button says, the theme shown, and what is kept of it."""
+    shown = "() => [document.documentElement.dataset.theme, localStorage.getItem('bim-theme')]"
+    return (button.get_attribute("aria-label"), *page.evaluate(shown))
 
 
 def test_chapters_open_and_close_on_a_telephone(address, open_page):
@@ -328,12 +339,44 @@ def test_an_edge_shows_on_which_side_code_goes_on(address, open_page):
 
 def test_search_finds_a_page(address, open_page):
     page, watch = open_page(address("sample"), "book/plain.html")
-    page.get_by_role("searchbox", name="Search the book").fill("quotation")
+    page.get_by_role("combobox", name="Search the book").fill("quotation")
     page.keyboard.press("Enter")
     page.locator("#search-results .context").wait_for()
     assert page.locator("#search-results li").count() == 1
     assert page.locator("#search-results li a").inner_text() == "What can stand on a page?"
     watch.assert_clean("search")
+
+
+def test_what_is_found_shows_while_one_types(address, open_page):
+    page, watch = open_page(address("sample"), "book/plain.html", width=375)
+    assert not [url for url in watch.asked if "search-index" in url]
+    page.keyboard.press("/")
+    page.keyboard.type("quotation/")
+    option = page.get_by_role("option")
+    option.first.wait_for()
+    assert option.count() == 1 and violations(page) == []
+    edges = page.locator(".bim-found").evaluate(
+        "box => [box.getBoundingClientRect().left, box.getBoundingClientRect().right]"
+    )
+    assert edges == [0, 375]
+    page.keyboard.press("Escape")
+    assert not option.is_visible() and page.get_by_role("combobox").input_value() == "quotation/"
+    page.keyboard.press("Control+k")
+    page.keyboard.type("quotation")
+    option.first.wait_for()
+    page.keyboard.press("ArrowDown")
+    assert option.get_attribute("aria-selected") == "true"
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/kitchen.html#what-do-you-guess")
+    watch.assert_clean("suggestions")
+
+
+def test_the_search_page_has_one_box_which_answers_at_once(address, open_page):
+    page, _ = open_page(address("sample"), "search.html")
+    page.keyboard.press("/")
+    page.keyboard.type("quotation")
+    page.locator("#search-results .context").wait_for()
+    assert page.locator("input[type=search]").count() == 1 and page.url.endswith("?q=quotation")
 
 
 def test_code_can_be_copied(address, open_page):
