@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { blockAt, walk } from "../../helpers/view/memory/draw/blocks.mjs";
 import { firstOver } from "../../helpers/view/memory/draw/over.mjs";
 import { around, isWhole, panned, placed, zoomed } from "../../helpers/view/memory/draw/window.mjs";
+import { classBands, lineBands, MOST } from "../../helpers/view/memory/trace/lines.mjs";
 import { append, composition, emptyTrace } from "../../helpers/view/memory/trace/store.mjs";
 
 const WHOLE = [100, 1100];
@@ -49,7 +50,7 @@ function three() {
 test("blocks lie in the order of the classes, the oldest lowest, and fill the curve", () => {
   const t = three();
   const seen = [];
-  walk(t, [0, 2, -1, 3, 4], (...one) => seen.push(one));
+  walk(t, classBands, [0, 2, -1, 3, 4], (...one) => seen.push(one));
   assert.deepEqual(seen, [
     [0, 0, 0, 0, 10],
     [1, 0, 0, 0, 10],
@@ -66,15 +67,39 @@ test("blocks lie in the order of the classes, the oldest lowest, and fill the cu
     composition(t, 4).reduce((sum, one) => sum + one, 0),
   );
   assert.deepEqual(
-    [0, 9, 10, 15, 16].map((nbytes) => blockAt(t, 2, nbytes)),
+    [0, 9, 10, 15, 16].map((nbytes) => blockAt({ t, bands: classBands }, 2, nbytes)),
     [0, 0, 1, 2, -1],
   );
-  assert.equal(blockAt(t, 4, 10), 2);
+  assert.equal(blockAt({ t, bands: classBands }, 4, 10), 2);
 });
 
 test("memory runs out where more is alive than fits", () => {
   assert.deepEqual(
     [0, 16, 15, 10, 9].map((limit) => firstOver(three(), limit)),
     [-1, -1, 2, 1, 0],
+  );
+});
+
+// A block of so many bytes for each line, one after the other, all alive in the end.
+function lined(sizes) {
+  const t = emptyTrace({ about: { classes: false } });
+  sizes.forEach(([op, nbytes], i) => append(t, 0, i, nbytes, 7, "", "", op, 0));
+  return t;
+}
+
+test("two lines never have one colour, the same line has one in both traces, and bands fill the curve", () => {
+  const sizes = Array.from({ length: 30 }, (_, i) => [`step train.py:${i}`, 100 - i]);
+  const [t, other] = [lined(sizes), lined([...sizes].reverse())];
+  const bands = lineBands([t, other]);
+  assert.deepEqual(bands.names.slice(-2), ["train.py:15 (step)", "other lines (14)"]);
+  const inks = bands.names.map((_, b) => JSON.stringify(bands.ink(b)));
+  assert.deepEqual([new Set(inks).size, inks.length], [MOST + 1, MOST + 1]);
+  sizes.forEach((_, i) => assert.equal(bands.of(t, i), bands.of(other, 29 - i)));
+  assert.equal(bands.of(t, 0), 0);
+  bands.at(t, [-1, 0, 7, 29]).forEach((held, x) =>
+    assert.equal(
+      held.reduce((sum, one) => sum + one, 0),
+      [0, ...[0, 7, 29].map((i) => t.total[i])][x],
+    ),
   );
 });

@@ -2,6 +2,8 @@
 import { readFileSync } from "node:fs";
 import { amount, unitFor } from "../../helpers/view/memory/trace/amounts.mjs";
 import { axisOf, columns } from "../../helpers/view/memory/draw/axis.mjs";
+import { byLine } from "../../helpers/view/memory/trace/lines.mjs";
+import { holders } from "../../helpers/view/memory/panel/holders.mjs";
 import { decode, encode } from "../../helpers/view/memory/link.mjs";
 import { byLayer, grouped, layerNames, tallest } from "../../helpers/view/memory/trace/parts.mjs";
 import { receiver } from "../../helpers/view/memory/trace/receive.mjs";
@@ -53,6 +55,8 @@ function open(base64) {
       samples: t.samples,
       source: t.source,
       about: t.about,
+      lines: byLine(t, t.peak),
+      told: t.n ? holders({ t, unit: unitFor(t.total[t.peak]) }) : "",
     }));
   } catch (error) {
     return { error: error.message };

@@ -15,6 +15,17 @@ FRAMES = (
         {"filename": "model.py", "line": 2**17, "name": "étage"},
     ],
     [{"filename": "/env/torch/nn/linear.py", "line": 7, "name": "linear"}],
+    # Two files of one name, and a third in folders of the same names; a package before the program, and alone.
+    [{"filename": "/srv/old/train.py", "line": 31, "name": "forward"}],
+    [{"filename": "C:\\srv\\old\\train.py", "line": 31, "name": "forward"}],
+    [
+        {"filename": "/env/lib/python3.12/site-packages/flash_attn/layer.py", "line": 3, "name": "run"},
+        {"filename": "/srv/train.py", "line": 8, "name": "step"},
+    ],
+    [
+        {"filename": "/env/torch/nn/linear.py", "line": 7, "name": "linear"},
+        {"filename": "/env/site-packages/flash_attn/layer.py", "line": 3, "name": "run"},
+    ],
 )
 PLACES = tuple(0x7F00_0000_0000 + 2**21 * i for i in range(60))  # few, so that addresses come again
 
@@ -38,6 +49,16 @@ def some_snapshot(rng: random.Random) -> dict:
         "external_annotations": [],
     }
     return {"segments": segments, "device_traces": traces, **extra}
+
+
+def lined_snapshot(*lines: tuple[str, int, str, int]) -> dict:
+    """Of a GPU where every line (file, number, function, bytes) makes a block, and all of them stay."""
+    entries = [
+        {"action": "alloc", "addr": PLACES[i], "size": size, "time_us": i,
+         "frames": [*FRAMES[3], {"filename": file, "line": line, "name": name}]}
+        for i, (file, line, name, size) in enumerate(lines)
+    ]  # fmt: skip
+    return {"segments": [], "device_traces": [entries]}
 
 
 def _entries(rng: random.Random):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import threading
 import time
 from dataclasses import replace
@@ -14,7 +15,7 @@ from hands import copied, press, said, sentence
 from lanes import some
 from memory_traces import step_trace
 from playwright.sync_api import Page, expect
-from snapshots import HOSTILE
+from snapshots import HOSTILE, lined_snapshot
 
 from helpers.memory import Sample
 from helpers.memory.snapshot import read
@@ -423,21 +424,26 @@ def test_a_snapshot_of_pytorch_is_opened_and_left(open_memory, tmp_path):
     trace = read(SNAPSHOT).trace(0)
     assert page.locator(".bim-mt-badge").inner_text() == "measured (CUDA allocator)"
     peak = amount(trace.peak.nbytes, "MiB")
-    assert {"allocated": peak, "in all, MiB": peak, "reserved, event 1": "2.00"}.items() <= keys(page).items()
-    assert "step train.py:3" in page.locator(".bim-alive").inner_text()
+    assert {"train.py:3 (step)": peak, "in all, MiB": peak, "reserved, event 1": "2.00"}.items() <= keys(page).items()
+    assert "train.py:3 (step)" in page.locator(".bim-alive").inner_text()
     page.locator(".bim-alive tbody tr").filter(has_text="train.py").hover()
     assert tip(page)[1:3] == ["linear linear.py:7", "step train.py:3"], "all of the stack"
     assert state(page, "m.ui.limit") == 2**21 + 2**19, "what it had and what was free"
     press(page, "Last event")
     assert "out of memory, 8.00 MiB asked for, 0.50 MiB free" in sentence(page)
     assert reds(page) > 0
-    path.with_name("other.pickle").write_bytes(pickle.dumps(SNAPSHOT))
-    page.locator("input[type=file]").set_input_files([path.with_name("other.pickle"), path])
-    expect(page.locator(".bim-mt-heading strong")).to_have_text("other.pickle")
-    assert [row.split("\t")[0] for row in page.locator(".bim-mt-ranks tbody tr").all_inner_texts()] == [
-        "other.pickle",
-        "mine.pickle",
-    ]
+    (tmp_path / "b").mkdir()
+    twin = tmp_path / "b" / "mine.pickle"
+    twin.write_bytes(pickle.dumps(lined_snapshot(*LINES[:2])))
+    page.locator("input[type=file]").set_input_files(twin)  # of the same name: two, beside each other
+    expect(page.locator(".bim-mt-ranks tbody tr")).to_have_text(
+        [re.compile("^mine.pickle"), re.compile(r"^mine.pickle \(2\)")]
+    )
+    told = page.locator(".bim-mt-holders").inner_text()
+    assert told.startswith(f"mine.pickle: At the peak, {peak} MiB, train.py:3 (step) holds ")
+    assert (
+        "mine.pickle (2) holds 78.00 MiB more than mine.pickle at its peak: train.py:0 (step) 40.00 MiB more, " in told
+    )
     page.get_by_text("How is one made?").click()
     assert "_dump_snapshot" in page.locator(".bim-mt-own pre").inner_text()
     press(page, "Back to the course's trace")
@@ -451,9 +457,56 @@ def test_a_file_that_would_run_something_is_refused_by_name(open_memory, tmp_pat
     path = tmp_path / "bad.pickle"
     path.write_bytes(HOSTILE[2])
     page.locator("input[type=file]").set_input_files(path)
-    expect(page.get_by_role("status")).to_contain_text("bad.pickle cannot be opened: byte ")
-    assert "only plain data is read" in page.get_by_role("status").inner_text()
+    told = page.locator(".bim-mt-own").get_by_role("status")  # where it was dropped
+    expect(told).to_contain_text("bad.pickle cannot be opened: byte ")
+    assert "only plain data is read" in told.inner_text() and "_dump_snapshot" in told.inner_text()
+    mine = path.with_name("mine.pickle")
+    mine.write_bytes(pickle.dumps({"segments": [], "device_traces": [[]]}))
+    page.locator("input[type=file]").set_input_files(mine)
+    expect(told).to_contain_text("mine.pickle cannot be opened: this snapshot has no history")
+    assert "before the step" in told.inner_text() and "bad.pickle" not in told.inner_text()
     assert keys(page)["in all, MiB"] == amount(STEP.peak.nbytes, "MiB")
+
+
+LINES = [("/srv/train.py", n, "step", (40 - n) * 2**20) for n in range(20)]
+SWATCH = """all => all.map((one) => { const { backgroundColor: colour, backgroundImage: image } = getComputedStyle(one);
+    return [one.parentElement.innerText.split("\\n")[0], colour + image]; })"""
+
+
+def swatches(page: Page, where: str) -> dict[str, str]:
+    """The colour, with its pattern, of each name."""
+    return dict(page.locator(f"{where} .bim-swatch").evaluate_all(SWATCH))
+
+
+def test_a_snapshot_is_coloured_by_line_and_who_holds_the_peak_is_said(open_memory, tmp_path):
+    page = open_memory()
+    path = tmp_path / "mine.pickle"
+    path.write_bytes(pickle.dumps(lined_snapshot(*LINES)))
+    page.locator("input[type=file]").set_input_files(path)
+    named = [f"train.py:{n} (step)" for n in range(16)]
+    key = swatches(page, ".bim-mt-keys")
+    assert list(key) == ["other lines (4)", *reversed(named)]
+    assert len(set(key.values())) == 17, "two lines never have one colour"
+    rows = swatches(page, ".bim-alive")
+    assert {name: rows[name] for name in named} == {name: key[name] for name in named}
+    assert {rows[f"train.py:{n} (step)"] for n in range(16, 20)} == {key["other lines (4)"]}
+    seen = page.evaluate(
+        """() => { const { width, height } = document.querySelector(".bim-mt-picture"), found = {};
+        const data = document.querySelector(".bim-mt-picture").getContext("2d").getImageData(0, 0, width, height).data;
+        for (let p = 0; p < data.length; p += 4) {
+          const rgb = `rgb(${data.slice(p, p + 3).join(", ")})`;
+          found[rgb] = (found[rgb] ?? 0) + 1;
+        }
+        return found; }"""
+    )
+    assert all(seen.get(colour.partition(")")[0] + ")", 0) > 50 for colour in key.values()), "bands as the key"
+    total = sum(size for *_, size in LINES)
+    held = page.locator(".bim-mt-holders").inner_text()
+    assert held.startswith(
+        f"At the peak, {amount(total, 'MiB')} MiB, train.py:0 (step) holds 40.00 MiB, 7 %; then train.py:1"
+    )
+    assert held.endswith(f"; 17 other lines {amount(sum(size for *_, size in LINES[3:]), 'MiB')} MiB, 81 %.")
+    assert said(page) == held
 
 
 @pytest.mark.alone  # a time is asserted

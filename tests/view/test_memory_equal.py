@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import pickle
 import random
+import re
+from collections import Counter
 
 import pytest
 from memory_traces import some_trace, step_trace
@@ -220,6 +222,33 @@ def test_snapshots_become_the_same_traces(snapshots, played):
             assert one["events"] == rows(trace)
             assert one["samples"] == [list(sample) for sample in trace.samples]
             assert (one["source"], one["about"]) == (trace.source, trace.about)
+
+
+def place(op: str) -> str:
+    return f"{op.partition(' ')[2]} ({op.partition(' ')[0]})" if op else "no line recorded"
+
+
+def test_who_holds_the_peak_is_what_python_counts(snapshots, played):
+    seen = 0
+    for snap, got in zip(snapshots, played["snapshots"][: len(snapshots)], strict=True):
+        kept = [device for device, entries in enumerate(snap["device_traces"]) if entries]
+        for device, one in zip(kept, got if kept else (), strict=True):
+            trace = read(snap).trace(device)
+            lines: Counter[str] = Counter()
+            for block in trace.alive(trace.peak.index) if len(trace) else ():
+                lines[block.made.op] += block.nbytes
+            held = sorted(lines.items(), key=lambda line: (-line[1], line[0]))
+            assert one["lines"] == [list(line) for line in held]
+            if held:
+                all_, unit = trace.peak.nbytes, unit_for(trace.peak.nbytes)
+                first = f"{place(held[0][0])} holds {amount(held[0][1], unit)} {unit}, "
+                assert one["told"].startswith(f"At the peak, {amount(all_, unit)} {unit}, {first}")
+                named = re.findall(r" ([\d,.]+) [MG]iB, (\d+) %", one["told"].partition(", ")[2])
+                few = [n for i, (_, n) in enumerate(held[:3]) if not i or 100 * n >= all_]
+                told = few + [sum(n for _, n in held[len(few) :])] * (len(held) > len(few))
+                assert named == [(amount(n, unit), f"{(200 * n + all_) // (2 * all_)}") for n in told]
+                seen += len(held) > 3
+    assert seen > 100
 
 
 @pytest.mark.parametrize("which", range(len(HOSTILE)))

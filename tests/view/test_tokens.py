@@ -27,7 +27,11 @@ def test_the_ruler_itself(first, second, difference):
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("ground", ["page", "panel"])
 def test_marks_stand_out_from_the_ground(theme, ground):
-    names = [f"rank-{r}" for r in range(8)] + [f"memory-{m}" for m in MEMORY] + ["wrong", "edge"]
+    names = (
+        [f"{kind}-{n}" for kind in ("rank", "series") for n in range(8)]
+        + [f"memory-{m}" for m in MEMORY]
+        + ["wrong", "edge"]
+    )
     weak = {n: contrast(colour(n, theme), colour(ground, theme)) for n in names}
     assert {n: c for n, c in weak.items() if c < 3} == {}
 
@@ -43,9 +47,10 @@ def test_text_can_be_read(theme):
 
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("vision", VISION)
-def test_ranks_are_told_apart_by_everybody(theme, vision):
+@pytest.mark.parametrize("kind", ["rank", "series"])
+def test_eight_of_a_kind_are_told_apart_by_everybody(theme, vision, kind):
     near = {
-        (a, b): seen_difference(rank_colour(a, theme), rank_colour(b, theme), vision)
+        (a, b): seen_difference(colour(f"{kind}-{a}", theme), colour(f"{kind}-{b}", theme), vision)
         for a, b in combinations(range(8), 2)
     }
     assert min(near.values()) >= 12, min(near, key=near.get)

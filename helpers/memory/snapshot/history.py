@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from pathlib import PurePosixPath
+from functools import lru_cache
 from typing import Any
 
 from helpers.memory.allocator.replay import EMPTY_CACHE
@@ -14,6 +15,9 @@ Record = Mapping[str, Any]  # a dict of a snapshot, as torch wrote it
 MARKS = {"oom": "out of memory", "snapshot": "snapshot"}
 GROWS = {"segment_alloc": 1, "segment_map": 1, "segment_free": -1, "segment_unmap": -1}
 SHRINKS = ("segment_free", "segment_unmap")
+SLASH = re.compile(r"[/\\]")
+INSTALLED = re.compile(r"[/\\](?:(?:site|dist)-packages|lib[/\\]python[\d.]+)[/\\]")
+TORCH = re.compile(r"[/\\]torch[/\\]")
 SOURCE = "measured (CUDA allocator)"
 
 
@@ -37,6 +41,7 @@ class History:
         self.events: list[Event] = []
         self.samples: list[Sample] = []
         self.alive: dict[int, Event] = {}
+        self.files: dict[str, str] = {}  # of every line that was named, its file
         self.total = self.blocks = 0
         self.start = entries[0].get("time_us", 0)
         self.reserved = sum(s["total_size"] for s in segments)
@@ -67,12 +72,24 @@ class History:
         self.events.append(Event("mark", -1, 0, "temporary", op=name, seconds=self._seconds(entry)))
 
     def _alloc(self, entry: Record) -> None:
-        op = _where(entry.get("frames", ()))
+        op = self._where(entry.get("frames", ()))
         event = Event("alloc", self.blocks, entry["size"], "temporary", op=op, seconds=self._seconds(entry))
         self.alive[entry["addr"]] = event
         self.blocks += 1
         self.total += event.nbytes
         self.events.append(event)
+
+    def _where(self, frames: Sequence[Record]) -> str:
+        """ "forward model.py:88", with as many folders as two files of one name need to be told apart."""
+        if not frames:
+            return ""
+        frame = min(frames, key=lambda one: _distance(one["filename"]))  # of equals the innermost
+        parts = SLASH.split(frame["filename"])
+        for count in range(1, len(parts) + 1):
+            told = f"{frame['name']} {'/'.join(parts[-count:])}:{frame['line']}"
+            if self.files.setdefault(told, frame["filename"]) == frame["filename"]:
+                break
+        return told
 
     def _free(self, entry: Record) -> None:
         made = self.alive.pop(entry["addr"])
@@ -94,8 +111,7 @@ def _before(segments: Sequence[Record], entries: Sequence[Record]) -> list[tuple
     return found + [(b.address, b.requested) for b in blocks if b.state != "inactive" and b.address not in alive]
 
 
-def _where(frames: Sequence[Record]) -> str:
-    """The line of the reader's own program: the first .py frame outside of torch, else the first frame."""
-    own = (f for f in frames if f["filename"].endswith(".py") and "/torch/" not in f["filename"])
-    frame = next(own, frames[0] if frames else None)
-    return f"{frame['name']} {PurePosixPath(frame['filename']).name}:{frame['line']}" if frame else ""
+@lru_cache(4096)
+def _distance(filename: str) -> int:
+    """From the reader's own program: 0 a .py of theirs, 1 one of a package or of Python itself, 2 torch, and what is no Python."""
+    return 2 if not filename.endswith(".py") or TORCH.search(filename) else int(bool(INSTALLED.search(filename)))

@@ -1,9 +1,10 @@
 // What a reader can do.
+import { h } from "../shared/page/dom.mjs";
 import { encode, python } from "./link.mjs";
 import { zoomed } from "./draw/window.mjs";
 import { prepared, wholeOf } from "./scope.mjs";
 import { all, later, list, load, look, offer, rescale, stand, take } from "./show.mjs";
-import { openSnapshot } from "./trace/snapshot.mjs";
+import { labelOf, tracesIn } from "./trace/opening.mjs";
 
 // Where to stand.
 function standing(widget) {
@@ -125,34 +126,45 @@ function stateOf({ ui, base }) {
   };
 }
 
-// A snapshot's traces are kept under its name. -> whether it is one
-async function read({ ui, parts }, file) {
-  try {
-    const traces = openSnapshot(new Uint8Array(await file.arrayBuffer()));
-    ui.files.set(
-      file.name,
-      traces.map((t, i) => [i, t]),
-    );
-    return true;
-  } catch (error) {
-    parts.notice.textContent = `${file.name} cannot be opened: ${error.message}.`;
-    return false;
+// Keeps the traces of each file under a name of its own, and tells of those that are none. -> the names
+async function read({ ui, parts }, files) {
+  const [names, refused] = [[], []];
+  for (const file of files) {
+    try {
+      const traces = await tracesIn(file);
+      const name = labelOf(file, ui.files);
+      ui.files.set(name, traces);
+      names.push(name);
+    } catch ({ message }) {
+      refused.push(`${file.name} cannot be opened: ${message}`);
+    }
   }
+  parts.refused.replaceChildren(...refused.map((words) => h("span", {}, words)));
+  return names;
+}
+
+// A reader's own file is on show, beside another or alone.
+function own(widget, name, other) {
+  const { ui } = widget;
+  const rival = other && other !== name ? { name: other, traces: ui.files.get(other) } : null;
+  const fresh = { rank: 0, part: 0, view: null, asked: {}, limit: ui.given };
+  Object.assign(ui, { traces: ui.files.get(name), opened: name, rival, ...fresh });
+  take(widget);
 }
 
 // What goes out of the page, and what comes in.
 function bringing(widget) {
   return {
+    // Two files stand beside each other, as does a second one beside that which is open.
     async open(files) {
-      const [file, other] = files;
-      for (const one of files) if (!(await read(widget, one))) return;
-      const { ui } = widget;
-      const rival = other && other.name !== file.name ? { name: other.name, traces: ui.files.get(other.name) } : null;
-      const fresh = { rank: 0, part: 0, view: null, asked: {}, limit: ui.given };
-      Object.assign(ui, { traces: ui.files.get(file.name), opened: file.name, rival, ...fresh });
-      widget.parts.notice.textContent = "";
-      take(widget);
+      const { ui, parts } = widget;
+      const [name, other] = [ui.opened, ...(await read(widget, files))].filter(Boolean).slice(-2);
+      if (!name || (name === ui.opened && !other)) return;
+      parts.notice.textContent = "";
+      own(widget, name, other);
+      parts.said.textContent = ui.held;
     },
+    own: (name) => own(widget, name, widget.ui.rival?.name),
     address: () => encode(stateOf(widget), widget.index),
     python: () =>
       python({

@@ -2,8 +2,10 @@
 import { axisOf } from "./draw/axis.mjs";
 import { ceiling } from "./draw/chart.mjs";
 import { firstOver } from "./draw/over.mjs";
+import { holders } from "./panel/holders.mjs";
 import { usedClasses } from "./panel/telling.mjs";
 import { unitFor } from "./trace/amounts.mjs";
+import { classBands, lineBands } from "./trace/lines.mjs";
 import { layerNames, layersOf, phasesOf, tallest } from "./trace/parts.mjs";
 import { emptyTrace, marksOf, unpack } from "./trace/store.mjs";
 
@@ -95,8 +97,11 @@ function measured(ui, t) {
   if (!ui.limit && t.ooms?.length) ui.limit = t.ooms[0][3];
   const unit = unitFor(Math.max(most, ui.limit <= 2.5 * most ? ui.limit : 0));
   const rows = layerNames(t);
+  const unclassed = t.about.classes === false;
+  const both = [t, ...(ui.rival ? ui.others.map((other) => other.t) : [])];
   Object.assign(ui, {
     t,
+    bands: unclassed ? lineBands(both.filter((one) => one.about.classes === false)) : classBands,
     unit,
     rows,
     timed: t.timed,
@@ -104,10 +109,11 @@ function measured(ui, t) {
     layers: layersOf(t),
     marks: marksOf(t),
     used: usedClasses(t),
-    unclassed: t.about.classes === false,
+    unclassed,
     layered: rows.length > 1,
     most: tallest(t),
     over: firstOver(t, ui.limit),
     ...ceiling(most, ui.limit),
   });
+  ui.held = unclassed && t.n ? holders(ui) : "";
 }

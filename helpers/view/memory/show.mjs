@@ -13,7 +13,7 @@ import { around, isWhole, placed } from "./draw/window.mjs";
 import { prepared, rivalOf, wholeOf } from "./scope.mjs";
 import { amount, sizeOf, thousands } from "./trace/amounts.mjs";
 import { byLayer } from "./trace/parts.mjs";
-import { CLASSES, composition, saidAt } from "./trace/store.mjs";
+import { saidAt } from "./trace/store.mjs";
 
 const LISTED_EVERY = 250; // milliseconds between two lists while events arrive
 
@@ -38,6 +38,8 @@ export function take(widget) {
   parts.title.textContent = ui.title;
   dress(parts.badge, ui, Boolean(feed));
   offer(widget);
+  parts.holders.hidden = !ui.unclassed;
+  parts.root.classList.toggle("bim-mt-lined", ui.unclassed);
   parts.barPanel.hidden = !ui.layered;
   parts.back.hidden = !ui.opened;
   all(widget, false);
@@ -110,11 +112,10 @@ function paintAll(widget) {
     `Bytes alive over ${ui.axis.mode === "seconds" ? "time" : "events"}, stacked by class. ${words}`,
   );
   parts.sentence.textContent = words;
+  parts.holders.textContent = ui.held;
   parts.allocator.textContent = counted(t, unit);
   parts.allocator.hidden = !parts.allocator.textContent;
-  parts.keys.replaceChildren(
-    ...keysOf(t.n ? composition(t, at) : CLASSES.map(() => 0), ui, t.total[at] ?? 0, saidAt(t, at)),
-  );
+  parts.keys.replaceChildren(...keysOf(ui, t.total[at] ?? 0, saidAt(t, at)));
   if (ui.layered) parts.barText.textContent = layerText("", byLayer(t, at, ui.rows).get(""), unit);
   const all = besides(ui);
   if (all.length > 1) parts.ranks.replaceChildren(rankTable(all, ui.axis, ui.axis.place(at), unit, !ui.rival));
@@ -148,7 +149,7 @@ export function list(widget) {
   const { ui, move, parts, does, numbers } = widget;
   widget.listed = performance.now();
   if (!ui.t.n || move.playing()) return;
-  fill(parts, listing(ui.t, ui.at, ui.list, ui), does.listMode);
+  fill(parts, listing(ui, ui.list), does.listMode);
   numbers.refresh();
 }
 

@@ -1,7 +1,7 @@
-// Blocks one by one: a class's area is its blocks, the oldest at its bottom.
-import { CLASSES } from "../trace/store.mjs";
+// Blocks one by one: a band's area is its blocks, the oldest at its bottom.
+import { filled } from "./colours.mjs";
 
-const SEEN = 0.4; // px: a thinner block is left to its class's colour
+const SEEN = 0.4; // px: a thinner block is left to its band's colour
 const EDGE = 2.5; // px: from here on a gap parts a block from the next
 const TINTS = [
   ["ink", 0.24],
@@ -11,77 +11,64 @@ const TINTS = [
   ["panel", 0.15],
 ];
 
-// The bottom of every class after event i.
-function bottoms(t, i) {
+// The bottom of every band, from what it holds.
+function bottoms(bytes) {
   let sum = 0;
-  return CLASSES.map((_, cls) => {
-    const bottom = sum;
-    sum += t.bytes[i * CLASSES.length + cls];
-    return bottom;
-  });
+  return bytes.map((nbytes) => (sum += nbytes) - nbytes);
 }
 
-function hold(t, held, i) {
+function hold(t, bands, held, i) {
   const slot = t.slot[i];
-  if (slot >= 0) held[slot] = t.kind[i] === 1 ? -1 : t.cls[i];
+  if (slot >= 0) held[slot] = t.kind[i] === 1 ? -1 : bands.of(t, slot, t.cls[i]);
   return slot;
 }
 
-// see(x, slot, cls, bottom, top) for every block of every column; chosen: an event for each column, never an earlier one than before.
-export function walk(t, chosen, see) {
+// see(x, slot, band, bottom, top) for every block of every column; chosen: an event for each column, never an earlier one than before.
+export function walk(t, bands, chosen, see) {
+  const bytes = bands.at(t, chosen);
   const held = new Int8Array(t.ids.length).fill(-1);
   let [done, last] = [-1, -1];
   chosen.forEach((i, x) => {
     if (i < 0) return;
     while (done < i) {
       done += 1;
-      last = Math.max(last, hold(t, held, done));
+      last = Math.max(last, hold(t, bands, held, done));
     }
-    const at = bottoms(t, i);
+    const at = bottoms(bytes[x]);
     for (let slot = 0; slot <= last; slot++) {
-      const cls = held[slot];
-      if (cls < 0) continue;
-      see(x, slot, cls, at[cls], at[cls] + t.nbytes[slot]);
-      at[cls] += t.nbytes[slot];
+      const band = held[slot];
+      if (band < 0) continue;
+      see(x, slot, band, at[band], at[band] + t.nbytes[slot]);
+      at[band] += t.nbytes[slot];
     }
   });
 }
 
 // The block that lies at a height of so many bytes after event i, -1 above the curve.
-export function blockAt(t, i, nbytes) {
+export function blockAt({ t, bands }, i, nbytes) {
   let found = -1;
-  walk(t, [i], (_, slot, __, bottom, top) => {
+  walk(t, bands, [i], (_, slot, __, bottom, top) => {
     if (nbytes >= bottom && nbytes < top) found = slot;
   });
   return found;
 }
 
-// Runs of columns in which a block stays where it is: [slot, cls, from, to, bottom, top].
-function runsOf(t, chosen, isWanted) {
+// Runs of columns in which a block stays where it is: [slot, band, from, to, bottom, top].
+function runsOf({ t, bands }, chosen, isWanted) {
   const [runs, open] = [[], new Map()];
-  walk(t, chosen, (x, slot, cls, bottom, top) => {
+  walk(t, bands, chosen, (x, slot, band, bottom, top) => {
     if (!isWanted(slot, top - bottom)) return;
     const run = open.get(slot);
-    if (run && run[3] === x && run[4] === bottom && run[1] === cls) {
+    if (run && run[3] === x && run[4] === bottom && run[1] === band) {
       run[3] = x + 1;
       return;
     }
-    const next = [slot, cls, x, x + 1, bottom, top];
+    const next = [slot, band, x, x + 1, bottom, top];
     open.set(slot, next);
     runs.push(next);
   });
   return runs;
 }
-
-// Equal lines have equal colours.
-function hashed(text) {
-  let sum = 7;
-  for (let i = 0; i < text.length; i++) sum = (sum * 31 + text.charCodeAt(i)) >>> 0;
-  return sum;
-}
-
-const colourOf = (view, colours, slot, cls) =>
-  view.unclassed ? colours.ranks[hashed(view.t.op[view.t.made[slot]]) % 8] : colours.classes[cls];
 
 function place(box, chosen, y, [, , from, to, bottom, top], least) {
   const width = box.w / chosen.length;
@@ -89,15 +76,14 @@ function place(box, chosen, y, [, , from, to, bottom, top], least) {
   return [box.x + from * width, y(top), (to - from) * width, Math.max(high > EDGE ? high - 0.75 : high, least)];
 }
 
-// Each block in a tint of its class's colour; without classes, in the colour of the line that made it.
+// Each block in a tint of its band's colour.
 export function paintBlocks(ctx, box, view, colours, chosen, y) {
   const least = (SEEN * view.top) / box.h;
-  for (const run of runsOf(view.t, chosen, (_, nbytes) => nbytes >= least)) {
-    const [slot, cls] = run;
+  for (const run of runsOf(view, chosen, (_, nbytes) => nbytes >= least)) {
+    const [slot, band] = run;
     const at = place(box, chosen, y, run, 0);
     const [tint, alpha] = TINTS[slot % TINTS.length];
-    ctx.fillStyle = colourOf(view, colours, slot, cls);
-    ctx.fillRect(...at);
+    filled(ctx, colours, view.bands.ink(band), () => ctx.fillRect(...at));
     ctx.globalAlpha = alpha;
     ctx.fillStyle = colours[tint];
     ctx.fillRect(...at);
@@ -111,8 +97,6 @@ export function paintLit(ctx, box, view, colours, chosen, y) {
   ctx.fillStyle = colours.panel;
   ctx.fillRect(box.x, box.y, box.w, box.h);
   ctx.globalAlpha = 1;
-  for (const run of runsOf(view.t, chosen, (slot) => view.lit.slots.has(slot))) {
-    ctx.fillStyle = view.unclassed && view.colour === "class" ? colours.ink : colourOf(view, colours, run[0], run[1]);
-    ctx.fillRect(...place(box, chosen, y, run, 1.5));
-  }
+  for (const run of runsOf(view, chosen, (slot) => view.lit.slots.has(slot)))
+    filled(ctx, colours, view.bands.ink(run[1]), () => ctx.fillRect(...place(box, chosen, y, run, 1.5)));
 }

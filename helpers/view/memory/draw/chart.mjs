@@ -1,8 +1,8 @@
 // The picture: phase bands behind, areas by class from the bottom, lines for the limit, for what is reserved and for other ranks.
 import { ticks } from "../trace/amounts.mjs";
-import { CLASSES } from "../trace/store.mjs";
 import { alike, columns } from "./axis.mjs";
 import { paintBlocks, paintLit } from "./blocks.mjs";
+import { filled } from "./colours.mjs";
 
 export const MARGIN = { left: 52, right: 10, top: 44, bottom: 40 };
 const FAR = 2.5; // a limit so many times above all else would press the picture flat: it is told, not drawn
@@ -20,14 +20,14 @@ export function ceiling(most, limit) {
   return { top: 1.06 * Math.max(most, drawn ? limit : 0, 1), drawn };
 }
 
-// Tops of the areas, column by column: heights[cls][x] in bytes, stacked; -1 where nothing is drawn.
-export function stack(t, chosen) {
-  const heights = CLASSES.map(() => new Float64Array(chosen.length));
-  chosen.forEach((i, x) => {
+// Tops of the areas, column by column: heights[band][x] in bytes, stacked; -1 where nothing is drawn.
+export function stack(t, bands, chosen) {
+  const heights = bands.names.map(() => new Float64Array(chosen.length));
+  bands.at(t, chosen).forEach((held, x) => {
     let sum = 0;
-    CLASSES.forEach((_, cls) => {
-      sum += i < 0 ? 0 : t.bytes[i * CLASSES.length + cls];
-      heights[cls][x] = i < 0 ? -1 : sum;
+    heights.forEach((tops, b) => {
+      sum += held[b] ?? 0;
+      tops[x] = held.length ? sum : -1;
     });
   });
   return heights;
@@ -52,13 +52,12 @@ function outline(ctx, box, tops, bottoms, y) {
 
 export function areas(ctx, box, view, colours, y) {
   const chosen = columns(view.t, view.axis, Math.max(1, Math.round(box.w * view.ratio)));
-  const heights = stack(view.t, chosen);
-  heights.forEach((tops, cls) => {
-    const bottoms = cls ? heights[cls - 1] : null;
+  const heights = stack(view.t, view.bands, chosen);
+  heights.forEach((tops, b) => {
+    const bottoms = b ? heights[b - 1] : null;
     if (!tops.some((top, x) => top > (bottoms ? bottoms[x] : 0))) return;
     outline(ctx, box, tops, bottoms, y);
-    ctx.fillStyle = view.unclassed ? colours.edge : colours.classes[cls];
-    ctx.fill();
+    filled(ctx, colours, view.bands.ink(b));
     ctx.strokeStyle = colours.panel;
     ctx.lineWidth = 0.5;
     ctx.stroke();

@@ -36,7 +36,7 @@ export function blockUnder(picture, ui, event) {
   const box = inner(width, height);
   const [x, y] = [event.clientX - left - box.x, event.clientY - top - box.y];
   if (!ui.t.n || x < 0 || x > box.w || y < 0 || y > box.h) return -1;
-  return blockAt(ui.t, ui.axis.indexAt(x / box.w), ui.top * (1 - y / box.h));
+  return blockAt(ui, ui.axis.indexAt(x / box.w), ui.top * (1 - y / box.h));
 }
 
 export function layerUnder(bars, ui, { clientX }) {

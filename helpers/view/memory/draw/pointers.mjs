@@ -1,5 +1,6 @@
 // What a pointer does: a press or a drag in the picture stands at a time, over a block or a layer it is told; two fingers, Ctrl and the
 // wheel, or Shift and a drag show another part of the time; a file dropped is opened.
+import { dropped } from "../trace/opening.mjs";
 import { byLayer } from "../trace/parts.mjs";
 import { layerText } from "./bars.mjs";
 import { blockUnder, eventUnder, layerUnder, shareUnder } from "./easel.mjs";
@@ -83,6 +84,6 @@ function dropping(root, open) {
   root.addEventListener("drop", (event) => {
     event.preventDefault();
     inside(false);
-    if (event.dataTransfer.files.length) open([...event.dataTransfer.files]);
+    dropped(event.dataTransfer).then((files) => files.length && open(files));
   });
 }

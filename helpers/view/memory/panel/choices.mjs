@@ -1,7 +1,7 @@
 // What can be chosen in words, and what the lists under the picture hold.
 import { h } from "../../shared/page/dom.mjs";
 import { tool } from "../../shared/page/link.mjs";
-import { tokenOf } from "../draw/colours.mjs";
+import { swatch } from "../draw/colours.mjs";
 import { amount, thousands, withUnit } from "../trace/amounts.mjs";
 import { NOUNS } from "./telling.mjs";
 
@@ -19,7 +19,7 @@ const choice = (isThere, before, ...picked) => (isThere ? [before, pick(...picke
 
 // What the page talks about.
 function first(ui, does) {
-  const { names, traces, phases, timed } = ui;
+  const { names, traces, phases, timed, opened, files } = ui;
   const ranks = traces.map(([rank], i) => [i, `rank ${rank}`]);
   const parts = [[0, "everything"], ...phases.map(({ title }, p) => [p + 1, title])];
   const axes = [
@@ -27,7 +27,9 @@ function first(ui, does) {
     ["seconds", "time"],
   ];
   return [
-    choice(names.length > 1, "of ", "Trace", named(names), ui.show, (name) => does.show(name)),
+    opened
+      ? choice(files.size > 1, "of ", "Trace", named([...files.keys()]), opened, does.own)
+      : choice(names.length > 1, "of ", "Trace", named(names), ui.show, (name) => does.show(name)),
     choice(traces.length > 1, "on ", "Rank", ranks, ui.rank, (value) => does.rank(Number(value))),
     choice(phases.length > 1, "during ", "Part", parts, ui.part, (value) => does.part(Number(value))),
     choice(timed, "by ", "Axis", axes, ui.axisMode, does.axis),
@@ -50,8 +52,8 @@ function rest(ui, does) {
   const against = [["", "nothing"], ...named(others)];
   const shown = limits(ui);
   const colours = [
-    ["class", ui.unclassed ? "nothing" : "class"],
-    ["block", ui.unclassed ? "line" : "block"],
+    ["class", ui.unclassed ? "line" : "class"],
+    ["block", "block"],
   ];
   const isLimited = shown.length > 1 && (more || limit !== given);
   return [
@@ -94,26 +96,25 @@ export function fill({ listBody, listTold, listHead, more }, { table, told, rest
   if (place.firstChild?.value !== rows.value) place.replaceChildren(rows); // what is focused stays
 }
 
-// A key per class in the order of the stack, top first, with what it holds here; then the sum, and what an allocator said of it.
-export function keysOf(bytes, { at, used, unit, unclassed }, total, said) {
+// The bands that a key names: lines of code, or classes that ever hold something.
+const bandKeys = ({ bands, used, unclassed }) =>
+  unclassed ? bands.names.map((name, b) => [b, name]) : used.map((cls) => [cls, NOUNS[cls]]);
+
+// A key per band in the order of the stack, top first, with what it holds here; then the sum, and what an allocator said of it.
+export function keysOf(ui, total, said) {
+  const { t, at, unit, bands, unclassed } = ui;
+  const [bytes] = bands.at(t, [t.n ? at : -1]);
   const when = said && said[0] !== at ? `, event ${thousands(`${said[0] + 1}`)}` : "";
   const row = (kind, mark, name, nbytes) =>
-    h("li", { class: kind }, mark, h("span", {}, name), h("strong", {}, amount(nbytes, unit)));
-  const one = (cls, name, nbytes) =>
-    row("", h("i", { class: "bim-swatch", style: `background: var(${cls})` }), name, nbytes);
-  const rows = unclassed
-    ? [one("--bim-edge", "allocated", total)]
-    : [...used].reverse().map((cls) => one(tokenOf(cls), NOUNS[cls], bytes[cls]));
+    h("li", { class: kind }, mark, h("span", { title: name }, name), h("strong", {}, amount(nbytes, unit)));
+  const rows = bandKeys(ui)
+    .reverse()
+    .map(([b, name]) => row("", swatch(bands.ink(b)), name, bytes[b] ?? 0));
+  const blocks = unclassed ? [] : [["dotted", `in blocks${when}`, said?.[1]]]; // a snapshot's are what is alive
   return [
     ...rows,
     row("bim-mt-sum", h("i"), `in all, ${unit}`, total),
-    ...(said
-      ? [
-          ["dotted", `in blocks${when}`, said[1]],
-          ["solid", `reserved${when}`, said[2]],
-        ]
-      : []
-    ).map(([dash, name, nbytes]) =>
+    ...(said ? [...blocks, ["solid", `reserved${when}`, said[2]]] : []).map(([dash, name, nbytes]) =>
       row("", h("i", { class: "bim-mt-line", style: `border-top-style: ${dash}` }), name, nbytes),
     ),
   ];

@@ -28,19 +28,25 @@ export function invitation(does, notice) {
     h("pre", {}, LINES),
     tool("Copy these lines", () => copy(LINES, "Python", notice)),
   );
-  const opens = tool("open a PyTorch snapshot", () => file.click());
-  return h(
+  const choose = (isFolder) => () => {
+    file.webkitdirectory = isFolder;
+    file.click();
+  };
+  const refused = h("p", { class: "bim-mt-refused", role: "status" });
+  const node = h(
     "div",
     { class: "bim-mt-own" },
     h(
       "p",
       {},
       "Your own step? Drop or ",
-      opens,
-      h("span", {}, "; it stays in this browser, and two of them are compared"),
+      tool("open PyTorch snapshots", choose(false)),
+      h("span", {}, ", or ", tool("a folder", choose(true)), "; they stay in this browser, two beside each other"),
       ".",
     ),
     how,
+    refused,
     file,
   );
+  return { own: node, refused };
 }

@@ -9,7 +9,7 @@ const region = (kind, name) => h("div", { class: kind, tabindex: "0", role: "reg
 // The picture with its keys, and every rank beside it.
 function pictured(index) {
   const picture = h("canvas", { class: "bim-mt-picture", role: "img" });
-  const keys = h("ol", { class: "bim-mt-keys", "aria-label": "Bytes by class at this moment" });
+  const keys = h("ol", { class: "bim-mt-keys", "aria-label": "What holds how much at this moment" });
   const name =
     "Memory over time: Space plays, arrow keys step, Home and End jump, plus and minus go nearer and farther, 0 shows all";
   const tip = tipNode(index);
@@ -56,13 +56,14 @@ function tooled(does, live) {
   const back = tool("Back to the course's trace", does.back);
   const under = tools({ live }, does.address, does.python, notice);
   notice.before(back);
-  return { notice, back, under, own: invitation(does, notice) };
+  return { notice, back, under, ...invitation(does, notice) };
 }
 
 export function furniture(does, { live, index, bar, numbers }) {
   const parts = { ...pictured(index), ...layered(), ...listed(does), ...tooled(does, live) };
   const [title, badge] = [h("strong"), h("span", { class: "bim-mt-badge" })];
   const controls = h("p", { class: "bim-controls" });
+  const holders = h("p", { class: "bim-mt-holders", hidden: true });
   const sentence = h("p", { class: "bim-sentence" });
   const allocator = h("p", { class: "bim-mt-note", hidden: true });
   const said = h("p", { class: "bim-sr", "aria-live": "polite" });
@@ -72,6 +73,7 @@ export function furniture(does, { live, index, bar, numbers }) {
     h("div", { class: "bim-mt-heading" }, title, badge),
     controls,
     parts.own,
+    holders,
     h("div", { class: "bim-mt-beside" }, parts.stage, parts.keys, parts.ranks),
     bar,
     sentence,
@@ -88,6 +90,7 @@ export function furniture(does, { live, index, bar, numbers }) {
     title,
     badge,
     controls,
+    holders,
     sentence,
     allocator,
     said,

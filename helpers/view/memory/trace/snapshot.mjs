@@ -9,12 +9,33 @@ const TEMPORARY = 7;
 const freed = (action) => action === "free_completed" || action === "free";
 
 const DEEP = 12; // lines of a stack that are kept: nobody reads more in a picture
-const fileOf = ({ filename }) => filename.split("/").at(-1);
+const partsOf = (filename) => filename.split(/[/\\]/);
+const fileOf = ({ filename }) => partsOf(filename).at(-1);
 
-// The line of the reader's own program: the first .py frame outside of torch, else the first frame.
-function whereOf(frames = []) {
-  const frame = frames.find(({ filename }) => filename.endsWith(".py") && !filename.includes("/torch/")) ?? frames[0];
-  return frame ? `${frame.name} ${fileOf(frame)}:${frame.line}` : "";
+const INSTALLED = /[/\\](?:(?:site|dist)-packages|lib[/\\]python[\d.]+)[/\\]/;
+const TORCH = /[/\\]torch[/\\]/;
+const distances = new Map();
+
+// From the reader's own program: 0 a .py of theirs, 1 one of a package or of Python itself, 2 torch, and what is no Python.
+function distanceOf({ filename: file }) {
+  if (!distances.has(file)) distances.set(file, !file.endsWith(".py") || TORCH.test(file) ? 2 : +INSTALLED.test(file));
+  return distances.get(file);
+}
+
+// Of equals the innermost.
+const ownOf = (frames) =>
+  frames.find((one) => !distanceOf(one)) ?? frames.find((one) => distanceOf(one) === 1) ?? frames[0];
+
+// "forward model.py:88", with as many folders as two files of one name need to be told apart; files: those that were named so far.
+function whereOf(frames = [], files) {
+  const frame = ownOf(frames);
+  if (!frame) return "";
+  const parts = partsOf(frame.filename);
+  for (let count = 1; ; count++) {
+    const told = `${frame.name} ${parts.slice(-count).join("/")}:${frame.line}`;
+    if (!files.has(told)) files.set(told, frame.filename);
+    if (files.get(told) === frame.filename || count >= parts.length) return told;
+  }
 }
 
 // The whole way there, innermost first.
@@ -48,13 +69,14 @@ export function historyOf(segments, entries, device) {
     about: { label: `snapshot, GPU ${device}`, classes: false },
   });
   Object.assign(t, { stacks: [], ooms: [] }); // by slot; and [event, bytes asked for, bytes free, bytes that this program could have]
+  const files = new Map();
   const here = new Map(); // address -> [block, the line that made it]
   const start = entries[0].time_us ?? 0;
   const micros = ({ time_us }) => (time_us === undefined ? 0 : time_us - start);
   let reserved = segments.reduce((sum, { total_size }) => sum + total_size, 0);
   for (const { action, size } of entries) reserved -= (GROWS[action] ?? 0) * size;
   function alloc(entry) {
-    const op = whereOf(entry.frames);
+    const op = whereOf(entry.frames, files);
     here.set(entry.addr, [t.ids.length, op]);
     t.stacks.push(stackOf(entry.frames));
     append(t, 0, t.ids.length, entry.size, TEMPORARY, "", "", op, micros(entry));

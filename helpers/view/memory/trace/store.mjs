@@ -112,9 +112,11 @@ export const marksOf = (t) => t.kind.flatMap((kind, i) => (kind === 3 ? [[i, t.o
 // What the allocator had reserved after every sample: [[event, bytes]].
 export const reservedOf = (t) => t.samples.map(([i, , reserved]) => [i, reserved]);
 
-// What it had in blocks, where that is not what is alive: [[event, bytes]].
+// What it had in blocks, where that is not what is alive, as it is in a snapshot: [[event, bytes]].
 export const inBlocksOf = (t) =>
-  t.samples.some(([i, allocated]) => allocated !== t.total[i]) ? t.samples.map(([i, allocated]) => [i, allocated]) : [];
+  t.about.classes !== false && t.samples.some(([i, allocated]) => allocated !== t.total[i])
+    ? t.samples.map(([i, allocated]) => [i, allocated])
+    : [];
 
 // What it said last up to event i: [event, allocated, reserved], or undefined.
 export const saidAt = (t, i) => t.samples.findLast(([event]) => event <= i);
