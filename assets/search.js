@@ -70,7 +70,9 @@ BytesInMotion.search = (entries, same) => {
   }
 
   const looked = (queries, how = {}) => engine.search({ combineWith: "OR", queries }, { ...options, ...how });
-  const has = (word) => looked([word], { prefix: false, fuzzy: false }).length > 0;
+  const kept = (ask, known = new Map()) => (word) => known.get(word) ?? known.set(word, ask(word).length > 0).get(word);
+  const has = kept((word) => looked([word], { prefix: false, fuzzy: false }));
+  const like = kept((word) => looked([word])); // or one that begins so, or is misspelt
 
   // What tells in a question. Of an identifier that a page has: the whole, with or without its parts.
   function words(question, parted = true) {
@@ -83,9 +85,9 @@ BytesInMotion.search = (entries, same) => {
   // -> { hits: [{ page, title, at, heading, text, code, terms, score }], unknown }: a page once, by its best section
   function find(question) {
     const asked = plain(question);
-    const known = (words) => words.filter((word) => looked([word]).length);
+    const known = (words) => words.filter(like);
     const named = split(question, (parts, whole, run) => (run.includes("_") && !has(whole) ? [run] : parts));
-    const unknown = named.filter((word) => word.includes("_") || !(COMMON.has(word) || looked([word]).length));
+    const unknown = named.filter((word) => word.includes("_") || !(COMMON.has(word) || like(word)));
     const [every, any] = [known(words(question)), known(words(question, false))];
     if (!any.length) return { hits: [], unknown };
     const ways = [every, ...others(asked).map((other) => words(other))];
