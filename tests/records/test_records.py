@@ -263,7 +263,7 @@ def test_every_kind_is_refused_with_the_place(tmp_path, name, put, value, words)
         (at("traceEvents", 3, "dur"), -1, "no trace: event 3: dur is -1"),
         (
             at("traceEvents"),
-            [{"ph": "X", "name": "a", "ts": 1, "dur": 1, "pid": 1, "tid": 1}],
+            [{"ph": "X", "cat": "cpu_op", "name": "aten::add", "ts": 1, "dur": 1, "pid": 1, "tid": 1}],
             "no step of the profiler",
         ),
     ],
