@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from helpers.records.fields import NAMES
-from helpers.yours.places import accelerator_of
+from helpers.yours.places import accelerator_of, why_unknown
 
 FOLDERS = re.compile(r"(?<![\w.:/-])/(?:[\w.@+~-]+/)+")  # of an absolute path, all but its last part
 SHORTEST = 4  # letters of a name that is looked for
@@ -51,6 +51,7 @@ def _cleaned(text: str) -> str:
 
 def run_name(gpus: Sequence[str]) -> str:
     """ "8xh100" of what CUDA calls the GPUs, "cpu" of none."""
-    kinds = Counter(accelerator_of(name) or name.removeprefix("NVIDIA ") for name in gpus)
+    known = {name: None if why_unknown([name]) else accelerator_of(name) for name in gpus}
+    kinds = Counter(known[name] or name.removeprefix("NVIDIA ") for name in gpus)
     found = "-".join(f"{count}x{kind}" for kind, count in kinds.items()) or "cpu"
     return re.sub(r"[^a-z0-9]+", "-", found.lower()).strip("-")

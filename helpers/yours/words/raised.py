@@ -63,4 +63,4 @@ def own(paste: str, rank: int | None) -> Raised | None:
 
 def _bare(before: str) -> str:
     """What is left before an exception's name, without a launcher's prefix."""
-    return next(cleaned(f"{before} "), None).text.strip(" :>`│|")  # type: ignore[union-attr]
+    return "".join(line.text for line in cleaned(f"{before} ")).strip(" :>`│|")
