@@ -94,8 +94,10 @@ const BytesInMotion = (() => {
 
   async function mountWidget(el, kind, spec) {
     await load(`widgets/${kind}.js`);
-    await Promise.all(widgets.get(kind).needs.map((name) => load(`known/${name}.js`)));
-    const model = makeModel({ ...known, spec, step: spec.step ?? 0 });
+    const { brings = {} } = spec;
+    const needs = widgets.get(kind).needs.filter((name) => !(name in brings));
+    await Promise.all(needs.map((name) => load(`known/${name}.js`)));
+    const model = makeModel({ ...known, ...brings, spec, step: spec.step ?? 0 });
     model.set("trace", await traceOf(spec));
     el.replaceChildren();
     widgets.get(kind).widget.render({ model, el });

@@ -37,10 +37,15 @@ PAIRS = {"book": ("notebooks", "Lab"), "notebooks": ("book", "Chapter")}
 
 
 def add_card(app: Sphinx, doctree: nodes.document) -> None:
-    """Put the card of the page just read under its title; a missing or odd card is a warning, so the build fails."""
+    """Put the card of the page just read under its title; the front page may go without.
+
+    Another's that is missing, or an odd one, is a warning, so the build fails.
+    """
     docname = app.env.docname
     front = app.env.metadata[docname].get("card")
     title = next(doctree.findall(nodes.title), None)
+    if front is None and docname == app.config.root_doc:
+        return
     if front is None or title is None:
         log.warning("front matter needs a `card` and the page a title", location=docname, type="bim", subtype="card")
         return

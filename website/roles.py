@@ -1,7 +1,7 @@
-"""Numbers in prose that nobody typed: {fact}`H100.nvlink` from helpers.facts, {recorded}`run:key:.1f` from recorded/."""
+"""Numbers in prose that nobody typed: {fact}`H100.nvlink` from helpers.facts, {recorded}`run:key:.1f` from recorded/, {count}`labs`."""
 
 import json
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from docutils import nodes
@@ -10,6 +10,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
 from helpers import facts
+from helpers.collectives import CATALOGUE
 from website.conventions import VALUE
 
 log = logging.getLogger(__name__)
@@ -61,6 +62,19 @@ class RecordedRole(SphinxRole):
         ], []
 
 
+class CountRole(SphinxRole):
+    """{count}`chapters`: how many chapters the book has, pages with a lab of their name; or its `labs`, or the catalogue's `algorithms`."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        self.env.note_reread()  # a page that is new changes this one
+        labs = {PurePath(name).name for name in self.env.found_docs if name.startswith("notebooks/")}
+        chapters = [name for name in labs if f"book/{name}" in self.env.found_docs]
+        counts = {"chapters": len(chapters), "labs": len(labs), "algorithms": len(CATALOGUE)}
+        if self.text not in counts:
+            return unknown(self, f"count takes one of {', '.join(counts)}, got {self.text!r}")
+        return [nodes.Text(str(counts[self.text]))], []
+
+
 def load_run(folder: Path, name: str) -> dict[str, Any]:
     """The recorded run of that name, wherever under recorded/ it lies; a reader's with its folder, `from/8xh200/gpu-bandwidth`.
 
@@ -109,7 +123,8 @@ def unknown(role: SphinxRole, message: str) -> tuple[list[nodes.Node], list[node
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register both roles."""
+    """Register the roles."""
     app.add_role("fact", FactRole())
     app.add_role("recorded", RecordedRole())
+    app.add_role("count", CountRole())
     return {"parallel_read_safe": True, "parallel_write_safe": True}

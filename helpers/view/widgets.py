@@ -60,7 +60,7 @@ class Widget:
 
 DRAWN = ("language.css", "drawing/drawing.css")  # with the shared drawing of schedules and strips
 WIDGETS = (
-    Widget("player", 25_400, ("all_reduce ring", {}, ""), wears=DRAWN, page_budget=400_000),
+    Widget("player", 25_600, ("all_reduce ring", {}, ""), wears=DRAWN, page_budget=400_000),
     Widget("primitive", 11_400, ("reduce", {"nranks": 3, "values": "1 2 3"}, ""), "ArrowDown", page_budget=400_000),
     Widget("playground", 27_000, ("all_reduce ring", {}, ""), wears=DRAWN),
     Widget("memory", 27_000, ("article-cpu article-meta", {"at": 40}, ""), page_budget=400_000),

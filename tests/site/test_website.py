@@ -14,6 +14,7 @@ from books import ROOT, build, make_sample
 from bs4 import BeautifulSoup
 from docutils import nodes
 
+from helpers.collectives import CATALOGUE
 from website import cards, katex, roles, set_numbers, theme
 
 
@@ -106,7 +107,7 @@ card: {able: [fail], run: soon, hardware: none}
 # Faults
 
 {fact}`H100.nvlinc` {fact}`H100.nvlink amount` {fact}`rent.cloud half` {fact}`H100.hbm.capacity times 8`
-{recorded}`sample-run:rows.7.busbw` {recorded}`no-run:x` {lab}`kitchen:nothing` $\frac{1}$ [gone](gone.md)
+{count}`pages` {recorded}`sample-run:rows.7.busbw` {recorded}`no-run:x` {lab}`kitchen:nothing` $\frac{1}$ [gone](gone.md)
 
 ```{player} all_reduce by-magic
 ```
@@ -135,6 +136,7 @@ SAID = (
     "H100.nvlink is a bandwidth, 450 GB/s one way per GPU: it does not go without its scope",
     "a fact is told whole, its `amount`, or `times` a number, not its 'half'",
     "H100.hbm.capacity is 80 GB per GPU, and that times 8 means nothing",
+    "count takes one of chapters, labs, algorithms, got 'pages'",
     "no '7' of 'rows.7.busbw'",
     "no recorded run 'no-run'; there are: sample-run",
     "nothing",
@@ -160,6 +162,10 @@ def test_the_list_of_chapters_is_folded_by_part_and_numbered(site):
     assert numbers == [*range(1, len(labs) + 1)] and len(labs) == len([*(ROOT / "notebooks").glob("*.ipynb")])
     front = BeautifulSoup((site / "book" / "intro.html").read_text(encoding="utf-8"), "html.parser")
     assert all(part.has_attr("open") for part in front.select("#chapters > .bim-chapters-part"))
+    counted = (
+        f"{len(numbers)} chapters, {len(labs)} labs that run on a laptop or on GPUs, and {len(CATALOGUE)} algorithms"
+    )
+    assert counted in " ".join(front.article.text.split())
 
 
 def test_the_minutes_to_read_are_counted():

@@ -259,6 +259,31 @@ def test_keyboard(open_player):
     assert position(page) == 4
 
 
+HALF_SEEN = """() => {
+    document.querySelector(".bim-player").style.marginTop = "600px";
+    document.querySelector(".bim-play").click();
+    const { top, bottom } = document.querySelector(".bim-deck").getBoundingClientRect();
+    return top >= 0 && bottom <= innerHeight;
+}"""
+
+
+def test_who_plays_sees_the_picture_and_arrows_need_no_focus_once_it_is_seen(open_player):
+    page = open_player(player_spec(RING(4)), player_spec(RING(2)))
+    page.set_viewport_size({"width": 1366, "height": 768})
+    assert page.evaluate(HALF_SEEN)
+    press(page, "Pause")
+    page.evaluate("document.activeElement.blur()")
+    for key, ends in [("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1), ("Shift+ArrowRight", 1), ("End", 1)]:
+        page.keyboard.press(key)
+        tick(page, 450)
+        assert position(page) == ends, key
+    assert page.locator(".bim-sentence strong").nth(1).inner_text() == "Start.", "one player at a time"
+    page.evaluate("scrollTo(0, 0)")
+    page.keyboard.press("ArrowRight")
+    tick(page, 450)
+    assert position(page) == 1, "nobody would see it"
+
+
 def test_focus_is_seen_and_targets_are_large(open_player):
     page = open_player(player_spec(RING(4)))
     boxes = page.eval_on_selector_all(

@@ -154,6 +154,20 @@ def test_everything_on_one_page(open_alone, folder):
     assert slowest < TIMES * MS
 
 
+def test_a_door_brings_its_one_example_and_folds_the_rest_of_its_verdict(open_alone, folder):
+    page = open_alone(contract_page.write_page(folder, line("yours"), line("yours").page.html("cards", {"door": True})))
+    sentence(page).wait_for()
+    assert "yours_examples.js" not in page.content(), "the other examples are not loaded"
+    found = verdict_on(next(one for one in examples() if one["name"] == "cards"))
+    expect(sentence(page)).to_have_text(found.sentence)
+    causes = page.locator(".bim-causes li:visible strong")
+    assert causes.all_inner_texts() == [found.causes[0].name] and len(found.causes) > 1
+    page.get_by_text("The whole verdict").click()
+    assert causes.all_inner_texts() == [one.name for one in found.causes]
+    page.locator(".bim-curves .bim-mine").wait_for()
+    assert widget_harness.violations(page) == []
+
+
 def a_failed_start(page: Page) -> None:
     """It is said, also to a screen reader, and can be tried again."""
     page.evaluate(

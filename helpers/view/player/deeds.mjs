@@ -7,16 +7,23 @@ export function doesOf(widget) {
   const { ui } = widget;
   const to = (step) => settle(widget, seek(ui.clock, step));
   const by = (steps) => settle(widget, go(ui.clock, steps, calm()));
+  // The bar stays on the screen where the picture may not be: who plays, sees it.
+  const seen =
+    (deed) =>
+    (...args) => {
+      widget.parts.stage.parentElement.scrollIntoView({ block: "nearest" });
+      deed(...args);
+    };
   const put = (name) => (value) => {
     ui[name] = value;
     draw(widget);
   };
   return {
-    first: () => to(0),
-    last: () => to(ui.clock.nsteps),
-    back: () => by(-1),
-    forward: () => by(1),
-    toggle: () => settle(widget, toggle(ui.clock)),
+    first: seen(() => to(0)),
+    last: seen(() => to(ui.clock.nsteps)),
+    back: seen(() => by(-1)),
+    forward: seen(() => by(1)),
+    toggle: seen(() => settle(widget, toggle(ui.clock))),
     seek: to,
     speed: put("speed"),
     mode: put("mode"),

@@ -1,6 +1,6 @@
 // The step player: one schedule in three linked views, or two on one clock. This module ties state, clock and drawing together.
 import { loadTables, logTable, memoryTable } from "../shared/drawing/tables.mjs";
-import { listen, transport } from "../shared/page/controls.mjs";
+import { listen, listenFar, transport } from "../shared/page/controls.mjs";
 import { onWidth, placeOf } from "../shared/page/lifecycle.mjs";
 import { shown, start } from "../shared/page/motion.mjs";
 import { twin } from "../shared/page/tables.mjs";
@@ -85,7 +85,10 @@ function render({ model, el }) {
   el.append(widget.parts.root);
   widget.parts.root.player = { tick: (ms) => advance(widget, ms), position: () => position(widget) }; // tests drive time
   listen(widget.parts.root, widget.does);
-  const stop = onWidth(widget.parts.stage, () => redraw(widget), 0);
+  const ends = [
+    listenFar(widget.parts.stage, widget.does),
+    onWidth(widget.parts.stage, () => redraw(widget), 0),
+  ];
   const heard = Object.entries({ hashchange: onHash, beforeprint: onPaper, afterprint: offPaper }).map(
     ([name, does]) => [name, () => does(widget)],
   );
@@ -99,7 +102,7 @@ function render({ model, el }) {
   );
   return () => {
     cancelAnimationFrame(widget.ui.frame);
-    stop();
+    ends.forEach((end) => end());
     heard.forEach((one) => window.removeEventListener(...one));
     model.off("change:step", stepped);
     widget.talk.close();

@@ -143,35 +143,30 @@ export function furniture(widget) {
     stage: h("div", { class: "bim-stage" }),
     beside: h("div", { class: "bim-beside" }),
     causes: h("ol", { class: "bim-causes" }),
+    others: h("ol", { class: "bim-causes", start: 2 }),
     proof: twin("Line by line", () => numbers(widget)),
   };
   const on = said("bim-controls");
   on.append("The machine: ", machine);
-  const { about, what, sentence, coming, stage, beside, causes, spoken, proof } = parts;
+  const { about, what, sentence, coming, stage, beside, causes, others, spoken, proof } = parts;
   const hand = h(
     "div",
     { class: "bim-tools" },
     tool("Copy for an issue, without names", widget.does.handOn),
     tool("Hide names in the text", widget.does.hide),
   );
-  const room = h("div", { class: "bim-room" }, what, sentence, coming, stage, beside, causes);
-  parts.room = room;
+  const { door } = widget.s;
+  const under = [proof.node, hand, tools(widget, encode, () => PYTHON, notice)];
+  const more = [stage, beside];
+  parts.room = h("div", { class: "bim-room" }, what, sentence, coming, !door && more, causes);
   const stays = h("p", { class: "bim-stays" }, STAYS);
-  const body = h(
-    "div",
-    { class: "bim-body" },
-    intakes.node,
-    stays,
-    tries.node,
-    about,
-    on,
-    room,
-    spoken,
-    proof.node,
-    hand,
-    tools(widget, encode, () => PYTHON, notice),
-  );
-  parts.root = h("div", { class: "bim-widget bim-yours" }, body);
+  const body = door
+    ? [
+        h("div", { class: "bim-pair" }, h("div", {}, intakes.node, stays, about), parts.room),
+        h("details", { class: "bim-all" }, h("summary", {}, "The whole verdict"), on, more, others, under),
+      ]
+    : [intakes.node, stays, tries.node, about, on, parts.room, under];
+  parts.root = h("div", { class: "bim-widget bim-yours" }, h("div", { class: "bim-body" }, body, spoken));
   dropping(parts.root, widget.does);
   return parts;
 }

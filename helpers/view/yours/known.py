@@ -1,4 +1,4 @@
-"""What the page knows before Python is asked: machines, chapters, how much is read, examples with their verdicts. Chapter: yours."""
+"""What the page knows before Python is asked: machines, chapters, how much is read. Chapter: yours."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from functools import cache
 from typing import Any
 
 from helpers.facts import MACHINES
-from helpers.view.yours.examples import examples
-from helpers.view.yours.widget import verdict_on
 from helpers.yours import page
 from helpers.yours.verdict import refusal
 
@@ -43,9 +41,3 @@ def known() -> dict[str, Any]:
         "too_much": page.TOO_MUCH,
         "refusal": refusal("").as_json(),
     }
-
-
-@cache
-def judged() -> list[dict[str, Any]]:
-    """The examples, and under `found` Python's verdict on each, so that the page needs no Python to show it."""
-    return [{**example, "found": verdict_on(example).as_json()} for example in examples()]

@@ -81,7 +81,10 @@ export function tell(widget) {
   parts.spoken.textContent = parts.sentence.textContent;
   parts.stage.replaceChildren(...[found && chart(found, parts.stage.clientWidth)].filter(Boolean));
   parts.beside.replaceChildren(...(found ? besideLines(found) : []).map((words) => h("p", {}, words)));
-  parts.causes.replaceChildren(...(found?.causes ?? []).map((one) => causeOf(one, widget)));
+  const causes = (found?.causes ?? []).map((one) => causeOf(one, widget));
+  const first = s.door ? 1 : causes.length;
+  parts.causes.replaceChildren(...causes.slice(0, first));
+  parts.others.replaceChildren(...causes.slice(first));
   parts.notice.replaceChildren();
   parts.proof.refresh();
 }

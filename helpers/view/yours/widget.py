@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from base64 import b64decode
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from helpers.facts import MACHINES
@@ -24,13 +25,14 @@ SENTENCE = (
 
 @dataclass(frozen=True)
 class YoursSpec(Spec):
-    """example: the name of one of examples(). machine: a key of helpers.facts.MACHINES, "" to go by what the text tells."""
+    """example: the name of one of examples(). machine: a key of helpers.facts.MACHINES, "" to go by what the text tells. door: small."""
 
     example: str
     machine: str
+    door: bool
 
 
-def yours_spec(example: str = "ring", machine: str | None = None) -> YoursSpec:
+def yours_spec(example: str = "ring", machine: str | None = None, door: bool = False) -> YoursSpec:
     """The example that stands there first, on its own machine unless one is named; ValueError for names that are not there."""
     found = {one["name"]: one for one in examples()}
     if example not in found:
@@ -38,7 +40,13 @@ def yours_spec(example: str = "ring", machine: str | None = None) -> YoursSpec:
     name = found[example]["machine"] or "" if machine is None else machine
     if name and name not in MACHINES:
         raise ValueError(f"machine must be one of {', '.join(MACHINES)}, got {machine!r}")
-    return YoursSpec(example, name)
+    return YoursSpec(example, name, door)
+
+
+@cache
+def judged() -> list[dict[str, Any]]:
+    """The examples, and under `found` Python's verdict on each, so that the page needs no Python to show it."""
+    return [{**example, "found": verdict_on(example).as_json()} for example in examples()]
 
 
 def verdict_on(example: dict[str, Any]) -> Verdict:
@@ -52,6 +60,11 @@ def verdict_on(example: dict[str, Any]) -> Verdict:
 
 
 def yours_html(spec: YoursSpec) -> str:
-    """The mount element: the spec, and for readers without JavaScript a sentence and what the verdict says of each example."""
-    rows = [(one["label"], verdict_on(one).sentence) for one in examples()]
-    return mount("yours", spec.as_json(), fallback(SENTENCE, HEAD, rows, "Is my number good?"))
+    """The mount element: the spec, and for readers without JavaScript a sentence and what the verdict says of each example.
+
+    A door brings its one example along, with its verdict: a page that only leads here does not load the others.
+    """
+    shown = [one for one in judged() if not spec.door or one["name"] == spec.example]
+    rows = [(one["label"], one["found"]["sentence"]) for one in shown]
+    brings = {"brings": {"yours_examples": shown}} if spec.door else {}
+    return mount("yours", spec.as_json() | brings, fallback(SENTENCE, HEAD, rows, "Is my number good?"))

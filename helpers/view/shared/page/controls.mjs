@@ -97,12 +97,27 @@ export function actionFor(key, tag) {
   return ["INPUT", "SELECT", "TEXTAREA"].includes(tag) ? null : (STEPS[key] ?? null);
 }
 
+function answer(event, does) {
+  const { target, key } = event;
+  const action = actionFor(key, target.tagName);
+  if (!action || event.ctrlKey || event.metaKey || event.altKey || target.closest(".bim-scroll")) return;
+  event.preventDefault();
+  does[action]();
+}
+
 export function listen(root, does) {
-  root.addEventListener("keydown", (event) => {
-    const { target, key } = event;
-    const action = actionFor(key, target.tagName);
-    if (!action || event.ctrlKey || event.metaKey || event.altKey || target.closest(".bim-scroll")) return;
-    event.preventDefault();
-    does[action]();
-  });
+  root.addEventListener("keydown", (event) => answer(event, does));
+}
+
+// Left and right, which move no page, also where nothing has the focus: for the first of the players whose middle is on the screen.
+// -> what ends that
+export function listenFar(middle, does) {
+  const heard = (event) => {
+    const { top, bottom } = middle.getBoundingClientRect();
+    const isHere = top + bottom > 0 && top + bottom < 2 * innerHeight;
+    const isFree = event.target.matches("body, main") && !event.shiftKey && !event.defaultPrevented;
+    if (isHere && isFree && /^Arrow(Left|Right)$/.test(event.key)) answer(event, does);
+  };
+  document.addEventListener("keydown", heard);
+  return () => document.removeEventListener("keydown", heard);
 }
