@@ -46,7 +46,8 @@ BytesInMotion.search = (entries, same) => {
 
   const options = {
     boost: { title: 8, heading: 4, text: 1, code: 0.5 },
-    boostDocument: (_, __, { page }) => (page.startsWith("notebooks/") ? LAB : page === "book/repair.html" ? REPAIR : 1),
+    boostDocument: (_, __, { page }) =>
+      page.startsWith("notebooks/") ? LAB : page === "book/repair.html" ? REPAIR : 1,
     prefix: (word) => word.length > 3,
     fuzzy: (word) => word.length > 5 && 0.2,
     weights: { fuzzy: 0.1, prefix: 0.375 }, // a word misspelt finds its page; one that is only alike does not win over the word itself
@@ -70,7 +71,10 @@ BytesInMotion.search = (entries, same) => {
   }
 
   const looked = (queries, how = {}) => engine.search({ combineWith: "OR", queries }, { ...options, ...how });
-  const kept = (ask, known = new Map()) => (word) => known.get(word) ?? known.set(word, ask(word).length > 0).get(word);
+  const kept =
+    (ask, known = new Map()) =>
+    (word) =>
+      known.get(word) ?? known.set(word, ask(word).length > 0).get(word);
   const has = kept((word) => looked([word], { prefix: false, fuzzy: false }));
   const like = kept((word) => looked([word])); // or one that begins so, or is misspelt
 
@@ -105,7 +109,8 @@ BytesInMotion.search = (entries, same) => {
   // Of a page's sections the one to show, its top if its title is what was asked; and what the others add to the best one's score.
   function best(sections, titled) {
     const [first, ...rest] = sections.sort((a, b) => b.score - a.score);
-    const explains = ({ at, heading, score }) => at && !/^(Exercises|Sources)/.test(heading) && score > NEAR * first.score;
+    const explains = ({ at, heading, score }) =>
+      at && !/^(Exercises|Sources)/.test(heading) && score > NEAR * first.score;
     const shown = sections.find((hit) => (titled(hit) ? !hit.at : explains(hit))) ?? first;
     return { ...shown, score: rest.reduce((sum, { score }) => sum + REST * score, first.score) };
   }

@@ -10,7 +10,8 @@
     const slash = key === "/" && !event.ctrlKey && !event.metaKey && !event.altKey;
     const control = key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey;
     if (!(slash || control) || event.defaultPrevented) return;
-    if (target.closest("input:not([type=range], [type=checkbox], [type=radio]), textarea, select, [contenteditable]")) return;
+    if (target.closest("input:not([type=range], [type=checkbox], [type=radio]), textarea, select, [contenteditable]"))
+      return;
     event.preventDefault();
     box.focus();
     box.select();
@@ -58,7 +59,8 @@
     const question = box.value.trim();
     const { hits } = question ? BytesInMotion.find(question) : { hits: [] };
     list.replaceChildren(...hits.slice(0, MOST).map(option));
-    told.textContent = hits.length > MOST ? `Enter: all ${hits.length} pages` : hits.length ? "" : `No page has “${question}”.`;
+    told.textContent =
+      hits.length > MOST ? `Enter: all ${hits.length} pages` : hits.length ? "" : `No page has “${question}”.`;
     open(Boolean(question) && form.contains(document.activeElement));
   }
 

@@ -85,10 +85,7 @@ function render({ model, el }) {
   el.append(widget.parts.root);
   widget.parts.root.player = { tick: (ms) => advance(widget, ms), position: () => position(widget) }; // tests drive time
   listen(widget.parts.root, widget.does);
-  const ends = [
-    listenFar(widget.parts.stage, widget.does),
-    onWidth(widget.parts.stage, () => redraw(widget), 0),
-  ];
+  const ends = [listenFar(widget.parts.stage, widget.does), onWidth(widget.parts.stage, () => redraw(widget), 0)];
   const heard = Object.entries({ hashchange: onHash, beforeprint: onPaper, afterprint: offPaper }).map(
     ([name, does]) => [name, () => does(widget)],
   );
