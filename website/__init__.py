@@ -5,6 +5,7 @@ from sphinx.application import Sphinx
 PARTS = (
     "theme",
     "cards",
+    "map",
     "katex",
     "roles",
     "lab",

@@ -1,0 +1,58 @@
+// Zooms the map: buttons, + - 0, the wheel with Ctrl (as a touchpad's pinch says it), two fingers. Its box pans as any box that scrolls.
+(() => {
+  const MOST = 4;
+  const figure = document.getElementById("map");
+  const view = figure.querySelector(".bim-map-view");
+  const [map] = view.children;
+  let zoom = 1;
+  figure.dataset.zooms = ""; // the buttons show
+
+  // The place under (x, y) of the window stays there.
+  function zoomTo(wanted, x, y) {
+    const box = view.getBoundingClientRect();
+    const next = Math.min(MOST, Math.max(1, wanted));
+    const [dx, dy] = [(x ?? box.left + box.width / 2) - box.left, (y ?? box.top + box.height / 2) - box.top];
+    const [across, down] = [(view.scrollLeft + dx) / map.clientWidth, (view.scrollTop + dy) / map.clientHeight];
+    if (zoom === 1) view.style.height = `${box.height}px`; // what stands below stays
+    zoom = next;
+    map.style.setProperty("--zoom", zoom);
+    view.toggleAttribute("data-zoomed", zoom > 1);
+    if (zoom === 1) view.style.height = "";
+    view.scrollTo({ left: across * map.clientWidth - dx, top: down * map.clientHeight - dy, behavior: "instant" });
+  }
+
+  const ways = { in: () => zoomTo(zoom * 1.5), out: () => zoomTo(zoom / 1.5), whole: () => zoomTo(1) };
+  const keys = { "+": ways.in, "=": ways.in, "-": ways.out, 0: ways.whole };
+  figure.addEventListener("click", ({ target }) => ways[target.dataset.zoom]?.());
+  figure.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
+    event.preventDefault();
+    keys[event.key]();
+  });
+  view.addEventListener(
+    "wheel",
+    (event) => {
+      if (!event.ctrlKey) return;
+      event.preventDefault();
+      zoomTo(zoom * Math.exp(-event.deltaY / 200), event.clientX, event.clientY);
+    },
+    { passive: false },
+  );
+
+  let apart = 0; // the two fingers, when they were looked at last
+  view.addEventListener(
+    "touchmove",
+    (event) => {
+      if (event.touches.length !== 2) return;
+      event.preventDefault();
+      const [a, b] = event.touches;
+      const now = Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY);
+      if (apart) zoomTo((zoom * now) / apart, (a.clientX + b.clientX) / 2, (a.clientY + b.clientY) / 2);
+      apart = now;
+    },
+    { passive: false },
+  );
+  view.addEventListener("touchend", () => {
+    apart = 0;
+  });
+})();

@@ -1,0 +1,137 @@
+"""The map and the strips: every chapter has its place, nothing is more than two presses away, names lie apart, the map zooms by keys."""
+
+import gzip
+import posixpath
+from pathlib import Path
+
+import pytest
+from axe import violations
+from books import ROOT, pages_of_toc
+from bs4 import BeautifulSoup
+from pages import KB
+
+from website.map.places import DATA, faults, scales
+
+PAGES = [path.removesuffix(".html") for path in pages_of_toc(ROOT)]
+CHAPTERS = [page for page in PAGES[1:] if page.startswith("book/")]
+WHOLE = "book/intro.html"
+
+
+def soup_of(site: Path, page: str) -> BeautifulSoup:
+    return BeautifulSoup((site / f"{page}.html").read_text(), "html.parser")
+
+
+def targets(soup: BeautifulSoup, page: str, selector: str) -> list[str]:
+    """The pages that links lead to."""
+    names = [link["href"].partition("#")[0] or f"{Path(page).name}.html" for link in soup.select(selector)]
+    return [posixpath.normpath(f"{Path(page).parent}/{name}").removesuffix(".html") for name in names]
+
+
+def test_every_chapter_has_one_place():
+    assert faults(CHAPTERS) == []
+
+
+def test_a_chapter_without_a_place_and_a_place_without_a_chapter_are_told():
+    assert faults([*CHAPTERS, "book/new"]) == [f"book/new has no place on the map: give it one in {DATA.name}"]
+    assert faults(CHAPTERS[1:]) == [f"{CHAPTERS[0]} has a place on the map and no page"]
+
+
+def test_every_chapter_is_a_link_on_the_map_and_in_its_list_with_its_lab(site):
+    soup = soup_of(site, PAGES[0])
+    assert targets(soup, PAGES[0], ".bim-map svg a") == CHAPTERS
+    listed = targets(soup, PAGES[0], ".bim-map li a")
+    assert sorted(listed) == sorted(PAGES[1:])
+    assert [link["data-page"] for link in soup.select(".bim-map svg a")] == CHAPTERS
+
+
+@pytest.mark.parametrize("page", PAGES[1:])
+def test_a_page_says_where_it_is_and_every_chapter_is_two_presses_away(site, page):
+    """The first press unfolds a part of the list of chapters, or opens the list on a telephone, where its parts lie open."""
+    soup = soup_of(site, page)
+    chapter = f"book/{Path(page).name}"
+    assert soup.select_one("nav.bim-here .bim-you")["data-page"] == chapter
+    i = CHAPTERS.index(chapter)
+    assert targets(soup, page, "nav.bim-here p a[data-page]") == [
+        *CHAPTERS[max(i - 1, 0) : i],
+        *CHAPTERS[i + 1 : i + 2],
+    ]
+    pair = {page, chapter, f"notebooks/{Path(page).name}"} & set(PAGES) - {page}
+    assert set(targets(soup, page, "nav.bim-here p a:not([data-page])")) == pair
+    assert set(CHAPTERS) <= set(targets(soup, page, "#chapters a"))
+    assert max(len(link.find_parents("details")) for link in soup.select("#chapters a")) == 1
+    assert targets(soup, page, "nav.bim-here > a") == [PAGES[0]]
+
+
+def test_the_map_is_light(site):
+    figure = str(soup_of(site, PAGES[0]).select_one(".bim-map")).encode()
+    parts = [figure, *(path.read_bytes() for path in sorted((site / "_static" / "map").iterdir()))]
+    assert len(parts) == 4
+    assert sum(map(len, parts)) <= 25 * KB
+    assert sum(len(gzip.compress(part, 6)) for part in parts) <= 8 * KB
+    strips = [len(str(soup_of(site, page).select_one("nav.bim-here"))) for page in PAGES[1:]]
+    assert max(strips) <= 5 * KB
+
+
+APART = """() => {
+    const words = [...document.querySelectorAll(".bim-map text")].map((one) => [one.textContent, one.getBoundingClientRect()]);
+    const dots = [...document.querySelectorAll(".bim-map circle")].map((one) => ["a dot", one.getBoundingClientRect()]);
+    const all = [...words, ...dots];
+    const wide = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left);
+    const high = (a, b) => Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+    const cut = (a, b) => wide(a, b) > 1 && high(a, b) > 4;
+    const edge = document.querySelector(".bim-map svg").getBoundingClientRect();
+    return [
+        ...all.flatMap(([a, box], i) => all.slice(i + 1).filter(([, other]) => cut(box, other)).map(([b]) => `${a} on ${b}`)),
+        ...words.filter(([, box]) => box.right > edge.right || box.left < edge.left).map(([a]) => `${a} over the edge`),
+    ];
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 375])
+def test_names_lie_apart_and_large_enough(address, open_page, width):
+    page, watch = open_page(address("site"), WHOLE, width=width)
+    assert page.evaluate(APART) == []
+    assert page.evaluate("document.querySelector('.bim-map svg').clientWidth / 800 * 11") >= 9
+    watch.assert_clean(WHOLE)
+
+
+def test_the_map_zooms_by_keys_and_buttons_and_moves_nothing_else(address, open_page):
+    page, _ = open_page(address("site"), WHOLE)
+    wide = "document.querySelector('.bim-map svg').clientWidth"
+    below = "document.querySelector('.bim-map figcaption').getBoundingClientRect().top + scrollY"
+    before, place = page.evaluate(wide), page.evaluate(below)
+    page.get_by_role("button", name="Zoom in").click()
+    page.keyboard.press("+")
+    assert page.evaluate(wide) == pytest.approx(2.25 * before, abs=2)
+    assert page.evaluate(below) == pytest.approx(place, abs=1)
+    page.locator(".bim-map-view").focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("document.querySelector('.bim-map-view').scrollLeft > 0")
+    page.keyboard.press("-")
+    assert page.evaluate(wide) == pytest.approx(1.5 * before, abs=2)
+    page.keyboard.press("0")
+    assert (page.evaluate(wide), page.evaluate(below)) == (before, pytest.approx(place, abs=1))
+
+
+def test_the_map_leads_on_without_scripts(address, open_page):
+    page, _ = open_page(address("site"), WHOLE, java_script_enabled=False)
+    assert not page.locator(".bim-map-zoom").is_visible()
+    page.locator(".bim-map svg a[data-page='book/ring'] text").click()
+    page.wait_for_load_state()
+    assert page.url.endswith("/book/ring.html")
+    assert page.locator("nav.bim-here").bounding_box()["height"] <= 64
+    page.locator("nav.bim-here > a").click()
+    assert page.url.endswith("intro.html#map-node")
+
+
+@pytest.mark.parametrize("width", [1280, 375])
+def test_axe_is_content_with_map_and_strip(address, open_page, width):
+    for path in (WHOLE, "notebooks/halving-doubling.html"):
+        page, _ = open_page(address("site"), path, width=width)
+        assert violations(page) == []
+        assert path == WHOLE or page.locator("nav.bim-here").bounding_box()["height"] <= 64
+
+
+def test_every_scale_but_the_desk_tells_its_bandwidth(site):
+    told = [one.text for one in soup_of(site, PAGES[0]).select(".bim-map .bim-way")]
+    assert len(told) == len(scales()) - 1 and all("TB/s" in one or "GB/s one way per GPU" in one for one in told)

@@ -1,0 +1,184 @@
+"""The map as one SVG: a river of bytes from the registers to the other racks, as wide everywhere as one GPU's bandwidth there.
+
+Every width is to one scale, shared memory's as the network card's. Chapters are stations on it; each is a link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from textwrap import wrap
+
+from website.chapters import Chapter
+from website.map.places import WAYS, Scale, told
+
+At = tuple[str, float, float]  # a scale, units to the right, a rail
+
+WIDE, HIGH = 800, 386
+TOP, PITCH, RAILS, OWN = 74, 36, 8, 3  # the first rail, how far apart, how many, and which is the river's
+EDGES = {"sm": (8, 158), "gpu": (158, 284), "node": (284, 560), "cluster": (560, 792)}
+SHORE, SWITCH, OTHER = 290, 436, 772  # where NVLinks begin, where the switch stands, and another node
+PER_TBPS = 8  # units of width for one TB/s
+LETTER, LINE = 6.6, 13  # units of width, on average, and of height
+LANES = 32
+DESK = 8.3  # the rail below all others
+
+
+def drawing(scales: tuple[Scale, ...], chapters: dict[str, Chapter], link: Callable[[str], str]) -> str:
+    """The SVG, its stations in the book's order. chapters: by page. link: a page's address."""
+    at = {page: (scale.key, *place) for scale in scales for page, place in scale.places.items()}
+    stations = "".join(
+        station(one, *at[page], room(at[page], at), link(page)) for page, one in chapters.items() if page in at
+    )
+    return (
+        f'<svg viewBox="0 0 {WIDE} {HIGH}" role="group" aria-label="Map of the course, from a register to the rack">'
+        f"{nest()}{river()}{node()}{cluster()}{foot()}{''.join(map(head, scales))}{stations}</svg>"
+    )
+
+
+def room(place: At, places: dict[str, At]) -> int:
+    """Letters that have room between a place and what stands next on its rail."""
+    scale, x, row = place
+    stops = [
+        *(end for _, end in EDGES.values()),
+        SWITCH,
+        OTHER - 12,
+        *(other for _, other, there in places.values() if there == row),
+    ]
+    return WIDE if scale == "desk" else int((min(stop for stop in stops if stop > x) - 4 - x) / LETTER)
+
+
+def rail(row: float) -> float:
+    return TOP + PITCH * row
+
+
+def width(key: str) -> float:
+    return WAYS[key].value / 1e12 * PER_TBPS
+
+
+def station(chapter: Chapter, scale: str, x: float, row: float, letters: int, href: str) -> str:
+    """A dot and a name above it, without what follows a colon; at the desk, beside it."""
+    number = f'<tspan class="bim-nth">{chapter.number} </tspan>' if chapter.number else ""
+    letters = max(1, letters - 3 * bool(number))
+    first, *more = wrap(chapter.name.partition(":")[0], letters, break_long_words=False)
+    x0, y0 = (x + 8, rail(row) + 4) if scale == "desk" else (x - 4, rail(row) - 8 - LINE * len(more))
+    name = number + escape(first) + "".join(f'<tspan x="{x0:g}" dy="{LINE}">{escape(line)}</tspan>' for line in more)
+    return (
+        f'<a href="{escape(href)}" data-page="{chapter.page}"><circle cx="{x:g}" cy="{rail(row):g}" r="3.5"/>'
+        f'<text x="{x0:g}" y="{y0:g}">{name}</text></a>'
+    )
+
+
+def head(scale: Scale) -> str:
+    """A scale's name, and under it what carries its bytes, and how many."""
+    x = EDGES[scale.key][0] + 12 if scale.key in EDGES else 12
+    y = 26 if scale.key in EDGES else rail(DESK) + 4
+    way = (
+        f'<text class="bim-way" x="{x}" y="41">{escape(scale.way)}, {told(scale.key)}</text>'
+        if scale.key in EDGES
+        else ""
+    )
+    return f'<text class="bim-scale" id="map-{scale.key}" x="{x}" y="{y:g}">{escape(scale.name)}</text>{way}'
+
+
+def foot() -> str:
+    """What the shapes are, under them."""
+    words = ((SHORE - 6, "GPUs"), (SWITCH, "NVSwitch"), (EDGES["node"][1], "NICs"), (OTHER - 12, "other nodes"))
+    return "".join(f'<text class="bim-foot-of" x="{x}" y="{rail(RAILS - 1) + 21:g}">{word}</text>' for x, word in words)
+
+
+def nest() -> str:
+    """Each scale inside the next, as contour lines."""
+    low = rail(RAILS - 1) + 32
+    boxes = [
+        f'<rect class="bim-box" x="{2 + 2 * depth}" y="{4 + 4 * depth}" width="{EDGES[key][1] - 2 - 2 * depth}" '
+        f'height="{low - 4 - 8 * depth:g}" rx="{10 - 2 * depth}"/>'
+        for depth, key in enumerate(reversed(EDGES))
+    ]
+    return "".join(boxes)
+
+
+def bank(sign: int) -> list[str]:
+    """The river's upper (-1) or lower (1) bank from the registers to the switch: a curve's four points, a straight's end, a curve."""
+    sea, hbm, nvlink = (sign * width(key) / 2 for key in ("sm", "gpu", "node"))
+    middle, own, neck, mouth = rail((RAILS - 1) / 2), rail(OWN), EDGES["sm"][1] + 12, EDGES["gpu"][1]
+    places = [
+        *(
+            (10, middle + sea),
+            (neck * 0.62, middle + sea),
+            (neck * 0.5, own + hbm),
+            (neck, own + hbm),
+            (mouth - 32, own + hbm),
+        ),
+        *((mouth - 12, own + hbm), (mouth - 16, own + nvlink), (mouth + 6, own + nvlink)),
+    ]
+    return [f"{x:.0f},{y:.1f}" for x, y in places]
+
+
+def banks() -> str:
+    """Both banks: shared memory's band narrows to that of the HBM, and this to one GPU's NVLink."""
+    u, d = bank(-1), bank(1)
+    there = f"M{u[0]}C{u[1]} {u[2]} {u[3]}L{u[4]}C{u[5]} {u[6]} {u[7]}"
+    return f"{there}L{d[7]}C{d[6]} {d[5]} {d[4]}L{d[3]}C{d[2]} {d[1]} {d[0]}Z"
+
+
+def river() -> str:
+    """The band, in it the lanes of one warp, on its banks the memory."""
+    lanes = "".join(lane(i) for i in range(1, LANES))
+    return f'<path class="bim-river" d="{banks()}"/><path class="bim-lanes" d="{lanes}"/>{hbm()}'
+
+
+def lane(i: int) -> str:
+    """One of a warp's lanes, from the registers to where the band is as narrow as the HBM's."""
+    share = i / LANES - 0.5
+    start, own, neck = (
+        rail((RAILS - 1) / 2) + share * width("sm"),
+        rail(OWN) + share * width("gpu"),
+        EDGES["sm"][1] + 12,
+    )
+    return f"M10,{start:.0f}C{neck * 0.62:.0f},{start:.0f} {neck * 0.5:.0f},{own:.1f} {neck},{own:.1f}"
+
+
+def hbm() -> str:
+    """Five stacks of memory on the river's banks."""
+    own, half = rail(OWN), width("gpu") / 2
+    x, high, wide = EDGES["gpu"][0] + 24, 20, 16
+    tops = [(x + 24 * i, own - half - 4 - high) for i in range(3)] + [
+        (x + 12 + 24 * i, own + half + 4) for i in range(2)
+    ]
+    return "".join(
+        f'<path class="bim-chip" d="M{px},{py:.1f}h{wide}v{high}h-{wide}z'
+        + "".join(f"m0,5h{wide}m-{wide},0" for _ in range(3))
+        + '"/>'
+        for px, py in tops
+    )
+
+
+def node() -> str:
+    """The other seven GPUs, an NVLink from each to the switch, and a thread from each to its network card."""
+    x = EDGES["node"][0]
+    parts = []
+    for row in range(RAILS):
+        y = rail(row)
+        parts.append(
+            f'<path class="bim-wire" stroke-width="{width("node"):.2f}" d="M{x + 6},{y:g}H{SWITCH}"/>'
+            f'<path class="bim-thread" stroke-width="{width("cluster"):.2f}" d="M{SWITCH},{y:g}H{OTHER}"/>'
+        )
+        if row != OWN:
+            parts.append(f'<rect class="bim-chip" x="{x - 7}" y="{y - 7:g}" width="14" height="14" rx="2"/>')
+        parts.append(f'<rect class="bim-chip" x="{EDGES["node"][1] - 4}" y="{y - 4:g}" width="8" height="8"/>')
+    bar = f'<rect class="bim-chip" x="{SWITCH - 5}" y="{TOP - 12}" width="10" height="{PITCH * (RAILS - 1) + 24}" rx="5"/>'
+    return "".join(parts) + bar
+
+
+def cluster() -> str:
+    """Other nodes: the rail of a GPU ends at the GPU of its number there."""
+    parts = [
+        f'<rect class="bim-box" x="{OTHER - 12 + 6 * i}" y="{TOP - 16}" width="24" height="{PITCH * (RAILS - 1) + 32}" rx="4"/>'
+        for i in (1, 0)
+    ]
+    parts += [
+        f'<rect class="bim-chip" x="{OTHER - 5}" y="{rail(row) - 5:g}" width="10" height="10" rx="2"/>'
+        for row in range(RAILS)
+    ]
+    return "".join(parts)
