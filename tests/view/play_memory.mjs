@@ -6,6 +6,7 @@ import { byLine } from "../../helpers/view/memory/trace/lines.mjs";
 import { holders } from "../../helpers/view/memory/panel/holders.mjs";
 import { decode, encode } from "../../helpers/view/memory/link.mjs";
 import { byLayer, grouped, layerNames, tallest } from "../../helpers/view/memory/trace/parts.mjs";
+import { pack } from "../../helpers/view/memory/trace/pack.mjs";
 import { receiver } from "../../helpers/view/memory/trace/receive.mjs";
 import { openSnapshot } from "../../helpers/view/memory/trace/snapshot.mjs";
 import { alive, CLASSES, composition, KINDS, marksOf, unpack } from "../../helpers/view/memory/trace/store.mjs";
@@ -31,6 +32,7 @@ function play({ packed, at, width, part }) {
   const axes = ["events", "seconds"].map((mode) => axisOf(t, mode, part));
   return {
     events: eventsOf(t),
+    packed: pack(t),
     byClass: Array.from({ length: t.n }, (_, i) => composition(t, i)),
     total: t.total,
     peak: t.peak,
@@ -56,7 +58,7 @@ function open(base64) {
       source: t.source,
       about: t.about,
       lines: byLine(t, t.peak),
-      told: t.n ? holders({ t, unit: unitFor(t.total[t.peak]) }) : "",
+      told: t.n ? holders({ t, unit: unitFor(t.total[t.peak]) })[0] : "",
     }));
   } catch (error) {
     return { error: error.message };

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import re
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 from queue import SimpleQueue
 
 import pytest
@@ -17,12 +19,12 @@ from memory_traces import step_trace
 from playwright.sync_api import Page, expect
 from snapshots import HOSTILE, lined_snapshot
 
-from helpers.memory import Sample
+from helpers.memory import Sample, unpack
 from helpers.memory.snapshot import read
 from helpers.view.memory.feed import Sender
 from helpers.view.memory.spec import against, memory_spec, trace_set
 from helpers.view.memory.text import amount
-from helpers.view.shared.recorded import recorded_set, traces_of
+from helpers.view.shared.recorded import FOLDER, recorded_set, traces_of
 
 STEP = step_trace(6, 4)
 BACKLOG = 2.0  # seconds: a guard, far above what benchmarks/live_memory.py prints
@@ -164,7 +166,7 @@ def test_reduced_motion_jumps(open_memory):
 
 def test_a_click_freezes_a_time_whose_list_sums_to_the_curve(open_memory):
     page = open_memory()
-    box = page.locator(".bim-mt-picture").bounding_box()
+    box = page.locator(".bim-mt-picture").first.bounding_box()
     for share in (0.2, 0.5, 0.9):
         page.mouse.click(box["x"] + 52 + share * (box["width"] - 62), box["y"] + 150)
         at = state(page, "m.ui.at")
@@ -259,7 +261,7 @@ def test_the_layers_are_told_under_the_pointer(open_memory):
 
 def test_a_block_under_the_pointer_is_told_and_its_row_lit_and_back(open_memory):
     page = open_memory()
-    box = page.locator(".bim-mt-picture").bounding_box()
+    box = page.locator(".bim-mt-picture").first.bounding_box()
     inside = box["x"] + 52 + (STEP.peak.index + 0.5) / len(STEP) * (box["width"] - 62)
     page.mouse.move(inside, box["y"] + box["height"] - 42)  # at the ground lies the oldest parameter
     assert tip(page) == ["3.00 MiB, parameter", "aten::empty", "in layers.0", "block 0, from event 1 to the end"]
@@ -306,7 +308,7 @@ def test_nearer_farther_and_along(open_memory):
         assert shown(page)[1] - shown(page)[0] == pytest.approx(len(STEP) / wanted, abs=2)
     assert shown(page) == whole
     page.get_by_role("button", name="Farther", disabled=True).wait_for()  # the next frame draws it so
-    box = page.locator(".bim-mt-picture").bounding_box()
+    box = page.locator(".bim-mt-picture").first.bounding_box()
     assert not page.evaluate(WHEEL, {"deltaY": 120}) and shown(page) == whole, "the page scrolls"
     assert page.evaluate(WHEEL, {"deltaY": -120, "ctrlKey": True})
     low, high = shown(page)
@@ -440,7 +442,15 @@ def test_a_snapshot_of_pytorch_is_opened_and_left(open_memory, tmp_path):
         [re.compile("^mine.pickle"), re.compile(r"^mine.pickle \(2\)")]
     )
     told = page.locator(".bim-mt-holders").inner_text()
-    assert told.startswith(f"mine.pickle: At the peak, {peak} MiB, train.py:3 (step) holds ")
+    assert told.startswith(f"mine.pickle: at the peak, {peak} MiB, train.py:3 (step) holds ")
+    assert state(page, "m.ui.top") >= 79 * 2**20, "one axis for both"
+    second = page.locator(".bim-mt-stage figure").nth(1)
+    assert second.locator("figcaption").inner_text() == "mine.pickle (2)"
+    seen = second.locator("canvas").evaluate(COLOURS)
+    for colour in list(swatches(page, ".bim-mt-keys").values())[-2:]:  # the fullest lines are the other file's
+        assert seen.get(colour.partition(")")[0] + ")", 0) > 1000
+    second.locator("canvas").click(position={"x": 60, "y": 100})
+    assert state(page, "m.ui.at") == 0, "a moment is chosen on either"
     assert (
         "mine.pickle (2) holds 78.00 MiB more than mine.pickle at its peak: train.py:0 (step) 40.00 MiB more, " in told
     )
@@ -473,6 +483,17 @@ SWATCH = """all => all.map((one) => { const { backgroundColor: colour, backgroun
     return [one.parentElement.innerText.split("\\n")[0], colour + image]; })"""
 
 
+# How many pixels of a canvas have each colour.
+COLOURS = """(canvas) => {
+    const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data, found = {};
+    for (let p = 0; p < data.length; p += 4) {
+      const rgb = `rgb(${data.slice(p, p + 3).join(", ")})`;
+      found[rgb] = (found[rgb] ?? 0) + 1;
+    }
+    return found;
+}"""
+
+
 def swatches(page: Page, where: str) -> dict[str, str]:
     """The colour, with its pattern, of each name."""
     return dict(page.locator(f"{where} .bim-swatch").evaluate_all(SWATCH))
@@ -490,23 +511,69 @@ def test_a_snapshot_is_coloured_by_line_and_who_holds_the_peak_is_said(open_memo
     rows = swatches(page, ".bim-alive")
     assert {name: rows[name] for name in named} == {name: key[name] for name in named}
     assert {rows[f"train.py:{n} (step)"] for n in range(16, 20)} == {key["other lines (4)"]}
-    seen = page.evaluate(
-        """() => { const { width, height } = document.querySelector(".bim-mt-picture"), found = {};
-        const data = document.querySelector(".bim-mt-picture").getContext("2d").getImageData(0, 0, width, height).data;
-        for (let p = 0; p < data.length; p += 4) {
-          const rgb = `rgb(${data.slice(p, p + 3).join(", ")})`;
-          found[rgb] = (found[rgb] ?? 0) + 1;
-        }
-        return found; }"""
-    )
+    seen = page.locator(".bim-mt-picture").first.evaluate(COLOURS)
     assert all(seen.get(colour.partition(")")[0] + ")", 0) > 50 for colour in key.values()), "bands as the key"
     total = sum(size for *_, size in LINES)
     held = page.locator(".bim-mt-holders").inner_text()
     assert held.startswith(
-        f"At the peak, {amount(total, 'MiB')} MiB, train.py:0 (step) holds 40.00 MiB, 7 %; then train.py:1"
+        f"At the peak, {amount(total, 'MiB')} MiB, train.py:0 (step) holds 40.00 MiB, 7\xa0%; then train.py:1"
     )
-    assert held.endswith(f"; 17 other lines {amount(sum(size for *_, size in LINES[3:]), 'MiB')} MiB, 81 %.")
+    assert held.endswith(f"; 17 other lines {amount(sum(size for *_, size in LINES[3:]), 'MiB')} MiB, 81\xa0%.")
     assert said(page) == held
+
+
+def saved(page: Page, words: str, path: Path) -> str:
+    with page.expect_download() as found:
+        press(page, words)
+    found.value.save_as(path)
+    return path.read_text(encoding="utf-8")
+
+
+def test_a_page_to_hand_on_shows_the_numbers_and_is_opened_again(open_memory, tmp_path):
+    page, path, handed = open_memory(), tmp_path / "node7.pickle", tmp_path / "handed.html"
+    path.write_bytes(pickle.dumps(lined_snapshot(*LINES, ("/srv/<b>.py", 1, "f", 2**20))))
+    page.locator("input[type=file]").set_input_files(path)
+    expect(page.locator(".bim-mt-handed")).to_be_visible()
+    page.get_by_role("slider", name="Event").fill("5")
+    press(page, "Nearer")
+    held, view = page.locator(".bim-mt-holders").inner_text(), shown(page)
+    html = saved(page, "Save as a page", handed)
+    assert "node7" in html and "node7" not in saved(page, "Save without file names", tmp_path / "nameless.html")
+    stored = json.loads(re.search('<script type="application/json" id="bim-memory">(.*?)</script>', html)[1])
+    assert [unpack(one) for one in stored["files"][0]["ranks"]] == [read(path).trace(0)]
+    page.locator("input[type=file]").set_input_files(handed)
+    expect(page.locator(".bim-mt-heading strong")).to_have_text("node7.pickle (2)")
+    assert (state(page, "m.ui.at"), shown(page)) == (5, view) and page.locator(".bim-mt-holders").inner_text() == held
+    page.locator("input[type=file]").set_input_files(FOLDER / "article-cpu.json")  # as recorded: by class
+    expect(page.locator(".bim-mt-ranks tbody tr").nth(1)).to_contain_text("article-cpu.json")
+    page.goto(handed.as_uri())
+    assert page.locator("p").first.inner_text() == held
+    rows = dict(row.split("\t")[::2] for row in page.locator("tr").all_inner_texts())
+    assert rows["train.py:0 (step)"] == "40.00" and rows["In all"] == amount(read(path).trace(0).peak.nbytes, "MiB")
+    assert (
+        page.locator("img").evaluate("img => img.naturalWidth") > 1000 and page.locator("script[src], b").count() == 0
+    )
+
+
+def test_a_link_of_ones_own_file_stands_again_where_it_is_opened(open_memory, tmp_path):
+    page, path = open_memory(), tmp_path / "mine.pickle"
+    path.write_bytes(pickle.dumps(lined_snapshot(*LINES)))
+    page.locator("input[type=file]").set_input_files(path)
+    page.get_by_role("slider", name="Event").fill("5")
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_role("combobox", name="Colour").select_option("block")
+    link = copied(page, "link")
+    assert "mine" not in link.partition("#")[2]
+    page.goto("about:blank")
+    page.goto(link)
+    assert "which no link carries" in page.locator(".bim-mt-own").get_by_role("status").inner_text()
+    assert keys(page)["in all, MiB"] == amount(STEP.peak.nbytes, "MiB")
+    page.locator("input[type=file]").set_input_files(path)
+    expect(page.locator(".bim-mt-heading strong")).to_have_text("mine.pickle")
+    assert state(page, "[m.ui.at, m.ui.colour]") == [5, "block"]
+    names: dict = {}
+    exec(copied(page, "as Python").replace("mine.pickle", str(path)).replace("\nmemory(", "\nmade = memory("), names)
+    assert names["made"].traces == [read(path).trace(0)]
 
 
 @pytest.mark.alone  # a time is asserted

@@ -122,9 +122,10 @@ def rows(trace: Trace) -> list[list]:
 
 def test_events_curves_and_peaks_are_the_same(cases, played):
     assert len(cases) >= 1000
-    for (trace, _), got in zip(cases, played["cases"], strict=True):
+    for (trace, case), got in zip(cases, played["cases"], strict=True):
         # A free's class is the block's own in both; what the event calls it is kept too.
         assert got["events"] == rows(trace)
+        assert got["packed"] == case["packed"]
         assert got["byClass"] == trace.by_class.tolist()
         assert got["total"] == trace.total.tolist()
         assert got["peak"] == trace.peak.index
@@ -243,7 +244,7 @@ def test_who_holds_the_peak_is_what_python_counts(snapshots, played):
                 all_, unit = trace.peak.nbytes, unit_for(trace.peak.nbytes)
                 first = f"{place(held[0][0])} holds {amount(held[0][1], unit)} {unit}, "
                 assert one["told"].startswith(f"At the peak, {amount(all_, unit)} {unit}, {first}")
-                named = re.findall(r" ([\d,.]+) [MG]iB, (\d+) %", one["told"].partition(", ")[2])
+                named = re.findall(r" ([\d,.]+) [MG]iB, (\d+)\xa0%", one["told"].partition(", ")[2])
                 few = [n for i, (_, n) in enumerate(held[:3]) if not i or 100 * n >= all_]
                 told = few + [sum(n for _, n in held[len(few) :])] * (len(held) > len(few))
                 assert named == [(amount(n, unit), f"{(200 * n + all_) // (2 * all_)}") for n in told]

@@ -4,7 +4,8 @@ import { encode, python } from "./link.mjs";
 import { zoomed } from "./draw/window.mjs";
 import { prepared, wholeOf } from "./scope.mjs";
 import { all, later, list, load, look, offer, rescale, stand, take } from "./show.mjs";
-import { labelOf, tracesIn } from "./trace/opening.mjs";
+import { download, pageOf } from "./panel/handed.mjs";
+import { labelOf, printOf, tracesIn } from "./trace/opening.mjs";
 
 // Where to stand.
 function standing(widget) {
@@ -110,10 +111,11 @@ function choosing(widget) {
 
 // What a link says; a file of the reader's own is in none.
 function stateOf({ ui, base }) {
-  const { axis, rank, part, at, view, colour, limit, given, rival, names } = ui;
+  const { axis, rank, part, at, view, colour, limit, given, rival, names, opened, files } = ui;
   const [from, to] = view ?? [null, null];
   return {
-    show: base.names?.length > 1 ? ui.show : null,
+    own: opened ? printOf(files.get(opened)) : null,
+    show: base.names?.length > 1 && !opened ? ui.show : null,
     axis: axis.mode,
     against: names.includes(rival?.name) ? rival.name : null,
     colour: colour === "class" ? null : colour,
@@ -126,51 +128,79 @@ function stateOf({ ui, base }) {
   };
 }
 
-// Keeps the traces of each file under a name of its own, and tells of those that are none. -> the names
+// Keeps the traces of each file under a name of its own, and tells of those that are none. -> the names, and the state that was saved
 async function read({ ui, parts }, files) {
   const [names, refused] = [[], []];
+  let asked = {};
   for (const file of files) {
     try {
-      const traces = await tracesIn(file);
-      const name = labelOf(file, ui.files);
-      ui.files.set(name, traces);
-      names.push(name);
+      const { found, state } = await tracesIn(file);
+      asked = state ?? asked;
+      for (const one of found) {
+        const name = labelOf(one.file, ui.files);
+        ui.files.set(name, one.traces);
+        names.push(name);
+      }
     } catch ({ message }) {
       refused.push(`${file.name} cannot be opened: ${message}`);
     }
   }
   parts.refused.replaceChildren(...refused.map((words) => h("span", {}, words)));
-  return names;
+  return { names, asked };
 }
 
+const EXPECTED =
+  "This link is about somebody's own snapshot, which no link carries. Open that file here: it stands as it did for who made the link.";
+
 // A reader's own file is on show, beside another or alone.
-function own(widget, name, other) {
+function own(widget, name, other, saved = {}) {
   const { ui } = widget;
+  const isWanted = ui.wanted?.own === printOf(ui.files.get(name));
+  const asked = isWanted ? ui.wanted : saved;
   const rival = other && other !== name ? { name: other, traces: ui.files.get(other) } : null;
-  const fresh = { rank: 0, part: 0, view: null, asked: {}, limit: ui.given };
+  const fresh = { rank: 0, part: 0, view: null, asked, limit: ui.given };
   Object.assign(ui, { traces: ui.files.get(name), opened: name, rival, ...fresh });
   take(widget);
 }
 
 // What goes out of the page, and what comes in.
+function ofFile({ opened, unclassed, traces, rank, show }) {
+  if (!opened || !unclassed) return { show: opened ? null : show, rank };
+  return { file: opened.replace(/ \(\d+\)$/, ""), gpu: traces[rank][0] };
+}
+
 function bringing(widget) {
   return {
     // Two files stand beside each other, as does a second one beside that which is open.
     async open(files) {
       const { ui, parts } = widget;
-      const [name, other] = [ui.opened, ...(await read(widget, files))].filter(Boolean).slice(-2);
-      if (!name || (name === ui.opened && !other)) return;
+      const { names, asked } = await read(widget, files);
+      if (!names.length) return;
+      const isWhole = names.length > 1 || asked.at !== undefined; // else it stands beside what is open
+      const [name, other] = isWhole ? names.slice(-2) : [ui.opened, names[0]].filter(Boolean);
       parts.notice.textContent = "";
-      own(widget, name, other);
-      parts.said.textContent = ui.held;
+      own(widget, name, other, asked);
+      parts.said.textContent = ui.held.join(" ");
+    },
+    // A link is about a file that is not in it.
+    expect(wanted) {
+      const { ui, parts } = widget;
+      ui.wanted = wanted;
+      if (ui.opened) own(widget, ui.opened, ui.rival?.name);
+      else parts.refused.textContent = EXPECTED;
+    },
+    save(isNameless) {
+      const [name] = isNameless ? ["memory"] : widget.ui.opened.split("/").slice(-1);
+      download(pageOf(widget, stateOf(widget), isNameless), `${name}.html`);
+      widget.parts.notice.textContent =
+        "Saved: a page that any browser shows, and that is opened here again by dropping it.";
     },
     own: (name) => own(widget, name, widget.ui.rival?.name),
     address: () => encode(stateOf(widget), widget.index),
     python: () =>
       python({
-        show: widget.ui.opened ? null : widget.ui.show,
+        ...ofFile(widget.ui),
         axis: widget.ui.axis.mode,
-        rank: widget.ui.rank,
         at: widget.ui.at,
         limit: widget.ui.limit,
       }),

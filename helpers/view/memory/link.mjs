@@ -1,11 +1,12 @@
 // The state as a link and as Python. A link holds letters, digits, points and hyphens only.
 import { call, cell, py } from "../shared/page/copied.mjs";
 
-const WORDS = ["show", "axis", "list", "against", "colour"];
+const WORDS = ["show", "axis", "list", "against", "colour", "own"];
 const NUMBERS = ["rank", "part", "at", "from", "to", "limit"];
 const OFFERED = { axis: ["events", "seconds"], colour: ["class", "block"] };
 
-// state: { show, against: names of recorded traces, axis, list, colour, rank, part, at, from, to: the events on show, limit: bytes }
+// state: { show, against: names of recorded traces, own: what tells a reader's file again, axis, list,
+// colour, rank, part, at, from, to: the events on show, limit: bytes }
 export function encode(state, index) {
   const fields = [...WORDS, ...NUMBERS].filter((name) => state[name] != null && state[name] !== "");
   return [`#memory-${index}`, ...fields.map((name) => `${name}-${state[name]}`)].join("--");
@@ -26,13 +27,23 @@ export function decode(hash, index) {
 }
 
 // A cell that shows the same.
-export function python({ show, axis, rank, at, limit }) {
+export function python({ file, gpu, show, axis, rank, at, limit }) {
   const options = {
     limit: limit || undefined,
     axis: axis === "seconds" ? axis : undefined,
     rank: rank || undefined,
     at,
   };
-  const note = show ? [] : [py`# trace: what helpers.measure.track or predict_step gave`, ""];
-  return cell(py`from helpers.view import memory`, "", ...note, call("memory", [show || py`trace`], options));
+  const given = show ? [] : [py`# trace: what helpers.measure.track or predict_step gave`, ""];
+  const read = [
+    py`from helpers.memory.snapshot import read`,
+    "",
+    py`trace = read(${file ?? ""}).trace(${gpu ?? 0})`,
+    "",
+  ];
+  return cell(
+    py`from helpers.view import memory`,
+    ...(file ? read : ["", ...given]),
+    call("memory", [show || py`trace`], options),
+  );
 }

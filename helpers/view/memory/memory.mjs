@@ -19,6 +19,7 @@ function onHash(widget) {
   const { live, index, ui, does } = widget;
   const found = live ? null : decode(location.hash, index);
   if (!found) return;
+  if (found.own) return does.expect(found);
   ui.asked = found;
   const [show, against] = [found.show, found.against].map((name) => (ui.names.includes(name) ? name : ""));
   if ((show && show !== ui.show) || against !== (ui.set.against?.name ?? "")) {

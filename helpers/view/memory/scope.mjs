@@ -1,5 +1,5 @@
 // What is on show and everything that follows from it: the trace, its parts, the axis, the unit, the top of the picture.
-import { axisOf } from "./draw/axis.mjs";
+import { alike, alongside, axisOf } from "./draw/axis.mjs";
 import { ceiling } from "./draw/chart.mjs";
 import { firstOver } from "./draw/over.mjs";
 import { holders } from "./panel/holders.mjs";
@@ -11,7 +11,7 @@ import { emptyTrace, marksOf, unpack } from "./trace/store.mjs";
 
 // The state of a widget before it has a trace. asked: what a link, or the author, wants to see first; devices: bytes by name;
 // view: the events on show, null for all; rival: what is compared with, { name, traces }; files: snapshots opened so far, by name;
-// lit: { slots } that stand out.
+// wanted: what a link asks of a file; lit: { slots } that stand out.
 export function shape(spec, devices = {}) {
   const { show = "", names = [], limit = 0, axis = "events", rank = 0, at = null } = spec;
   const ui = {
@@ -32,11 +32,13 @@ export function shape(spec, devices = {}) {
     part: 0,
     following: false,
     opened: "",
+    wanted: null,
     seen: "",
     set: {},
     traces: [[0, emptyTrace()]],
     list: { mode: "auto", filter: "", pages: 1 },
     asked: at === null ? {} : { at },
+    held: [],
   };
   ui.take = (set) =>
     Object.assign(ui, {
@@ -81,27 +83,39 @@ export function prepared(ui, axisOnly = false) {
 }
 
 // What is drawn as lines: the trace that is compared with, else the other ranks.
-function beside({ rival, traces, rank }, t) {
+function drawnWith({ rival, traces, rank }, t) {
   if (!rival)
     return traces.flatMap(([number, one]) => (one === t ? [] : [{ t: one, rank: number, text: `${number}` }]));
   return [{ t: (rival.traces[rank] ?? rival.traces[0])[1], rank: null, text: rival.name }];
 }
 
+// The picture of the file beside: the same clock and height, the moment that is as far along.
+export function beside(ui) {
+  const [{ t }] = ui.others;
+  const [axis, at] = [alike(t, ui.axis), alongside(t, ui.axis, ui.at)];
+  const over = firstOver(t, ui.limit);
+  return { ...ui, t, axis, at, over, others: [], lit: null, phases: [], layers: [], marks: marksOf(t) };
+}
+
+const isUnclassed = ({ about }) => about.classes === false;
+const reservedMost = (t) => t.samples.reduce((most, [, , reserved]) => Math.max(most, reserved), 0);
+
 function measured(ui, t) {
-  ui.others = beside(ui, t);
+  ui.others = drawnWith(ui, t);
+  const unclassed = isUnclassed(t);
+  const pair = unclassed && Boolean(ui.rival) && isUnclassed(ui.others[0].t);
   const most = Math.max(
     t.total[t.peak] ?? 0,
     ...ui.others.map((other) => other.t.total[other.t.peak] ?? 0),
-    ...t.samples.map(([, , reserved]) => reserved),
+    reservedMost(t),
+    pair ? reservedMost(ui.others[0].t) : 0,
   );
   if (!ui.limit && t.ooms?.length) ui.limit = t.ooms[0][3];
   const unit = unitFor(Math.max(most, ui.limit <= 2.5 * most ? ui.limit : 0));
   const rows = layerNames(t);
-  const unclassed = t.about.classes === false;
-  const both = [t, ...(ui.rival ? ui.others.map((other) => other.t) : [])];
   Object.assign(ui, {
     t,
-    bands: unclassed ? lineBands(both.filter((one) => one.about.classes === false)) : classBands,
+    bands: unclassed ? lineBands([t, ...(pair ? [ui.others[0].t] : [])]) : classBands,
     unit,
     rows,
     timed: t.timed,
@@ -110,10 +124,11 @@ function measured(ui, t) {
     marks: marksOf(t),
     used: usedClasses(t),
     unclassed,
+    pair,
     layered: rows.length > 1,
     most: tallest(t),
     over: firstOver(t, ui.limit),
     ...ceiling(most, ui.limit),
   });
-  ui.held = unclassed && t.n ? holders(ui) : "";
+  ui.held = unclassed && t.n ? holders(ui) : [];
 }

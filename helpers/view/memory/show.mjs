@@ -1,4 +1,5 @@
 // What the widget shows: another trace, another moment, the picture, the list and the numbers.
+import { h } from "../shared/page/dom.mjs";
 import { SECONDS } from "../shared/page/numbers.mjs";
 import { table } from "../shared/page/tables.mjs";
 import { layerText } from "./draw/bars.mjs";
@@ -42,6 +43,7 @@ export function take(widget) {
   parts.root.classList.toggle("bim-mt-lined", ui.unclassed);
   parts.barPanel.hidden = !ui.layered;
   parts.back.hidden = !ui.opened;
+  parts.handed.hidden = !(ui.opened && ui.unclassed);
   all(widget, false);
 }
 
@@ -106,13 +108,16 @@ function paintAll(widget) {
   if (feed) catchUp(widget);
   const { t, at, unit } = ui;
   const words = sentence(t, at, ui);
+  parts.root.classList.toggle("bim-mt-pair", ui.pair);
   draw(parts, ui);
-  parts.picture.setAttribute(
-    "aria-label",
-    `Bytes alive over ${ui.axis.mode === "seconds" ? "time" : "events"}, stacked by class. ${words}`,
-  );
+  const over = `ytes alive over ${ui.axis.mode === "seconds" ? "time" : "events"}, stacked by ${ui.unclassed ? "line" : "class"}.`;
+  const names = ui.pair ? [ui.title, ui.rival.name] : [];
+  parts.pictures.forEach(({ canvas, name }, p) => {
+    name.textContent = names[p] ?? "";
+    canvas.setAttribute("aria-label", `${names[p] ? `${names[p]}: b` : "B"}${over} ${p ? "" : words}`);
+  });
   parts.sentence.textContent = words;
-  parts.holders.textContent = ui.held;
+  parts.holders.replaceChildren(...ui.held.map((line) => h("p", {}, line)));
   parts.allocator.textContent = counted(t, unit);
   parts.allocator.hidden = !parts.allocator.textContent;
   parts.keys.replaceChildren(...keysOf(ui, t.total[at] ?? 0, saidAt(t, at)));

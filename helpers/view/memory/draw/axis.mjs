@@ -19,6 +19,12 @@ export function axisOf(t, mode, [from, to] = [0, t.n], end = 0) {
 // The same clock for another rank's trace.
 export const alike = (t, axis) => spread(t, { ...axis, from: 0, to: t.n });
 
+// The event of another trace at the same place of the clock; its last one where it is over.
+export function alongside(t, axis, i) {
+  const own = alike(t, axis);
+  return own.place(t.n) <= axis.place(i) ? t.n - 1 : own.indexAt(axis.place(i));
+}
+
 function spread(t, axis) {
   const { mode, from, to, lo, hi } = axis;
   const place = (i) => (begins(t, mode === "seconds", i) - lo) / (hi - lo);

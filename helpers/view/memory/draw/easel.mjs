@@ -1,20 +1,36 @@
 // Both canvases at the size that the page gives them, and what lies under a pointer.
 import { BARS_HEIGHT, layerAt, paintBars } from "./bars.mjs";
 import { blockAt } from "./blocks.mjs";
+import { beside } from "../scope.mjs";
 import { inner } from "./chart.mjs";
 import { coloursOf } from "./colours.mjs";
 import { paint } from "./scene.mjs";
 
-const heightFor = (width) => (width < 480 ? 300 : 340);
+const heightFor = (width, isPair) => (isPair ? 260 : width < 480 ? 300 : 340);
 
-export function draw({ root, stage, picture, bars, barPanel }, ui) {
-  const width = Math.floor(stage.clientWidth);
+// One picture; or two files' beside each other.
+const viewsOf = (ui) => (ui.pair ? [{ ...ui, others: [] }, beside(ui)] : [ui]);
+
+// The same as images of their own, sharp on any screen.
+export function images({ root, pictures }, ui) {
+  const { clientWidth: width, clientHeight: height } = pictures[0].canvas;
+  return viewsOf(ui).map((view) => {
+    const canvas = document.createElement("canvas");
+    paint(canvas, { ...view, width, height, ratio: 3 }, coloursOf(root));
+    return canvas.toDataURL();
+  });
+}
+
+export function draw({ root, pictures, bars, barPanel }, ui) {
+  const width = Math.floor(pictures[0].canvas.parentElement.clientWidth);
   if (!width) return;
   const ratio = Math.min(3, window.devicePixelRatio || 1);
   const colours = coloursOf(root);
-  const height = heightFor(width);
-  picture.style.height = `${height}px`;
-  paint(picture, { ...ui, width, height, ratio }, colours);
+  const height = heightFor(width, ui.pair);
+  viewsOf(ui).forEach((view, p) => {
+    pictures[p].canvas.style.height = `${height}px`;
+    paint(pictures[p].canvas, { ...view, width, height, ratio }, colours);
+  });
   if (barPanel.hidden) return;
   bars.style.height = `${BARS_HEIGHT}px`;
   paintBars(bars, { ...ui, width: Math.floor(barPanel.clientWidth), ratio }, colours);

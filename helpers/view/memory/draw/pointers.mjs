@@ -10,7 +10,18 @@ const PER_PIXEL = 0.004; // of a wheel's way: a notch of 100 px shows two thirds
 const SIDEWAYS = 600; // px of a wheel's way for a picture's width
 
 // does: { stand(event), over(slot, event), open(files), shown(): [from, to], whole(): [from, to), view(range) }
-export function pointers({ root, picture, bars, barText }, ui, does) {
+export function pointers({ root, pictures, bars, barText }, ui, does) {
+  const [first, second] = pictures.map(({ canvas }) => canvas);
+  touching(first, ui, does);
+  touching(second, ui, { ...does, over: () => {} }); // blocks are told of the first
+  bars.addEventListener("pointermove", (event) => {
+    const name = layerUnder(bars, ui, event);
+    if (name !== undefined) barText.textContent = layerText(name, byLayer(ui.t, ui.at, ui.rows).get(name), ui.unit);
+  });
+  dropping(root, does.open);
+}
+
+function touching(picture, ui, does) {
   const fingers = new Map(); // pointers that are down: where they began and are
   picture.addEventListener("pointerdown", (event) => {
     down(picture, fingers, does, event);
@@ -21,11 +32,6 @@ export function pointers({ root, picture, bars, barText }, ui, does) {
     picture.addEventListener(end, ({ pointerId }) => fingers.delete(pointerId));
   picture.addEventListener("pointerleave", (event) => event.pointerType === "touch" || does.over(-1, event));
   picture.addEventListener("wheel", (event) => wheeled(picture, does, event), { passive: false });
-  bars.addEventListener("pointermove", (event) => {
-    const name = layerUnder(bars, ui, event);
-    if (name !== undefined) barText.textContent = layerText(name, byLayer(ui.t, ui.at, ui.rows).get(name), ui.unit);
-  });
-  dropping(root, does.open);
 }
 
 // A press begins: one stands there, with Shift or by a second finger the picture is held.

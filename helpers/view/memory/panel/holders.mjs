@@ -5,7 +5,7 @@ import { byLine, placeOf } from "../trace/lines.mjs";
 const FEW = 3; // lines that are named
 const LEAST = 0.01; // of the peak: less is not worth a name
 
-const share = (part, all) => `${Math.round((100 * part) / all)} %`;
+const share = (part, all) => `${Math.round((100 * part) / all)}\u00a0%`;
 
 // The lines that are named, and the rest of [[op, bytes]] in one: [[words, bytes]].
 function few(lines, all) {
@@ -19,12 +19,12 @@ function few(lines, all) {
 // "At the peak, 11.20 GiB, train.py:40 (backward) holds 5.10 GiB, 46 %; then model.py:88 (forward) 3.00 GiB, 27 %; ..."
 function atPeak(t, unit) {
   const all = t.total[t.peak];
-  if (!all) return "Nothing is alive at any moment.";
+  if (!all) return "t no moment is anything alive.";
   const told = few(byLine(t, t.peak), all).map(
     ([words, nbytes], i) => `${words}${i ? "" : " holds"} ${withUnit(nbytes, unit)}, ${share(nbytes, all)}`,
   );
   const [first, ...next] = told;
-  return `At the peak, ${withUnit(all, unit)}, ${first}${next.length ? `; then ${next.join("; ")}` : ""}.`;
+  return `t the peak, ${withUnit(all, unit)}, ${first}${next.length ? `; then ${next.join("; ")}` : ""}.`;
 }
 
 // "B holds 1.40 GiB more than A at its peak: model.py:88 (forward) 1.60 GiB more, train.py:3 (step) 0.20 GiB less."
@@ -39,12 +39,13 @@ function against(t, other, [name, rival], unit) {
     here === there
       ? `${rival} and ${name} hold as much at their peaks`
       : `${rival} holds ${by(there - here)} than ${name} at its peak`;
-  return ` ${[all, told.join(", ")].filter(Boolean).join(": ")}.`;
+  return `${[all, told.join(", ")].filter(Boolean).join(": ")}.`;
 }
 
-export function holders({ t, unit, opened, rival, others }) {
-  const other = rival && others[0].t;
-  if (other?.about.classes !== false) return atPeak(t, unit);
+// -> the sentences
+export function holders({ t, unit, opened, rival, others, pair }) {
+  if (!pair) return [`A${atPeak(t, unit)}`];
+  const other = others[0].t;
   const name = opened || t.about.label;
-  return `${name}: ${atPeak(t, unit)}${against(t, other, [name, rival.name], unit)}`;
+  return [`${name}: a${atPeak(t, unit)}`, against(t, other, [name, rival.name], unit)];
 }

@@ -52,9 +52,10 @@ function lightRow(widget, row) {
   const { ui, parts } = widget;
   const slots = slotsOf(row);
   if (!slots.length) return unlight(widget);
-  const box = inner(parts.picture.clientWidth, parts.picture.clientHeight);
-  const x = box.x + Math.min(1, Math.max(0, ui.axis.place(ui.at))) * box.w;
-  const y = box.y + box.h * (1 - (ui.t.total[ui.at] ?? 0) / ui.top);
+  const [{ canvas }] = parts.pictures;
+  const box = inner(canvas.clientWidth, canvas.clientHeight);
+  const x = canvas.offsetLeft + box.x + Math.min(1, Math.max(0, ui.axis.place(ui.at))) * box.w;
+  const y = canvas.offsetTop + box.y + box.h * (1 - (ui.t.total[ui.at] ?? 0) / ui.top);
   light(widget, slots, rowLines(ui.t, slots, ui), x, y);
   row.setAttribute("aria-describedby", parts.tip.id);
 }

@@ -8,13 +8,17 @@ const region = (kind, name) => h("div", { class: kind, tabindex: "0", role: "reg
 
 // The picture with its keys, and every rank beside it.
 function pictured(index) {
-  const picture = h("canvas", { class: "bim-mt-picture", role: "img" });
+  const pictures = [0, 1].map(() => ({
+    canvas: h("canvas", { class: "bim-mt-picture", role: "img" }),
+    name: h("figcaption", { class: "bim-mt-name" }),
+  }));
+  const figures = pictures.map(({ canvas, name }) => h("figure", {}, name, canvas));
   const keys = h("ol", { class: "bim-mt-keys", "aria-label": "What holds how much at this moment" });
   const name =
     "Memory over time: Space plays, arrow keys step, Home and End jump, plus and minus go nearer and farther, 0 shows all";
   const tip = tipNode(index);
-  const stage = h("div", { class: "bim-mt-stage", tabindex: "0", role: "group", "aria-label": name }, picture, tip);
-  return { tip, picture, keys, stage, ranks: region("bim-scroll bim-mt-ranks", "Every rank at this moment") };
+  const stage = h("div", { class: "bim-mt-stage", tabindex: "0", role: "group", "aria-label": name }, figures, tip);
+  return { tip, pictures, keys, stage, ranks: region("bim-scroll bim-mt-ranks", "Every rank at this moment") };
 }
 
 // A bar for every layer.
@@ -55,15 +59,20 @@ function tooled(does, live) {
   const notice = h("p", { class: "bim-notice", role: "status" });
   const back = tool("Back to the course's trace", does.back);
   const under = tools({ live }, does.address, does.python, notice);
-  notice.before(back);
-  return { notice, back, under, ...invitation(does, notice) };
+  const saves = [
+    tool("Save as a page", () => does.save(false)),
+    tool("Save without file names", () => does.save(true)),
+  ];
+  const handed = h("span", { class: "bim-mt-handed" }, saves);
+  notice.before(back, handed);
+  return { notice, back, handed, under, ...invitation(does, notice) };
 }
 
 export function furniture(does, { live, index, bar, numbers }) {
   const parts = { ...pictured(index), ...layered(), ...listed(does), ...tooled(does, live) };
   const [title, badge] = [h("strong"), h("span", { class: "bim-mt-badge" })];
   const controls = h("p", { class: "bim-controls" });
-  const holders = h("p", { class: "bim-mt-holders", hidden: true });
+  const holders = h("div", { class: "bim-mt-holders", hidden: true });
   const sentence = h("p", { class: "bim-sentence" });
   const allocator = h("p", { class: "bim-mt-note", hidden: true });
   const said = h("p", { class: "bim-sr", "aria-live": "polite" });

@@ -1,5 +1,5 @@
 // The chosen moment in words, the badge, and the tables under the picture.
-import { alike } from "../draw/axis.mjs";
+import { alongside } from "../draw/axis.mjs";
 import { thousands, timeText, withUnit } from "../trace/amounts.mjs";
 import { phasesOf } from "../trace/parts.mjs";
 import { CLASSES, composition, marksOf } from "../trace/store.mjs";
@@ -46,8 +46,7 @@ function happening(t, i, unit, unclassed) {
 function compared({ axis, rival, others, unit }, i) {
   if (!rival) return "";
   const [{ t, text }] = others;
-  const own = alike(t, axis);
-  const at = own.place(t.n) <= axis.place(i) ? t.n - 1 : own.indexAt(axis.place(i));
+  const at = alongside(t, axis, i);
   return ` ${text}: ${withUnit(t.total[at] ?? 0, unit)} here, ${withUnit(t.total[t.peak] ?? 0, unit)} at its peak.`;
 }
 

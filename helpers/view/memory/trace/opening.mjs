@@ -1,5 +1,7 @@
 // Files of a reader's own as traces, each under a name that no other has; or what is wrong with one, and what to do.
+import { storedIn } from "../panel/handed.mjs";
 import { openSnapshot } from "./snapshot.mjs";
+import { CLASSES, KINDS, unpack } from "./store.mjs";
 
 const DUMP = "Give the file that torch.cuda.memory._dump_snapshot wrote.";
 const RECORD = "Call torch.cuda.memory._record_memory_history() before the step, and dump it again.";
@@ -11,24 +13,66 @@ export function labelOf({ name, webkitRelativePath: path }, taken) {
     const told = parts.slice(-count).join("/");
     if (!taken.has(told)) return told;
   }
-  for (let number = 2; ; number++) if (!taken.has(`${name} (${number})`)) return `${name} (${number})`;
+  const bare = name.replace(/ \(\d+\)$/, "");
+  for (let number = 2; ; number++) if (!taken.has(`${bare} (${number})`)) return `${bare} (${number})`;
 }
 
 async function bytesOf(file) {
   try {
     return new Uint8Array(await file.arrayBuffer());
   } catch {
-    throw new Error("is it a folder, or was it changed since it was chosen?");
+    throw new Error("Is it a folder, or was it changed since it was chosen?");
   }
 }
 
-// -> the traces of a file as [[number, trace]]; an Error says why there are none, and what would help.
+const numbered = (traces) => traces.map((t, i) => [t.about.rank ?? i, t]);
+
+// A page that this widget saved, or a recorded trace of the course: [{ name, ranks }] and the state it was saved in.
+function storedTraces(bytes, file) {
+  const text = new TextDecoder().decode(bytes);
+  const { files, state, data } = JSON.parse(text[0] === "<" ? storedIn(text) : text) ?? {};
+  const found = (files ?? [{ name: file.name, ranks: data.ranks }]).map(({ name, ranks }) => ({
+    file: { name: `${name}` },
+    traces: numbered(ranks.map(sound)),
+  }));
+  return { found, state };
+}
+
+const isAmount = (value) => Number.isSafeInteger(value) && value >= 0;
+
+// A trace from packed data; what contradicts itself is refused.
+function sound(data) {
+  const isText = data.what.every(
+    ([kind, cls, ...texts]) =>
+      KINDS.includes(kind) && CLASSES.includes(cls) && texts.every((one) => typeof one === "string"),
+  );
+  if (!isText || !data.sizes.every(isAmount) || !data.modules.every((one) => typeof one === "string"))
+    throw new Error();
+  return unpack(data);
+}
+
+// A file -> { found: [{ file, traces: [[number, trace]] }], state }; an Error says why there is nothing, and what would help.
 export async function tracesIn(file) {
+  const bytes = await bytesOf(file);
+  if (bytes[0] === 0x3c || bytes[0] === 0x7b) {
+    try {
+      return storedTraces(bytes, file);
+    } catch {
+      throw new Error(`no trace is in it that this widget saved. ${DUMP}`);
+    }
+  }
   try {
-    return openSnapshot(await bytesOf(file)).map((t, i) => [i, t]);
+    return { found: [{ file, traces: numbered(openSnapshot(bytes)) }] };
   } catch ({ message }) {
     throw new Error(`${message}. ${message.includes("no history") ? RECORD : DUMP}`);
   }
+}
+
+// What tells a file again, and nothing of what is in it: of the bytes alive after every event.
+export function printOf(traces) {
+  let sum = 7;
+  for (const [, t] of traces) for (const nbytes of t.total) sum = (Math.imul(sum, 31) + (nbytes % 2 ** 32)) >>> 0;
+  return sum.toString(36);
 }
 
 // The files in what was dropped, also those in a folder.

@@ -59,6 +59,7 @@ function push(t, kind, slot, cls, module, phase, op, micros) {
 // What helpers.memory.pack wrote.
 export function unpack(data) {
   const t = emptyTrace(data);
+  if (data.ooms) t.ooms = data.ooms; // of a snapshot that was saved
   const rows = data.what.map(([kind, cls, phase, op]) => [KINDS.indexOf(kind), CLASSES.indexOf(cls), phase, op]);
   let [block, allocs, id, micros, run, left] = [0, 0, data.ids.length ? 0 : -1, 0, -1, 0];
   data.events.forEach((which, i) => {
