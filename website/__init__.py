@@ -28,6 +28,8 @@ PARTS = (
     "search",
     "python",
     "pyz",
+    "progress",
+    "changes",
 )
 
 

@@ -29,7 +29,7 @@ STYLES_FOR = {
     'class="katex': ("vendor/katex/katex.min.css",),
     'class="sd-': ("sphinx-design.min.css",),
     'class="bim-predict"': ("widgets/language.css", "guess/predict.css"),
-    'class="bim-guessed"': ("guess/predict.css",),
+    'class="bim-guessed"': ("guess/predict.css", "guess/kept.css"),
     **dict.fromkeys(('data-cell="', 'class="bim-lacks"'), ("cells/cells.css",)),
     'class="bim-map"': ("map/map.css",),
     'class="bim-here"': ("map/here.css",),
@@ -40,7 +40,7 @@ STYLES_FOR = {
 SCRIPTS_FOR = {
     'class="sd-tab-set': ("design-tabs.js",),
     'class="bim-predict"': ("guess/guesses.js", "guess/predict.js", "guess/waiting.js"),
-    'class="bim-guessed"': ("guess/guesses.js", "guess/calibration.js"),
+    'class="bim-guessed"': ("guess/guesses.js", "guess/calibration.js", "guess/kept.js"),
     'class="bim-sketch"': ("sketch/sketch.js",),
     'class="bim-map"': ("map/map.js",),
     'data-cell="': ("cells/buttons.js",),
@@ -57,7 +57,8 @@ def style_page(
     body = with_cells(mend(body), Path(app.srcdir, pagename))
     context["body"] = with_rooms(body, heights().get(pagename, {}))
     context["bim_styles"] = [*STYLES, *needed(body, STYLES_FOR)]
-    context["bim_scripts"] = ["shim.js", *needed(body, SCRIPTS_FOR), *SCRIPTS]
+    news = ["changes.js"] if pagename == app.config.root_doc else []
+    context["bim_scripts"] = ["shim.js", "back.js", *news, *needed(body, SCRIPTS_FOR), *SCRIPTS]
     context["bim_chapters"] = listed(parts(app.env), pagename, context["pathto"])
     context["bim_contents"] = contents(context.get("toc", ""))
     context["bim_author"] = app.config.author

@@ -1,18 +1,12 @@
 // The page of all guesses that this browser keeps: how many are near, on which side the others lie, one plot, a table for each chapter.
 (() => {
-  const { NEAR, off, gap, spell, mine, doublings, all, keeps, forget } = BytesInMotion.guesses;
+  const { NEAR, off, gap, spell, mine, doublings, all, keeps } = BytesInMotion.guesses;
+  const { made } = BytesInMotion.back;
   const box = document.querySelector(".bim-guessed");
   const SVG = "http://www.w3.org/2000/svg";
   const PLOT = { left: 56, top: 32, wide: 320, bottom: 44, right: 28 };
   const RAISED = { "-": "⁻", ...["⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"] };
   const EVERY = "all chapters";
-
-  function made(tag, attributes = {}, ...children) {
-    const node = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-    node.append(...children);
-    return node;
-  }
 
   function drawn(tag, attributes, text = "") {
     const node = document.createElementNS(SVG, tag);
@@ -117,20 +111,6 @@
     box.querySelector("div").replaceChildren(made("p", {}, summed(guesses)), plot(guesses), ...shown.map(table));
   }
 
-  function forgetting() {
-    const button = made("button", { type: "button" }, "Forget all guesses");
-    button.addEventListener("click", () => {
-      if (button.dataset.sure === undefined) {
-        button.dataset.sure = "";
-        button.textContent = "Forget them for good: press again";
-        return;
-      }
-      forget();
-      fill();
-    });
-    return button;
-  }
-
   function fill() {
     const guesses = Object.entries(all()).map(([key, guess]) => ({ ...guess, stem: key.split(":")[0] }));
     if (!guesses.length) {
@@ -146,12 +126,9 @@
     const select = made("select", { id: "guessed-chapter" }, ...options);
     select.addEventListener("change", () => show(select.value, known));
     const label = made("label", { for: "guessed-chapter" }, "Guesses of ");
-    box.replaceChildren(
-      made("p", {}, label, select),
-      made("div", { "aria-live": "polite" }),
-      made("p", {}, forgetting()),
-    );
+    box.replaceChildren(made("p", {}, label, select), made("div", { "aria-live": "polite" }));
     show(EVERY, known);
   }
+  document.addEventListener("bim-kept", fill);
   fill();
 })();

@@ -109,7 +109,8 @@ BytesInMotion.guesses = (() => {
   function entry({ key, question, kind, unit, units, truth, text }, said) {
     const page = decodeURI(location.pathname).match(/([^/]+\/[^/]+)\.html$/)?.[1] ?? "";
     const chapter = document.querySelector("h1")?.firstChild.textContent ?? "";
-    return { kind, said, unit, units, truth, text, question, page, chapter, at: `guess-${key.split(":")[1]}` };
+    const when = new Date().toISOString();
+    return { kind, said, unit, units, truth, text, question, page, chapter, at: `guess-${key.split(":")[1]}`, when };
   }
 
   return { NEAR, parse, spell, mine, doublings, gap, off, sentence, stored, keep, keeps, forget, all, entry };
