@@ -454,6 +454,7 @@ def test_a_snapshot_of_pytorch_is_opened_and_left(open_memory, tmp_path):
     assert (
         "mine.pickle (2) holds 78.00 MiB more than mine.pickle at its peak: train.py:0 (step) 40.00 MiB more, " in told
     )
+    assert widget_harness.violations_in_both_themes(page) == []
     page.get_by_text("How is one made?").click()
     assert "_dump_snapshot" in page.locator(".bim-mt-own pre").inner_text()
     press(page, "Back to the course's trace")
@@ -469,6 +470,7 @@ def test_a_file_that_would_run_something_is_refused_by_name(open_memory, tmp_pat
     page.locator("input[type=file]").set_input_files(path)
     told = page.locator(".bim-mt-own").get_by_role("status")  # where it was dropped
     expect(told).to_contain_text("bad.pickle cannot be opened: byte ")
+    widget_harness.narrow(page)  # and to be seen on a telephone
     assert "only plain data is read" in told.inner_text() and "_dump_snapshot" in told.inner_text()
     mine = path.with_name("mine.pickle")
     mine.write_bytes(pickle.dumps({"segments": [], "device_traces": [[]]}))
@@ -520,6 +522,20 @@ def test_a_snapshot_is_coloured_by_line_and_who_holds_the_peak_is_said(open_memo
     )
     assert held.endswith(f"; 17 other lines {amount(sum(size for *_, size in LINES[3:]), 'MiB')} MiB, 81\xa0%.")
     assert said(page) == held
+
+
+def test_a_folder_of_snapshots_of_one_name_tells_them_by_their_folders(open_memory, tmp_path):
+    page = open_memory()
+    for n, folder in enumerate(("before", "after"), 1):
+        (tmp_path / "runs" / folder).mkdir(parents=True)
+        (tmp_path / "runs" / folder / "snapshot.pickle").write_bytes(pickle.dumps(lined_snapshot(*LINES[:n])))
+    (tmp_path / "runs" / "notes.txt").write_text("not to be opened")
+    with page.expect_file_chooser() as chooser:
+        press(page, "a folder")
+    chooser.value.set_files(tmp_path / "runs")
+    expect(page.locator(".bim-mt-ranks tbody th")).to_have_count(2)
+    assert set(page.locator("figcaption").all_inner_texts()) == {"before/snapshot.pickle", "after/snapshot.pickle"}
+    assert page.locator(".bim-mt-own").get_by_role("status").inner_text() == ""
 
 
 def saved(page: Page, words: str, path: Path) -> str:

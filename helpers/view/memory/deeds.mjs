@@ -5,7 +5,7 @@ import { zoomed } from "./draw/window.mjs";
 import { prepared, wholeOf } from "./scope.mjs";
 import { all, later, list, load, look, offer, rescale, stand, take } from "./show.mjs";
 import { download, pageOf } from "./panel/handed.mjs";
-import { labelOf, printOf, tracesIn } from "./trace/opening.mjs";
+import { labelOf, printOf, tracesIn, worthOpening } from "./trace/opening.mjs";
 
 // Where to stand.
 function standing(widget) {
@@ -130,14 +130,15 @@ function stateOf({ ui, base }) {
 
 // Keeps the traces of each file under a name of its own, and tells of those that are none. -> the names, and the state that was saved
 async function read({ ui, parts }, files) {
-  const [names, refused] = [[], []];
+  const [names, refused, chosen] = [[], [], worthOpening(files)];
+  if (!chosen.length) refused.push("No .pickle is in this folder.");
   let asked = {};
-  for (const file of files) {
+  for (const file of chosen) {
     try {
       const { found, state } = await tracesIn(file);
       asked = state ?? asked;
       for (const one of found) {
-        const name = labelOf(one.file, ui.files);
+        const name = labelOf(one.file, ui.files, chosen);
         ui.files.set(name, one.traces);
         names.push(name);
       }
@@ -146,6 +147,7 @@ async function read({ ui, parts }, files) {
     }
   }
   parts.refused.replaceChildren(...refused.map((words) => h("span", {}, words)));
+  if (refused.length) parts.refused.scrollIntoView({ block: "nearest" });
   return { names, asked };
 }
 
@@ -177,7 +179,7 @@ function bringing(widget) {
       const { names, asked } = await read(widget, files);
       if (!names.length) return;
       const isWhole = names.length > 1 || asked.at !== undefined; // else it stands beside what is open
-      const [name, other] = isWhole ? names.slice(-2) : [ui.opened, names[0]].filter(Boolean);
+      const [name, other] = isWhole ? names : [ui.opened, names[0]].filter(Boolean);
       parts.notice.textContent = "";
       own(widget, name, other, asked);
       parts.said.textContent = ui.held.join(" ");

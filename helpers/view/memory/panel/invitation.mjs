@@ -41,7 +41,7 @@ export function invitation(does, notice) {
       {},
       "Your own step? Drop or ",
       tool("open PyTorch snapshots", choose(false)),
-      h("span", {}, ", or ", tool("a folder", choose(true)), "; they stay in this browser, two beside each other"),
+      h("span", { class: "bim-mt-wide" }, ", or ", tool("a folder", choose(true)), "; they stay in this browser"),
       ".",
     ),
     how,

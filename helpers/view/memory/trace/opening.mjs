@@ -6,10 +6,15 @@ import { CLASSES, KINDS, unpack } from "./store.mjs";
 const DUMP = "Give the file that torch.cuda.memory._dump_snapshot wrote.";
 const RECORD = "Call torch.cuda.memory._record_memory_history() before the step, and dump it again.";
 
-// The name, with its folder where another file has the same, else with a number.
-export function labelOf({ name, webkitRelativePath: path }, taken) {
+// Of a folder only what may be a snapshot.
+export const worthOpening = (files) =>
+  files.filter(({ name, webkitRelativePath: path }) => !path || /\.(pickle|pkl)$/.test(name));
+
+// The name, with its folder where another file has the same, or another of those that came with it; else with a number.
+export function labelOf({ name, webkitRelativePath: path }, taken, together = []) {
   const parts = path ? path.split("/") : [name];
-  for (let count = 1; count <= parts.length; count++) {
+  const isAlike = together.filter((one) => one.name === name).length > 1 && parts.length > 1;
+  for (let count = isAlike ? 2 : 1; count <= parts.length; count++) {
     const told = parts.slice(-count).join("/");
     if (!taken.has(told)) return told;
   }
@@ -25,7 +30,7 @@ async function bytesOf(file) {
   }
 }
 
-const numbered = (traces) => traces.map((t, i) => [t.about.rank ?? i, t]);
+const numbered = (traces) => traces.map((t, i) => [t.about.rank ?? t.device ?? i, t]);
 
 // A page that this widget saved, or a recorded trace of the course: [{ name, ranks }] and the state it was saved in.
 function storedTraces(bytes, file) {

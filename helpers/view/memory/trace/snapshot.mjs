@@ -68,7 +68,7 @@ export function historyOf(segments, entries, device) {
     source: "measured (CUDA allocator)",
     about: { label: `snapshot, GPU ${device}`, classes: false },
   });
-  Object.assign(t, { stacks: [], ooms: [] }); // by slot; and [event, bytes asked for, bytes free, bytes that this program could have]
+  Object.assign(t, { device, stacks: [], ooms: [] }); // stacks by slot; [event, bytes asked for, free, to be had by it]
   const files = new Map();
   const here = new Map(); // address -> [block, the line that made it]
   const start = entries[0].time_us ?? 0;
