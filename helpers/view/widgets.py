@@ -63,7 +63,7 @@ WIDGETS = (
     Widget("player", 25_600, ("all_reduce ring", {}, ""), wears=DRAWN, page_budget=400_000),
     Widget("primitive", 11_400, ("reduce", {"nranks": 3, "values": "1 2 3"}, ""), "ArrowDown", page_budget=400_000),
     Widget("playground", 27_000, ("all_reduce ring", {}, ""), wears=DRAWN),
-    Widget("memory", 29_600, ("article-cpu article-meta", {"at": 40}, ""), page_budget=400_000),
+    Widget("memory", 30_000, ("article-cpu article-meta", {"at": 40}, ""), page_budget=400_000),
     Widget("segments", 11_000, ("three blocks", {}, "a = 6 MiB\nb = 3 MiB\ndel a"), wears=DRAWN),
     Widget("yours", 9_000, ("", {}, ""), "ArrowDown"),
     Widget("occupancy", 6_000, ("A100", {"threads": 256, "registers": 64}, "")),
