@@ -18,6 +18,7 @@
     map.style.setProperty("--zoom", zoom);
     view.toggleAttribute("data-zoomed", zoom > 1);
     if (zoom === 1) view.style.height = "";
+    else view.tabIndex = 0; // arrows pan it
     view.scrollTo({ left: across * map.clientWidth - dx, top: down * map.clientHeight - dy, behavior: "instant" });
   }
 

@@ -121,7 +121,7 @@ def test_the_map_leads_on_without_scripts(address, open_page):
     assert page.url.endswith("/book/ring.html")
     assert page.locator("nav.bim-here").bounding_box()["height"] <= 64
     page.locator("nav.bim-here > a").click()
-    assert page.url.endswith("intro.html#map-node")
+    assert page.url.endswith("intro.html#at-ring")
 
 
 @pytest.mark.parametrize("width", [1280, 375])

@@ -5,7 +5,7 @@ Every width is to one scale, shared memory's as the network card's. Chapters are
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from html import escape
 from textwrap import wrap
 
@@ -16,7 +16,7 @@ At = tuple[str, float, float]  # a scale, units to the right, a rail
 
 WIDE, HIGH = 800, 386
 TOP, PITCH, RAILS, OWN = 74, 36, 8, 3  # the first rail, how far apart, how many, and which is the river's
-EDGES = {"sm": (8, 158), "gpu": (158, 284), "node": (284, 560), "cluster": (560, 792)}
+EDGES = {"sm": (8, 164), "gpu": (164, 284), "node": (284, 560), "cluster": (560, 792)}
 SHORE, SWITCH, OTHER = 290, 436, 772  # where NVLinks begin, where the switch stands, and another node
 PER_TBPS = 8  # units of width for one TB/s
 LETTER, LINE = 6.6, 13  # units of width, on average, and of height
@@ -48,6 +48,11 @@ def room(place: At, places: dict[str, At]) -> int:
     return WIDE if scale == "desk" else int((min(stop for stop in stops if stop > x) - 4 - x) / LETTER)
 
 
+def anchor(page: str) -> str:
+    """The name of a chapter's place, for links that lead to it."""
+    return "at-" + page.rpartition("/")[2]
+
+
 def rail(row: float) -> float:
     return TOP + PITCH * row
 
@@ -64,26 +69,27 @@ def station(chapter: Chapter, scale: str, x: float, row: float, letters: int, hr
     x0, y0 = (x + 8, rail(row) + 4) if scale == "desk" else (x - 4, rail(row) - 8 - LINE * len(more))
     name = number + escape(first) + "".join(f'<tspan x="{x0:g}" dy="{LINE}">{escape(line)}</tspan>' for line in more)
     return (
-        f'<a href="{escape(href)}" data-page="{chapter.page}"><circle cx="{x:g}" cy="{rail(row):g}" r="3.5"/>'
+        f'<a href="{escape(href)}" id="{anchor(chapter.page)}" data-page="{chapter.page}">'
+        f'<circle cx="{x:g}" cy="{rail(row):g}" r="3.5"/>'
         f'<text x="{x0:g}" y="{y0:g}">{name}</text></a>'
     )
 
 
 def head(scale: Scale) -> str:
     """A scale's name, and under it what carries its bytes, and how many."""
-    x = EDGES[scale.key][0] + 12 if scale.key in EDGES else 12
+    x = EDGES[scale.key][0] + 10 if scale.key in EDGES else 12
     y = 26 if scale.key in EDGES else rail(DESK) + 4
     way = (
         f'<text class="bim-way" x="{x}" y="41">{escape(scale.way)}, {told(scale.key)}</text>'
         if scale.key in EDGES
         else ""
     )
-    return f'<text class="bim-scale" id="map-{scale.key}" x="{x}" y="{y:g}">{escape(scale.name)}</text>{way}'
+    return f'<text class="bim-scale" x="{x}" y="{y:g}">{escape(scale.name)}</text>{way}'
 
 
 def foot() -> str:
     """What the shapes are, under them."""
-    words = ((SHORE - 6, "GPUs"), (SWITCH, "NVSwitch"), (EDGES["node"][1], "NICs"), (OTHER - 12, "other nodes"))
+    words = ((SHORE - 6, "GPUs"), (SWITCH, "NVSwitch"), (EDGES["node"][1], "NICs"), (OTHER - 16, "other nodes"))
     return "".join(f'<text class="bim-foot-of" x="{x}" y="{rail(RAILS - 1) + 21:g}">{word}</text>' for x, word in words)
 
 
@@ -130,55 +136,43 @@ def river() -> str:
 
 def lane(i: int) -> str:
     """One of a warp's lanes, from the registers to where the band is as narrow as the HBM's."""
-    share = i / LANES - 0.5
-    start, own, neck = (
-        rail((RAILS - 1) / 2) + share * width("sm"),
-        rail(OWN) + share * width("gpu"),
-        EDGES["sm"][1] + 12,
-    )
-    return f"M10,{start:.0f}C{neck * 0.62:.0f},{start:.0f} {neck * 0.5:.0f},{own:.1f} {neck},{own:.1f}"
+    share, across = i / LANES - 0.5, EDGES["sm"][1] + 2
+    start, end = rail((RAILS - 1) / 2) + share * width("sm"), rail(OWN) + share * width("gpu")
+    return f"M10,{start:.0f}c{across * 0.6:.0f},0 {across * 0.47:.0f},{end - start:.0f} {across},{end - start:.0f}"
 
 
 def hbm() -> str:
     """Five stacks of memory on the river's banks."""
-    own, half = rail(OWN), width("gpu") / 2
-    x, high, wide = EDGES["gpu"][0] + 24, 20, 16
-    tops = [(x + 24 * i, own - half - 4 - high) for i in range(3)] + [
-        (x + 12 + 24 * i, own + half + 4) for i in range(2)
-    ]
-    return "".join(
-        f'<path class="bim-chip" d="M{px},{py:.1f}h{wide}v{high}h-{wide}z'
-        + "".join(f"m0,5h{wide}m-{wide},0" for _ in range(3))
-        + '"/>'
-        for px, py in tops
-    )
+    own, half, x = rail(OWN), width("gpu") / 2, EDGES["gpu"][0] + 20
+    feet = [(x + 24 * i, own - half - 24) for i in range(3)] + [(x + 12 + 24 * i, own + half + 4) for i in range(2)]
+    return chips("".join(f"M{left},{top:.0f}v20h16v-20zm0,5h16m-16,5h16m-16,5h16" for left, top in feet))
+
+
+def chips(path: str) -> str:
+    return f'<path class="bim-chip" d="{path}"/>'
+
+
+def squares(x: float, size: float, rails: Iterable[int]) -> str:
+    """Equal squares on these rails, as a path."""
+    return "".join(f"M{x - size / 2:g},{rail(row) - size / 2:g}h{size}v{size}h-{size}z" for row in rails)
+
+
+def rails(key: str, look: str, start: float, end: float) -> str:
+    """One line on each rail, as wide as the bandwidth of a scale."""
+    path = "".join(f"M{start},{rail(row):g}H{end}" for row in range(RAILS))
+    return f'<path class="{look}" stroke-width="{width(key):.2f}" d="{path}"/>'
 
 
 def node() -> str:
-    """The other seven GPUs, an NVLink from each to the switch, and a thread from each to its network card."""
-    x = EDGES["node"][0]
-    parts = []
-    for row in range(RAILS):
-        y = rail(row)
-        parts.append(
-            f'<path class="bim-wire" stroke-width="{width("node"):.2f}" d="M{x + 6},{y:g}H{SWITCH}"/>'
-            f'<path class="bim-thread" stroke-width="{width("cluster"):.2f}" d="M{SWITCH},{y:g}H{OTHER}"/>'
-        )
-        if row != OWN:
-            parts.append(f'<rect class="bim-chip" x="{x - 7}" y="{y - 7:g}" width="14" height="14" rx="2"/>')
-        parts.append(f'<rect class="bim-chip" x="{EDGES["node"][1] - 4}" y="{y - 4:g}" width="8" height="8"/>')
+    """The other seven GPUs, an NVLink from each to the switch, and a thread from each through its network card."""
+    gpus = squares(EDGES["node"][0], 14, (row for row in range(RAILS) if row != OWN))
     bar = f'<rect class="bim-chip" x="{SWITCH - 5}" y="{TOP - 12}" width="10" height="{PITCH * (RAILS - 1) + 24}" rx="5"/>'
-    return "".join(parts) + bar
+    lines = rails("node", "bim-wire", SHORE, SWITCH) + rails("cluster", "bim-thread", SWITCH, OTHER)
+    return lines + chips(gpus + squares(EDGES["node"][1], 8, range(RAILS))) + bar
 
 
 def cluster() -> str:
     """Other nodes: the rail of a GPU ends at the GPU of its number there."""
-    parts = [
-        f'<rect class="bim-box" x="{OTHER - 12 + 6 * i}" y="{TOP - 16}" width="24" height="{PITCH * (RAILS - 1) + 32}" rx="4"/>'
-        for i in (1, 0)
-    ]
-    parts += [
-        f'<rect class="bim-chip" x="{OTHER - 5}" y="{rail(row) - 5:g}" width="10" height="10" rx="2"/>'
-        for row in range(RAILS)
-    ]
-    return "".join(parts)
+    box = f'y="{TOP - 16}" width="24" height="{PITCH * (RAILS - 1) + 32}" rx="4"/>'
+    others = "".join(f'<rect class="bim-box" x="{OTHER - 12 + right}" {box}' for right in (6, 0))
+    return others + chips(squares(OTHER, 10, range(RAILS)))

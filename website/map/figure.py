@@ -9,7 +9,7 @@ from website.chapters import Chapter
 from website.map.drawing import drawing
 from website.map.places import Scale
 
-WIDTHS = "As wide as one H100's bandwidth there, to one scale; a memory's is of reads and writes together."
+WIDTHS = "To scale: an H100's bandwidth at each place; of memory, reads and writes together."
 BUTTONS = (("in", "+", "Zoom in"), ("out", "−", "Zoom out"), ("whole", "All", "All of the map"))
 
 

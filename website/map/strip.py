@@ -6,7 +6,7 @@ from collections.abc import Callable
 from html import escape
 
 from website.chapters import Chapter
-from website.map.drawing import HIGH, RAILS, SHORE, WIDE, banks, rail
+from website.map.drawing import HIGH, RAILS, SHORE, WIDE, anchor, banks, rail
 from website.map.places import Scale
 
 Link = Callable[[str], str]
@@ -21,10 +21,10 @@ def strip(scales: tuple[Scale, ...], chapters: dict[str, Chapter], page: str, wh
     order = list(chapters.values())
     i = order.index(here)
     last = max(one.number for one in order)
-    number = f", chapter {here.number} of {last}" if here.number else ""
+    number = f", {'lab' if page == here.lab else 'chapter'} {here.number} of {last}" if here.number else ""
     pair = other(here, page, link)
     return (
-        f'<nav class="bim-here" aria-label="Where this is"><a href="{escape(link(whole))}#map-{scale.key}" '
+        f'<nav class="bim-here" aria-label="Where this is"><a href="{escape(link(whole))}#{anchor(here.page)}" '
         f'aria-label="Map: {escape(scale.name)}{number}">{small(scales, here)}</a>'
         f"<p><span>{escape(scale.name)}{number}</span>{pair}</p>"
         f"<p>{turn(order[i - 1], 'prev', link) if i else ''}{turn(order[i + 1], 'next', link) if i + 1 < len(order) else ''}</p></nav>"
