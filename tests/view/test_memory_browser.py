@@ -562,6 +562,13 @@ def test_a_page_to_hand_on_shows_the_numbers_and_is_opened_again(open_memory, tm
     assert (state(page, "m.ui.at"), shown(page)) == (5, view) and page.locator(".bim-mt-holders").inner_text() == held
     page.locator("input[type=file]").set_input_files(FOLDER / "article-cpu.json")  # as recorded: by class
     expect(page.locator(".bim-mt-ranks tbody tr").nth(1)).to_contain_text("article-cpu.json")
+    for whole, broken in (('"alloc"', '"run"'), ('"sizes":[', '"sizes":[-1,'), ('"files"', '"other"')):
+        handed.with_name("broken.html").write_text(html.replace(whole, broken), encoding="utf-8")
+        page.locator("input[type=file]").set_input_files(handed.with_name("broken.html"))
+        told = page.locator(".bim-mt-own").get_by_role("status")
+        expect(told).to_contain_text("broken.html cannot be opened: no trace is in it that this widget saved.")
+        page.locator("input[type=file]").set_input_files(path)
+        expect(told).to_have_text("")
     page.goto(handed.as_uri())
     assert page.locator("p").first.inner_text() == held
     rows = dict(row.split("\t")[::2] for row in page.locator("tr").all_inner_texts())

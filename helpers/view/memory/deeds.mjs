@@ -1,11 +1,10 @@
 // What a reader can do.
-import { h } from "../shared/page/dom.mjs";
+import { filing, ofFile } from "./files.mjs";
 import { encode, python } from "./link.mjs";
 import { zoomed } from "./draw/window.mjs";
 import { prepared, wholeOf } from "./scope.mjs";
 import { all, later, list, load, look, offer, rescale, stand, take } from "./show.mjs";
-import { download, pageOf } from "./panel/handed.mjs";
-import { labelOf, printOf, tracesIn, worthOpening } from "./trace/opening.mjs";
+import { printOf } from "./trace/opening.mjs";
 
 // Where to stand.
 function standing(widget) {
@@ -128,76 +127,9 @@ function stateOf({ ui, base }) {
   };
 }
 
-// Keeps the traces of each file under a name of its own, and tells of those that are none. -> the names, and the state that was saved
-async function read({ ui, parts }, files) {
-  const [names, refused, chosen] = [[], [], worthOpening(files)];
-  if (!chosen.length) refused.push("No .pickle is in this folder.");
-  let asked = {};
-  for (const file of chosen) {
-    try {
-      const { found, state } = await tracesIn(file);
-      asked = state ?? asked;
-      for (const one of found) {
-        const name = labelOf(one.file, ui.files, chosen);
-        ui.files.set(name, one.traces);
-        names.push(name);
-      }
-    } catch ({ message }) {
-      refused.push(`${file.name} cannot be opened: ${message}`);
-    }
-  }
-  parts.refused.replaceChildren(...refused.map((words) => h("span", {}, words)));
-  if (refused.length) parts.refused.scrollIntoView({ block: "nearest" });
-  return { names, asked };
-}
-
-const EXPECTED =
-  "This link is about somebody's own snapshot, which no link carries. Open that file here: it stands as it did for who made the link.";
-
-// A reader's own file is on show, beside another or alone.
-function own(widget, name, other, saved = {}) {
-  const { ui } = widget;
-  const isWanted = ui.wanted?.own === printOf(ui.files.get(name));
-  const asked = isWanted ? ui.wanted : saved;
-  const rival = other && other !== name ? { name: other, traces: ui.files.get(other) } : null;
-  const fresh = { rank: 0, part: 0, view: null, asked, limit: ui.given };
-  Object.assign(ui, { traces: ui.files.get(name), opened: name, rival, ...fresh });
-  take(widget);
-}
-
 // What goes out of the page, and what comes in.
-function ofFile({ opened, unclassed, traces, rank, show }) {
-  if (!opened || !unclassed) return { show: opened ? null : show, rank };
-  return { file: opened.replace(/ \(\d+\)$/, ""), gpu: traces[rank][0] };
-}
-
 function bringing(widget) {
   return {
-    // Two files stand beside each other, as does a second one beside that which is open.
-    async open(files) {
-      const { ui, parts } = widget;
-      const { names, asked } = await read(widget, files);
-      if (!names.length) return;
-      const isWhole = names.length > 1 || asked.at !== undefined; // else it stands beside what is open
-      const [name, other] = isWhole ? names : [ui.opened, names[0]].filter(Boolean);
-      parts.notice.textContent = "";
-      own(widget, name, other, asked);
-      parts.said.textContent = ui.held.join(" ");
-    },
-    // A link is about a file that is not in it.
-    expect(wanted) {
-      const { ui, parts } = widget;
-      ui.wanted = wanted;
-      if (ui.opened) own(widget, ui.opened, ui.rival?.name);
-      else parts.refused.textContent = EXPECTED;
-    },
-    save(isNameless) {
-      const [name] = isNameless ? ["memory"] : widget.ui.opened.split("/").slice(-1);
-      download(pageOf(widget, stateOf(widget), isNameless), `${name}.html`);
-      widget.parts.notice.textContent =
-        "Saved: a page that any browser shows, and that is opened here again by dropping it.";
-    },
-    own: (name) => own(widget, name, widget.ui.rival?.name),
     address: () => encode(stateOf(widget), widget.index),
     python: () =>
       python({
@@ -214,5 +146,12 @@ function bringing(widget) {
 }
 
 export function doesOf(widget) {
-  return { ...standing(widget), ...nearing(widget), ...asking(widget), ...choosing(widget), ...bringing(widget) };
+  return {
+    ...standing(widget),
+    ...nearing(widget),
+    ...asking(widget),
+    ...choosing(widget),
+    ...bringing(widget),
+    ...filing(widget, () => stateOf(widget)),
+  };
 }

@@ -1,4 +1,5 @@
 // Files of a reader's own as traces, each under a name that no other has; or what is wrong with one, and what to do.
+import { decode, encode } from "../link.mjs";
 import { storedIn } from "../panel/handed.mjs";
 import { openSnapshot } from "./snapshot.mjs";
 import { CLASSES, KINDS, unpack } from "./store.mjs";
@@ -40,7 +41,7 @@ function storedTraces(bytes, file) {
     file: { name: `${name}` },
     traces: numbered(ranks.map(sound)),
   }));
-  return { found, state };
+  return { found, state: decode(encode(state ?? {}, 0), 0) ?? {} }; // only what a link may say
 }
 
 const isAmount = (value) => Number.isSafeInteger(value) && value >= 0;
@@ -51,8 +52,10 @@ function sound(data) {
     ([kind, cls, ...texts]) =>
       KINDS.includes(kind) && CLASSES.includes(cls) && texts.every((one) => typeof one === "string"),
   );
-  if (!isText || !data.sizes.every(isAmount) || !data.modules.every((one) => typeof one === "string"))
-    throw new Error();
+  const isSound =
+    isText && data.modules.every((one) => typeof one === "string") && data.micros.every(Number.isSafeInteger);
+  const rows = [data.sizes, ...data.samples, ...(data.ooms ?? [])];
+  if (!isSound || !rows.every((row) => row.every(isAmount))) throw new Error("not whole");
   return unpack(data);
 }
 
