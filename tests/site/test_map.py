@@ -2,6 +2,9 @@
 
 import gzip
 import posixpath
+import re
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -10,13 +13,14 @@ from books import ROOT, pages_of_toc
 from bs4 import BeautifulSoup
 from pages import KB
 
-from website.map.places import DATA, faults, scales
+from website.map.places import DATA, WAYS, faults, scales
 
 PAGES = [path.removesuffix(".html") for path in pages_of_toc(ROOT)]
 CHAPTERS = [page for page in PAGES[1:] if page.startswith("book/")]
 WHOLE = "book/intro.html"
 
 
+@cache
 def soup_of(site: Path, page: str) -> BeautifulSoup:
     return BeautifulSoup((site / f"{page}.html").read_text(), "html.parser")
 
@@ -109,6 +113,11 @@ def test_the_map_zooms_by_keys_and_buttons_and_moves_nothing_else(address, open_
     page.wait_for_function("document.querySelector('.bim-map-view').scrollLeft > 0")
     page.keyboard.press("-")
     assert page.evaluate(wide) == pytest.approx(1.5 * before, abs=2)
+    page.locator(".bim-map-view").hover()
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -100)
+    page.keyboard.up("Control")
+    page.wait_for_function(f"{wide} > {1.6 * before}")
     page.keyboard.press("0")
     assert (page.evaluate(wide), page.evaluate(below)) == (before, pytest.approx(place, abs=1))
 
@@ -130,6 +139,18 @@ def test_axe_is_content_with_map_and_strip(address, open_page, width):
         page, _ = open_page(address("site"), path, width=width)
         assert violations(page) == []
         assert path == WHOLE or page.locator("nav.bim-here").bounding_box()["height"] <= 64
+
+
+def test_widths_are_to_one_scale(site):
+    svg = soup_of(site, PAGES[0]).select_one(".bim-map svg")
+    nvlink, card = (float(svg.select_one(look)["stroke-width"]) for look in (".bim-wire", ".bim-thread"))
+    points = re.findall(r"[\d.]+,([\d.]+)", svg.select_one(".bim-river")["d"])
+    upper, lower = list(map(float, points[:8])), list(map(float, points[:7:-1]))
+    shared, hbm, mouth = (lower[i] - upper[i] for i in (0, 3, 7))
+    drawn = [shared / hbm, hbm / nvlink, nvlink / card]
+    published = [WAYS["sm"], WAYS["gpu"], WAYS["node"], WAYS["cluster"]]
+    assert drawn == pytest.approx([a.value / b.value for a, b in pairwise(published)], rel=0.02)
+    assert mouth == pytest.approx(nvlink, abs=0.1)
 
 
 def test_every_scale_but_the_desk_tells_its_bandwidth(site):

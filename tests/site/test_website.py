@@ -109,6 +109,9 @@ card: {able: [fail], run: soon, hardware: none}
 {fact}`H100.nvlinc` {fact}`H100.nvlink amount` {fact}`rent.cloud half` {fact}`H100.hbm.capacity times 8`
 {count}`pages` {recorded}`sample-run:rows.7.busbw` {recorded}`no-run:x` {lab}`kitchen:nothing` $\frac{1}$ [gone](gone.md)
 
+```{map}
+```
+
 ```{player} all_reduce by-magic
 ```
 
@@ -130,6 +133,8 @@ So.
 :::
 """
 SAID = (
+    "book/plain has no place on the map",
+    "book/ring has a place on the map and no page",
     "front matter needs a `description`",
     "card: run is 'soon', expected minutes as a number",
     "no fact 'H100.nvlinc'; close: H100.nvlink",
