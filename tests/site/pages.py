@@ -120,11 +120,11 @@ SCREENS = {1280: 660, 375: 667}  # pixels of a window's height: a small laptop's
 HEAD = 56  # of the page's own bar
 DECKS = """() => [...document.querySelectorAll(".bim-player .bim-deck")]
     .filter((deck) => deck.querySelectorAll(".bim-time").length === 1 && deck.querySelectorAll(".bim-topology .bim-badge").length <= 8)
-    .map((deck) => deck.offsetHeight)"""
+    .map((deck) => deck.offsetHeight - (innerWidth > 520 ? deck.querySelector(".bim-sentence").offsetHeight : 0))"""
 
 
 def assert_players_fit_a_screen(page: Page) -> None:
-    """Stage and transport bar of every player that shows one schedule on up to eight ranks, without a recorded run."""
+    """Stage and transport bar, on a telephone with the sentence, of a player of one schedule on eight ranks or fewer, and not recorded."""
     size = SCREENS[page.viewport_size["width"]] - HEAD
     assert [height for height in page.evaluate(DECKS) if height > size] == []
 

@@ -54,7 +54,6 @@ def lead(page: Page) -> str:
 
 
 NVLINK = LINKS["nvlink-4"].name
-MEMORY_AND_TIME = ".bim-panel-memory, .bim-panel-time"  # of much, what a telephone has together
 
 
 def choices(page: Page) -> list[str]:
@@ -311,7 +310,7 @@ def test_screen_readers_are_not_flooded_while_playing(open_player):
     assert 10 <= len(heard) <= 17  # 30 s at one sentence every 2 s at most
     assert heard[-1].startswith("Step 30 of 30, all-gather: ")
     assert heard[-1].endswith("Done: the promise is kept.")
-    widget_harness.assert_on_one_screen(page, narrow=MEMORY_AND_TIME)
+    widget_harness.assert_on_one_screen(page, narrow=".bim-panel-memory")
     idle = page.eval_on_selector_all(
         ".bim-time .bim-tight", "all => all.map((one) => one.getBoundingClientRect().toJSON())"
     )

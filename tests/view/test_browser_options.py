@@ -8,7 +8,7 @@ import widget_harness
 from hands import copied
 from lanes import some
 from playwright.sync_api import Page, expect
-from test_browser import MEMORY_AND_TIME, figure, lead, open_player, position, press, said, tick
+from test_browser import figure, lead, open_player, position, press, said, tick
 from test_player_options import Run, traced
 
 from helpers.collectives import CATALOGUE, Nodes, price
@@ -204,12 +204,15 @@ def test_two_algorithms_on_one_clock(open_player):
 ALONG = """async () => {
     const [play, stage] = [document.querySelector(".bim-play"), document.querySelector(".bim-stage")];
     const ends = [];
+    const told = document.querySelector(".bim-sentence");
     for (const share of [0, 0.3, 0.6, 1]) {
         const { top, height } = stage.getBoundingClientRect();
         scrollTo({ top: scrollY + top + share * (height - 200), behavior: "instant" });
         await new Promise(requestAnimationFrame);
         const { left, bottom } = play.getBoundingClientRect();
+        const said = told.getBoundingClientRect();
         ends.push([document.elementFromPoint(left + 22, bottom - 18)?.closest("button") === play, bottom <= innerHeight]);
+        ends.at(-1).push(document.elementFromPoint(said.left + 9, said.bottom - 9) === told && said.top >= 0);
     }
     return ends;
 }"""
@@ -220,9 +223,11 @@ def test_the_comparison_is_chosen_linked_and_copied(open_player):
     assert "nvls" in offers(page, "Compared with") and "ring" not in offers(page, "Compared with")
     choose(page, "Compared with", "hierarchical")
     assert page.locator(".bim-memory").count() == 2
-    widget_harness.assert_on_one_screen(page, narrow=MEMORY_AND_TIME)
+    widget_harness.assert_on_one_screen(page, narrow=".bim-panel-memory")
     widget_harness.narrow(page)
-    assert page.evaluate(ALONG) == 4 * [[True, True]], "Play is on the screen wherever the stage is"
+    assert page.evaluate(ALONG) == 4 * [[True, True, True]], (
+        "Play and the sentence are on the screen wherever the stage is"
+    )
     widget_harness.resized(page, {"width": 1280, "height": 900})
     choose(page, "Nodes", "nodes of 2")
     assert page.locator(".bim-topology .bim-node").count() == 8
@@ -305,7 +310,7 @@ def test_a_recorded_run_beside_the_model(open_player):
     real = page.locator(".bim-time").nth(1)
     assert (real.locator(".bim-ran").count(), real.locator(".bim-alpha").count()) == (24, 0)
     assert real.locator(".bim-dot").count() == 24
-    widget_harness.assert_on_one_screen(page)
+    widget_harness.assert_on_one_screen(page, narrow=".bim-view")
     widths = [
         float(w) for w in real.locator(".bim-ran").evaluate_all("all => all.map((one) => one.getAttribute('width'))")
     ]

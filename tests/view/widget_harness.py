@@ -151,14 +151,17 @@ AT_HAND = """async ([head, panels]) => {
         const { left, top } = deck.querySelector(".bim-play").getBoundingClientRect();
         const play = document.elementFromPoint(left + 22, top + 18)?.closest(".bim-play") && bar.bottom <= innerHeight;
         const hidden = [...deck.querySelectorAll(panels)].filter((one) => one.getBoundingClientRect().bottom > bar.top + 1);
-        found.push([Boolean(play), hidden.map((one) => one.className)]);
+        const told = deck.querySelector(".bim-sentence").getBoundingClientRect();
+        const first = deck.querySelector(".bim-view").getBoundingClientRect().top;
+        const said = innerWidth > 520 || (told.top >= head - 1 && told.bottom <= first);
+        found.push([Boolean(play && said), hidden.map((one) => one.className)]);
     }
     return found;
 }"""
 
 
 def assert_on_one_screen(page, wide: str = ".bim-panel", narrow: str | None = None) -> None:
-    """Play and the whole stage are in view together; or of the stage the panels that the selectors name."""
+    """Play, on a telephone the sentence, and the whole stage are in view together; or of the stage the panels that the selectors name."""
     size = page.viewport_size
     for (width, height), panels in zip(SCREENS.items(), [wide, narrow or wide], strict=True):
         resized(page, {"width": width, "height": height})

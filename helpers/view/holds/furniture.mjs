@@ -98,7 +98,7 @@ export function furniture(widget) {
   };
   const source = h("p", { class: "bim-note" }, `Recorded: ${known.label}; ${known.machine}; ${known.date}. ${NOTE}`);
   const stage = h("div", {}, legend(), ...parts.rooms.map(({ node }) => node));
-  const body = [asked(all), h("div", { class: "bim-deck" }, stage, parts.bar.node), parts.sentence];
+  const body = [asked(all), h("div", { class: "bim-deck" }, stage, parts.bar.node, parts.sentence)];
   const below = [tools(widget, encode, python, parts.notice), source, parts.proof.node, parts.said];
   return { ...parts, root: h("div", { class: "bim-holds bim-widget" }, h("div", { class: "bim-body" }, body, below)) };
 }

@@ -41,8 +41,8 @@ function tooled(widget) {
 
 function framed({ top, ways, spec, sentence, bar, blocks, said }, under) {
   const source = h("p", { class: "bim-note" }, spec.source);
-  const deck = h("div", { class: "bim-deck" }, h("div", {}, ways, legend(spec)), bar.node);
-  const body = [top, deck, sentence, under, source, blocks.node, said];
+  const deck = h("div", { class: "bim-deck" }, h("div", {}, ways, legend(spec)), bar.node, sentence);
+  const body = [top, deck, under, source, blocks.node, said];
   return h("div", { class: "bim-segments bim-widget" }, h("div", { class: "bim-body" }, body));
 }
 

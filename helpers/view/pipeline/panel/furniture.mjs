@@ -153,12 +153,11 @@ export function furniture(widget, bar) {
     said: said("bim-sr", { "aria-live": "polite" }),
     proof: twin("Every computation as a table", () => numbers(widget)),
   };
-  const deck = h("div", { class: "bim-deck" }, h("div", {}, parts.stage), bar.node);
+  const deck = h("div", { class: "bim-deck" }, h("div", {}, parts.stage), bar.node, parts.sentence);
   const above = [ask.node, count.node, times_.node, parts.verdict, parts.key, deck];
   const address = () => encode(widget.whole(), widget.index, widget.base);
   const code = () => python(widget.whole(), interleaves(widget.known, widget.s));
   const below = [
-    parts.sentence,
     parts.readout,
     said("bim-note"),
     tools(widget, address, code, parts.notice),
@@ -166,7 +165,7 @@ export function furniture(widget, bar) {
     yours(widget),
     parts.said,
   ];
-  below[2].textContent = NOTE;
+  below[1].textContent = NOTE;
   return {
     ...parts,
     root: h("div", { class: "bim-pipeline bim-widget" }, h("div", { class: "bim-body" }, above, below)),

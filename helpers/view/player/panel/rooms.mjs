@@ -1,6 +1,6 @@
 // How a stage is laid out and how high its views are, so that it fits one screen with its transport bar: where there is width a
-// laptop's 660 pixels, else a telephone's 667, less the 56 of the site's own bar. Only two schedules of many places need more; on a
-// telephone memory and time fit, of two schedules or many places the topology comes last.
+// laptop's 660 pixels, else a telephone's 667, there with the sentence above it, less the 56 of the site's own bar. Only two schedules
+// of many places need more; on a telephone memory fits, of two schedules or many places the topology comes last.
 import { memoryHeight } from "../../shared/drawing/memory.mjs";
 import { boxed } from "../../shared/drawing/nodes.mjs";
 import { timeHeight } from "../../shared/drawing/time.mjs";
@@ -8,17 +8,17 @@ import { timeHeight } from "../../shared/drawing/time.mjs";
 const MANY = 9; // places: more of them want another layout
 
 // What titles, gaps and the transport bar (drawing.css, player.css) leave for memory, time and, stacked, the topology:
-export const LEFT = { wide: 660 - 56 - 138, stacked: 667 - 56 - 150 };
+export const LEFT = { wide: 660 - 56 - 138, stacked: 667 - 56 - 221 };
 const WHOLE = 467; // of many places: for topology and time in one column
 const BESIDE = 229; // for each of two schedules' lines
 
 // Pixels for the rows in memory, and for the lanes in a view of time: where there is width, and stacked
 const ROOMS = {
-  one: [240, 128, 136, 104],
-  real: [112, 64, 112, 66],
-  many: [477, 200, 240, 176],
-  two: [191, 185, 140, 96],
-  crowd: [304, 176, 140, 96],
+  one: [240, 128, 112, 88],
+  real: [112, 64, 88, 44],
+  many: [477, 200, 200, 136],
+  two: [191, 185, 104, 76],
+  crowd: [304, 176, 104, 76],
 };
 
 const between = (least, most, value) => Math.floor(Math.max(least, Math.min(most, value)));
@@ -36,14 +36,15 @@ function topologyHeight({ schedule, link }, kind, wide, memory, time) {
   if (wide)
     return kind === "many" ? between(220, 400, WHOLE - time) : between(220, kind === "crowd" ? 260 : 440, memory);
   const crowded = kind !== "one" || schedule.nswitches > 1 || (boxes && schedule.nranks > 2 * link.gpus);
-  return crowded ? 220 : between(136, 200, LEFT.stacked - memory - time);
+  const more = globalThis.document?.fullscreenElement ? Math.max(0, innerHeight - 611) : 0; // enlarged it has the site's bar, too
+  return crowded ? 220 : between(88, 200 + more, LEFT.stacked + more - memory - time);
 }
 
 // -> pixels of a row in memory, of a lane in time, of the topology
 export function rooms(view, kind, wide) {
   const { places } = view;
   const [rows, lanes] = ROOMS[kind].slice(wide ? 0 : 2);
-  const row = between(13, wide ? 52 : 34, rows / places);
-  const lane = between(11, !wide ? 18 : kind === "two" ? 40 : 22, lanes / places);
+  const row = between(13, wide ? 52 : 28, rows / places);
+  const lane = between(11, !wide ? 14 : kind === "two" ? 40 : 22, lanes / places);
   return { row, lane, topology: topologyHeight(view, kind, wide, memoryHeight(places, row), timeHeight(places, lane)) };
 }

@@ -46,7 +46,7 @@ export function frame(does, { live, proof }) {
   const root = h(
     "div",
     { class: "bim-primitive bim-widget" },
-    h("div", { class: "bim-body" }, controls, stage, values, sentence, call, volumes, use, under, proof, said),
+    h("div", { class: "bim-body" }, controls, stage, sentence, values, call, volumes, use, under, proof, said),
   );
   return { root, controls, stage, before, after, sentence, code, volumes, use, text, live: said, notice };
 }
