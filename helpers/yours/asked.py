@@ -32,7 +32,7 @@ from helpers.records import RecordError
 from helpers.yours.files.dumps import of_dumps
 from helpers.yours.files.snapshots import of_snapshot
 from helpers.yours.files.traces import of_traces
-from helpers.yours.forms import FORMS, Form
+from helpers.yours.forms import FORMS, WORDS, Form
 from helpers.yours.joined import concluded, joined
 from helpers.yours.logs.judged import of_log, without_rows
 from helpers.yours.machine.copies import judged
@@ -42,6 +42,7 @@ from helpers.yours.run.checked import of_run
 from helpers.yours.tables.curves import curve_of, curve_of_bench
 from helpers.yours.tables.judged import of_table
 from helpers.yours.verdict import Verdict, refusal
+from helpers.yours.words.said import unwrapped
 
 FILES = "dumps of torch's flight recorder, a trace of torch's profiler, a memory snapshot of PyTorch or a run of make gpu-check"
 KNOWN = f"nothing that is known here: expected {', '.join(form.name for form in FORMS)}, {FILES}"
@@ -134,7 +135,11 @@ def _of_text(text: str, told: Place | None) -> Verdict:
         return of_topology(parse_amd_json(text))
     if text.lstrip(_BLANK).startswith("{") and _COPIES in text:
         return judged(parse_copies_json(text), told)
-    return _of_forms([form for form in FORMS if form.sign.search(text)], text, told)
+    found = _of_forms([form for form in FORMS if form.sign.search(text)], text, told)
+    if not found.refused or (whole := unwrapped(text)) == text:
+        return found
+    again = _of_forms([form for form in WORDS if form.sign.search(whole)], whole, told)
+    return found if again.refused else again
 
 
 def _of_forms(forms: Sequence[Form], text: str, told: Place | None) -> Verdict:

@@ -51,6 +51,8 @@ CASES = {
     "smi: at work, all at their power": (smi([WORKING] * 8, [(n, "python3", 70000) for n in range(8)]), ()),
     "smi: driver 418": (old_smi([G("Tesla V100-SXM2", total="32480", cap="300W")] * 4), ()),
     "smi: driver 595": (smi([G("NVIDIA GB300")] * 4, driver="595.71.05", cuda="13.2"), ()),
+    "smi: driver 361": (old_smi([G("Tesla P100-SXM2...", total="16280", cap="300W")]).replace(" 00000000:", " 0000:"), ()),
+    "smi: driver 361, memory was wrong": (old_smi([G("Tesla P100", ecc="2")]).replace(" 00000000:", " 0002:"), ("GPU in error",)),
     "smi: Windows": (smi([G("NVIDIA GeForce RTX 4090", cap="450W")]).replace("  On  |", " WDDM |"), ()),
     "smi: MIG": (smi([H100, H100._replace(mig="Enabled")]), ()),
     "smi: a GB10 tells no memory": (

@@ -17,6 +17,7 @@ from helpers.yours.words.singles import is_told
 _WATCHDOG = re.compile(r"[Ww]atchdog caught|watchdog (?:thread terminated|detected)|taking the entire process down")
 _WHAT = re.compile(r"what\(\): +([^\n]{1,300})")
 SHOWN = 24  # lines
+CUT = " torchrun's root cause, which it prints below the other failures, is not in the text: another rank may have ended before."
 _LOADS = re.compile(r"Loading (?:checkpoint|safetensors checkpoint|pt checkpoint) shards|from_pretrained")
 
 
@@ -27,7 +28,9 @@ def of_ends(paste: str) -> Verdict:
         raise NoTable('words of a launcher, and no process that ended: give its table whole, from "Root Cause" on')
     first, later = ended[0], ended[1:]
     what = f"how a job ended, as told by {', '.join(dict.fromkeys(one.by for one in ended))}"
-    sentence = f"{_upper(_who(first))}{_when(first)} ended first: {_code(first)}.{_later(later)}"
+    cut = first.time and not any(one.root for one in ended)
+    order = "is the first that is shown" if cut else "ended first"
+    sentence = f"{_upper(_who(first))}{_when(first)} {order}: {_code(first)}.{_later(later)}{CUT if cut else ''}"
     lines = tuple(f"{_who(one)}{_when(one)} {_code(one)}" for one in ended[:SHOWN])
     return Verdict("words", what, sentence, causes=tuple(_causes(paste, first)), lines=lines)
 

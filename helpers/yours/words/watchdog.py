@@ -175,19 +175,37 @@ def _together(
         why = f"only {who} is told of, which waited: whoever did not come is another rank, and the lines of all ranks show which"
         yield cause("missing rank", why, accuses=False)
         return
-    if gaps := sorted(set(range(told[-1] + 1)) - set(told)):
-        why = f"no line of {ranks_text(gaps)} stands here: not come, dead, of another group, or with a log that was not brought along"
-        yield cause("missing rank", why, accuses=False)
-        return
+    yield from _one_later(groups)
     where = {(one.rank, one.group, one.number) for one in late if one.op not in APART}
     where |= {(row.rank, group, row.next) for group, rows in groups.items() for row in rows if row.waits}
     calls = {call[1:] for call in where}
+    same = ""
     if len(calls) == 1 and {one[0] for one in where} == set(told):
         number = next(iter(calls))[1]
         call = next((str(one) for one in late if one.number == number), f"call {number}")
-        first = " It is the first of its group: the way between them may never have worked" if number == 1 else ""
-        why = f"{ranks_text(told)} all wait in {call}, the same call: if these are all ranks, a link, a card or a kernel hangs"
-        yield cause("all waiting", f"{why}.{first}" if first else why, accuses=world == len(told))
-        return
-    why = "the ranks here wait in different calls, or in groups that no line names: the flight recorder's files tell how these depend"
-    yield cause("no dump", why, accuses=False)
+        same = f"{ranks_text(told)} all wait in {call}, the same call: none of them is behind"
+    if gaps := sorted(set(range(world or told[-1] + 1)) - set(told)):
+        why = f"no line of {ranks_text(gaps)} stands here: not come, dead, of another group, or with a log that was not brought along"
+        yield cause("missing rank", "; ".join(filter(None, (same, why))), accuses=False)
+    elif same:
+        first = ". It is the first of its group: the way between them may never have worked" if number == 1 else ""
+        why = f"{same}; if these are all ranks, a link, a card or a kernel hangs{first}; else one of which no line stands here has not come"
+        yield cause("all waiting", why if world is None else why.partition("; else")[0], accuses=world == len(told))
+    else:
+        why = "the ranks here wait in different calls, or in groups that no line names: the flight recorder's files tell how these depend"
+        yield cause("no dump", why, accuses=False)
+
+
+def _one_later(groups: dict[str, list[Counts]]) -> Iterator[Cause]:
+    """Ranks that time out in a call which others of their group have completed: a remark, as the root of a broadcast may go on."""
+    for group, rows in groups.items():
+        stuck = [row for row in rows if row.sure and row.waits and row.at == row.next]
+        last, first = max((row.next for row in stuck), default=0), min((row.next for row in stuck), default=0)
+        if last == first:
+            continue
+        behind, ahead = (ranks_text(sorted(row.rank or 0 for row in stuck if row.next == at)) for at in (first, last))
+        why = (
+            f"{behind} of group {group} wait{'' if ' and ' in behind or ' to ' in behind else 's'} in call {first}, which {ahead} completed"
+            f" before waiting in call {last}: {last - first} behind. Their code may have taken different ways, so that calls do not match"
+        )
+        yield cause("ranks disagree", why, accuses=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from helpers.yours.words.said import rank_at
 
@@ -116,7 +116,20 @@ def works(paste: str, told: list[Counts]) -> list[Work]:
         work = Work(rank, group, number, one["op"], sent, int(one["limit"]), ran, when)
         key = (rank, one["number"], one["op"])
         found[key] = found[key] if key in found and ran is None else work
-    return list(found.values())
+    return _in_groups(list(found.values()), told)
+
+
+def _in_groups(late: list[Work], told: list[Counts]) -> list[Work]:
+    """Of a rank without counts: the group of those that wait in the same call, of the same number and size, where they name only one."""
+    ranks, sure = {row.rank for row in told}, {row.group for row in told if row.sure}
+    named: dict[tuple[object, ...], set[str]] = {}
+    for one in late:
+        named.setdefault((one.number, one.op, one.sent), set()).update({one.group} & sure)
+    groups = [named[one.number, one.op, one.sent] for one in late]
+    return [
+        replace(one, group=next(iter(group))) if one.rank not in ranks and one.sent and len(group) == 1 else one
+        for one, group in zip(late, groups, strict=True)
+    ]
 
 
 def timed_out(paste: str) -> Iterator[tuple[int | None, str, int | None]]:

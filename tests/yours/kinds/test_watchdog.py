@@ -94,13 +94,21 @@ TP = "PG ID 1 PG GUID {}(TENSOR)"
 CASES = {
     "all wait": ("world_size=4\n" + job(range(4)), ["all waiting"], "ranks 0 to 3 all wait in ALLREDUCE #1234"),
     "all of one node, and nobody tells of how many": (job(range(4)), [], "if these are all ranks"),
-    "all of one node of two": ("world_size: 8\n" + job(range(4)), [], "if these are all ranks"),
+    "all of one node of two": ("world_size: 8\n" + job(range(4)), [], "none of them is behind; no line of ranks 4 to 7"),
     "all wait in the first": (job(range(4), 1), [], "It is the first of its group"),
     "one is behind": (job(range(4), r2=(1233, 1233)), ["missing rank"], "group 0 (default_pg) wait in ALLREDUCE #1234, rank 2 has"),
     "the first is behind": (job(range(4), r0=(1233, 1233)), ["missing rank"], "rank 0 has enqueued no more than 1233"),
     "two are behind": (job(range(8), r2=(1233, 1233), r5=(1230, 1230)), ["missing rank"], "ranks 2 and 5 have"),
     "behind, before the first call": (job(range(2), 1, r1=(0, -1)), ["missing rank"], "rank 1 has enqueued no more than 0"),
     "one wrote nothing": (job([0, 1, 3]), [], "no line of rank 2"),
+    "some wait in one call, and of one no line names the group": (
+        "nranks=4\n" + job([0, 1]) + caught(3, 1234), [], "ranks 0, 1 and 3 all wait in ALLREDUCE #1234, the same call: none of them"
+    ),
+    "one waits a call earlier": (
+        caught(0, 902) + status(0, 902, 901, version="2.4") + status(2, 901, 900, version="2.4"),
+        [],
+        "rank 2 of group 0 (default_pg) waits in call 901, which rank 0 completed before waiting in call 902: 1 behind",
+    ),
     "only one is there": (job([5]), [], "only rank 5 is told of"),
     "counts that cannot be, of 2.3": (status(0, 7, 6, version="2.3") + status(1, 7, 76280750235782912, version="2.3"), [], ""),
     "another call at one number": (
@@ -211,6 +219,16 @@ def test_single_messages(text):
     right, why = SINGLE[text]
     found = is_my_number_good(text)
     assert not found.refused and list(found.accused) == right and why in " ".join(one.why for one in found.causes)
+
+
+@pytest.mark.parametrize("width", [41, 60, 80, 99, 117, 132])
+@pytest.mark.parametrize("stripped", [False, True])
+def test_a_message_that_a_terminal_broke_is_read(width, stripped):
+    text = next(iter(SINGLE)) + " in monitoring enqueued collectives. This typically indicates a hang of a call of NCCL or CUDA."
+    lines = [text[at : at + width] for at in range(0, len(text), width)]
+    broken = "\n".join(line.rstrip() if stripped else line.ljust(width) for line in lines)
+    found = is_my_number_good(f"{broken}\n[rank7]: what follows\n")
+    assert found.accused == ("stuck watchdog",) and "for 480 s" in found.sentence
 
 
 def test_one_rank_without_room_lets_the_others_wait_and_the_launcher_end_them():

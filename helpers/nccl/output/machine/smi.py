@@ -1,6 +1,6 @@
 """Reads nvidia-smi: its table of GPUs and processes, `-q`, `nvlink -s` and `nvlink -e`. Chapter: interconnects.
 
-nvidia-smi's source is closed: the shapes are those that its drivers 384 to 595 print in public reports. Old tables have no MIG row and
+nvidia-smi's source is closed: the shapes are those that its drivers 361 to 595 print in public reports. Old tables have no MIG row and
 no GI and CI before a process; what is lost or broken stands as ERR! or Unknown Error.
 """
 
@@ -20,7 +20,7 @@ LINKS = re.compile(
 )
 _VERSIONS = re.compile(r"(?:Driver|KMD) Version *: *([\d.]+)(?:.*?CUDA (?:UMD )?Version *: *([\d.]+))?", re.ASCII)
 _FIRST = re.compile(
-    r"\|\s+(?P<number>\d{1,12})\s+(?P<name>\S.*?)\s+(?P<stays>On|Off|N/A|WDDM|TCC|MCDM)\s*\|\s*[\dA-Fa-f]{8}:[\dA-Fa-f]{2}:[\dA-Fa-f]{2}\.\d\s+\S+\s*\|"
+    r"\|\s+(?P<number>\d{1,12})\s+(?P<name>\S.*?)\s+(?P<stays>On|Off|N/A|WDDM|TCC|MCDM)\s*\|\s*(?:[\dA-Fa-f]{4}){1,2}:[\dA-Fa-f]{2}:[\dA-Fa-f]{2}\.\d\s+\S+\s*\|"
     r"\s*(?P<ecc>\S.*?)\s*\|",
     re.ASCII,
 )
