@@ -116,6 +116,29 @@ def test_a_snapshot_as_torch_writes_it_becomes_a_trace():
     assert int(trace.total[-1]) == 3100
 
 
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        (["/e/torch/nn/linear.py", "/e/site-packages/flash/layer.py", "/run/train.py", "/run/main.py"], "f train.py:2"),
+        (["/e/torch/nn/linear.py", "/e/lib/python3.12/abc.py"], "f abc.py:1"),
+        (["??", "/e/torch/nn/linear.py"], "f ??:0"),
+        ([r"C:\e\Lib\site-packages\flash.py", r"C:\run\train.py"], "f train.py:1"),
+    ],
+)
+def test_a_block_is_of_the_readers_own_line_before_a_packages_and_that_before_torchs(files, told):
+    frames = [{"filename": file, "line": line, "name": "f"} for line, file in enumerate(files)]
+    entry = {"action": "alloc", "addr": A, "size": 512, "frames": frames}
+    assert read({"segments": [], "device_traces": [[entry]]}).trace().events[0].op == told
+
+
+def test_lines_of_two_files_of_one_name_are_two():
+    files = ["/run/a/train.py", "/run/b/train.py", "/old/b/train.py", "/run/a/train.py"]
+    rows = [[{"filename": file, "line": 7, "name": "f"}] for file in files]
+    entries = [{"action": "alloc", "addr": A + i, "size": 1, "frames": row} for i, row in enumerate(rows)]
+    ops = [event.op for event in read({"segments": [], "device_traces": [entries]}).trace().events]
+    assert ops == ["f train.py:7", "f b/train.py:7", "f old/b/train.py:7", "f train.py:7"]
+
+
 def test_its_segments_have_their_blocks_and_states():
     snapshot = read(REAL)
     (segment,) = snapshot.segments(0)

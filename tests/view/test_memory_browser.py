@@ -512,6 +512,10 @@ def test_a_snapshot_is_coloured_by_line_and_who_holds_the_peak_is_said(open_memo
     assert len(set(key.values())) == 17, "two lines never have one colour"
     rows = swatches(page, ".bim-alive")
     assert {name: rows[name] for name in named} == {name: key[name] for name in named}
+    page.get_by_role("searchbox").fill("train.py:7 (step)")
+    assert page.locator(".bim-alive tbody tr").all_inner_texts() == ["train.py:7 (step)\t33.00\t7\t34,603,008"]
+    page.get_by_role("searchbox").fill("")
+    assert ": train.py:19 (step) allocates 21.00 MiB. " in sentence(page)
     assert {rows[f"train.py:{n} (step)"] for n in range(16, 20)} == {key["other lines (4)"]}
     seen = page.locator(".bim-mt-picture").first.evaluate(COLOURS)
     assert all(seen.get(colour.partition(")")[0] + ")", 0) > 50 for colour in key.values()), "bands as the key"

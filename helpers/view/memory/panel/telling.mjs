@@ -1,6 +1,7 @@
 // The chosen moment in words, the badge, and the tables under the picture.
 import { alongside } from "../draw/axis.mjs";
 import { thousands, timeText, withUnit } from "../trace/amounts.mjs";
+import { placeOf } from "../trace/lines.mjs";
 import { phasesOf } from "../trace/parts.mjs";
 import { CLASSES, composition, marksOf } from "../trace/store.mjs";
 
@@ -36,7 +37,8 @@ function happening(t, i, unit, unclassed) {
   if (kind === 3) return `mark “${op}”`;
   const size = blockText(t.nbytes[t.slot[i]], unit);
   const as = unclassed ? "" : ` as ${AS[t.cls[i]]}`;
-  if (kind === 0) return `${op || "something"} allocates ${size}${as}`;
+  const maker = (unclassed && op ? placeOf(op) : op) || "something";
+  if (kind === 0) return `${maker} allocates ${size}${as}`;
   if (kind === 1)
     return `${size} ${unclassed ? "" : `(${NOUNS[t.cls[i]]}) `}${t.nbytes[t.slot[i]] === 1 ? "is" : "are"} freed`;
   return `${size}, made before, ${t.cls[i] === 5 ? "are kept for backward from here on" : `count${as} from here on`}`;

@@ -84,7 +84,7 @@ export function grouped(t, blocks) {
 
 // The blocks behind a text: in its operation, its module or its class.
 export function matching(t, blocks, text) {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = text.toLowerCase().replace(/[()]/g, " ").split(/\s+/).filter(Boolean);
   return blocks.filter(({ cls, made, slot }) =>
     words.every((word) => `${t.op[made]} ${t.home[slot]} ${CLASSES[cls]}`.toLowerCase().includes(word)),
   );
