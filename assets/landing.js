@@ -49,7 +49,6 @@
 
   // Who follows a link to something has asked to see it.
   function unfold(node) {
-    node.closest(".bim-covered")?.classList.remove("bim-covered");
     for (let folded = node.closest("details"); folded; folded = folded.parentElement.closest("details"))
       folded.open = true;
   }
