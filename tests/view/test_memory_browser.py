@@ -446,6 +446,9 @@ def test_a_snapshot_of_pytorch_is_opened_and_left(open_memory, tmp_path):
     assert state(page, "m.ui.top") >= 79 * 2**20, "one axis for both"
     second = page.locator(".bim-mt-stage figure").nth(1)
     assert second.locator("figcaption").inner_text() == "mine.pickle (2)"
+    assert page.locator(".bim-mt-keys .bim-mt-sum strong").all_inner_texts() == [peak, "79.00"], (
+        "of both, at the last event"
+    )
     seen = second.locator("canvas").evaluate(COLOURS)
     for colour in list(swatches(page, ".bim-mt-keys").values())[-2:]:  # the fullest lines are the other file's
         assert seen.get(colour.partition(")")[0] + ")", 0) > 1000

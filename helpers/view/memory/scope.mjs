@@ -89,8 +89,11 @@ function drawnWith({ rival, traces, rank }, t) {
   return [{ t: (rival.traces[rank] ?? rival.traces[0])[1], rank: null, text: rival.name }];
 }
 
+// What is drawn: one picture, or two files' beside each other.
+export const views = (ui) => (ui.pair ? [{ ...ui, others: [] }, beside(ui)] : [ui]);
+
 // The picture of the file beside: the same clock and height, the moment that is as far along.
-export function beside(ui) {
+function beside(ui) {
   const [{ t }] = ui.others;
   const [axis, at] = [alike(t, ui.axis), alongside(t, ui.axis, ui.at)];
   const over = firstOver(t, ui.limit);

@@ -11,10 +11,9 @@ import { controlsOf, fill, keysOf } from "./panel/choices.mjs";
 import { counted } from "./panel/allocator.mjs";
 import { dress, momentRows, NOUNS, sentence } from "./panel/telling.mjs";
 import { around, isWhole, placed } from "./draw/window.mjs";
-import { prepared, rivalOf, wholeOf } from "./scope.mjs";
+import { prepared, rivalOf, views, wholeOf } from "./scope.mjs";
 import { amount, sizeOf, thousands } from "./trace/amounts.mjs";
 import { byLayer } from "./trace/parts.mjs";
-import { saidAt } from "./trace/store.mjs";
 
 const LISTED_EVERY = 250; // milliseconds between two lists while events arrive
 
@@ -120,7 +119,7 @@ function paintAll(widget) {
   parts.holders.replaceChildren(...ui.held.map((line) => h("p", {}, line)));
   parts.allocator.textContent = counted(t, unit);
   parts.allocator.hidden = !parts.allocator.textContent;
-  parts.keys.replaceChildren(...keysOf(ui, t.total[at] ?? 0, saidAt(t, at)));
+  parts.keys.replaceChildren(...keysOf(ui, views(ui), names));
   if (ui.layered) parts.barText.textContent = layerText("", byLayer(t, at, ui.rows).get(""), unit);
   const all = besides(ui);
   if (all.length > 1) parts.ranks.replaceChildren(rankTable(all, ui.axis, ui.axis.place(at), unit, !ui.rival));

@@ -1,7 +1,7 @@
 // Both canvases at the size that the page gives them, and what lies under a pointer.
 import { BARS_HEIGHT, layerAt, paintBars } from "./bars.mjs";
 import { blockAt } from "./blocks.mjs";
-import { beside } from "../scope.mjs";
+import { views } from "../scope.mjs";
 import { inner } from "./chart.mjs";
 import { coloursOf } from "./colours.mjs";
 import { paint } from "./scene.mjs";
@@ -9,12 +9,10 @@ import { paint } from "./scene.mjs";
 const heightFor = (width, isPair) => (isPair ? 260 : width < 480 ? 300 : 340);
 
 // One picture; or two files' beside each other.
-const viewsOf = (ui) => (ui.pair ? [{ ...ui, others: [] }, beside(ui)] : [ui]);
-
 // The same as images of their own, sharp on any screen.
 export function images({ root, pictures }, ui) {
   const { clientWidth: width, clientHeight: height } = pictures[0].canvas;
-  return viewsOf(ui).map((view) => {
+  return views(ui).map((view) => {
     const canvas = document.createElement("canvas");
     paint(canvas, { ...view, width, height, ratio: 3 }, coloursOf(root));
     return canvas.toDataURL();
@@ -27,7 +25,7 @@ export function draw({ root, pictures, bars, barPanel }, ui) {
   const ratio = Math.min(3, window.devicePixelRatio || 1);
   const colours = coloursOf(root);
   const height = heightFor(width, ui.pair);
-  viewsOf(ui).forEach((view, p) => {
+  views(ui).forEach((view, p) => {
     pictures[p].canvas.style.height = `${height}px`;
     paint(pictures[p].canvas, { ...view, width, height, ratio }, colours);
   });

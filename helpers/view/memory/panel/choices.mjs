@@ -3,6 +3,7 @@ import { h } from "../../shared/page/dom.mjs";
 import { tool } from "../../shared/page/link.mjs";
 import { swatch } from "../draw/colours.mjs";
 import { amount, thousands, withUnit } from "../trace/amounts.mjs";
+import { saidAt } from "../trace/store.mjs";
 import { NOUNS } from "./telling.mjs";
 
 const pick = (label, options, chosen, change) => {
@@ -100,22 +101,43 @@ export function fill({ listBody, listTold, listHead, more }, { table, told, rest
 const bandKeys = ({ bands, used, unclassed }) =>
   unclassed ? bands.names.map((name, b) => [b, name]) : used.map((cls) => [cls, NOUNS[cls]]);
 
-// A key per band in the order of the stack, top first, with what it holds here; then the sum, and what an allocator said of it.
-export function keysOf(ui, total, said) {
-  const { t, at, unit, bands, unclassed } = ui;
-  const [bytes] = bands.at(t, [t.n ? at : -1]);
-  const when = said && said[0] !== at ? `, event ${thousands(`${said[0] + 1}`)}` : "";
-  const row = (kind, mark, name, nbytes) =>
-    h("li", { class: kind }, mark, h("span", { title: name }, name), h("strong", {}, amount(nbytes, unit)));
-  const rows = bandKeys(ui)
+// A key per band in the order of the stack, top first, with what it holds here in each of the pictures; then the sum, and what an
+// allocator said of it. shown: the pictures, { t, at }; names: of the files, where there are two.
+export function keysOf({ bands, unit, ...ui }, shown, names) {
+  const held = shown.map(({ t, at }) => bands.at(t, [t.n ? at : -1])[0]);
+  const said = shown.map(({ t, at }) => saidAt(t, at));
+  const row = (kind, mark, name, numbers) =>
+    h(
+      "li",
+      { class: kind },
+      mark,
+      h("span", { title: name }, name),
+      numbers.map((nbytes, f) => h("strong", { title: names[f] }, amount(nbytes ?? 0, unit))),
+    );
+  const rows = bandKeys({ bands, ...ui })
     .reverse()
-    .map(([b, name]) => row("", swatch(bands.ink(b)), name, bytes[b] ?? 0));
-  const blocks = unclassed ? [] : [["dotted", `in blocks${when}`, said?.[1]]]; // a snapshot's are what is alive
-  return [
-    ...rows,
-    row("bim-mt-sum", h("i"), `in all, ${unit}`, total),
-    ...(said ? [...blocks, ["solid", `reserved${when}`, said[2]]] : []).map(([dash, name, nbytes]) =>
-      row("", h("i", { class: "bim-mt-line", style: `border-top-style: ${dash}` }), name, nbytes),
-    ),
-  ];
+    .map(([b, name]) =>
+      row(
+        "",
+        swatch(bands.ink(b)),
+        name,
+        held.map((bytes) => bytes[b]),
+      ),
+    );
+  const sums = shown.map(({ t, at }) => t.total[at]);
+  return [...rows, row("bim-mt-sum", h("i"), `in all, ${unit}`, sums), ...saidKeys(ui, said, row)];
+}
+
+// A snapshot's blocks are what is alive.
+function saidKeys({ at, unclassed }, said, row) {
+  if (!said[0]) return [];
+  const when = said[0][0] !== at ? `, event ${thousands(`${said[0][0] + 1}`)}` : "";
+  const line = (dash, name, part) =>
+    row(
+      "",
+      h("i", { class: "bim-mt-line", style: `border-top-style: ${dash}` }),
+      name + when,
+      said.map((one) => one?.[part]),
+    );
+  return [...(unclassed ? [] : [line("dotted", "in blocks", 1)]), line("solid", "reserved", 2)];
 }
