@@ -7,22 +7,25 @@
   let zoom = 1;
   figure.dataset.zooms = ""; // the buttons show
 
+  // On a telephone the whole map is smaller than its letters want.
+  const least = () => Math.min(1, (view.clientWidth * zoom) / map.clientWidth);
+
   // The place under (x, y) of the window stays there.
   function zoomTo(wanted, x, y) {
     const box = view.getBoundingClientRect();
-    const next = Math.min(MOST, Math.max(1, wanted));
+    const next = Math.min(MOST, Math.max(least(), wanted));
     const [dx, dy] = [(x ?? box.left + box.width / 2) - box.left, (y ?? box.top + box.height / 2) - box.top];
     const [across, down] = [(view.scrollLeft + dx) / map.clientWidth, (view.scrollTop + dy) / map.clientHeight];
-    if (zoom === 1) view.style.height = `${box.height}px`; // what stands below stays
+    if (next > 1 && zoom <= 1) view.style.height = `${map.clientHeight / zoom}px`; // what stands below stays
+    if (next <= 1) view.style.height = "";
     zoom = next;
     map.style.setProperty("--zoom", zoom);
     view.toggleAttribute("data-zoomed", zoom > 1);
-    if (zoom === 1) view.style.height = "";
-    else view.tabIndex = 0; // arrows pan it
+    if (zoom > 1) view.tabIndex = 0; // arrows pan it
     view.scrollTo({ left: across * map.clientWidth - dx, top: down * map.clientHeight - dy, behavior: "instant" });
   }
 
-  const ways = { in: () => zoomTo(zoom * 1.5), out: () => zoomTo(zoom / 1.5), whole: () => zoomTo(1) };
+  const ways = { in: () => zoomTo(zoom * 1.5), out: () => zoomTo(zoom / 1.5), whole: () => zoomTo(least()) };
   const keys = { "+": ways.in, "=": ways.in, "-": ways.out, 0: ways.whole };
   figure.addEventListener("click", ({ target }) => ways[target.dataset.zoom]?.());
   figure.addEventListener("keydown", (event) => {
