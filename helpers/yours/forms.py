@@ -111,4 +111,6 @@ FORMS = (  # in the order in which a verdict on several of them tells them
         lambda text, told: of_average(text),
     ),
 )
-WORDS = tuple(form for form in FORMS if isinstance(form.sign, (Words, ErrorSign)))  # messages, whose lines a terminal may have broken
+WORDS = tuple(
+    form for form in FORMS if isinstance(form.sign, (Words, ErrorSign))
+)  # messages, whose lines a terminal may have broken

@@ -45,14 +45,21 @@ def groups(row):
     return row[1] + "".join(f"{int(at // 2 == to // 2):6d}" for to in range(4))
 
 
+CUTS = {"within the first row": 150, "within the fourth": 400, "at the head": 60, "at the title": 30}
 CASES = {
     # nvidia-smi's table
     "smi: idle": (smi([H100] * 8), ()),
     "smi: at work, all at their power": (smi([WORKING] * 8, [(n, "python3", 70000) for n in range(8)]), ()),
     "smi: driver 418": (old_smi([G("Tesla V100-SXM2", total="32480", cap="300W")] * 4), ()),
     "smi: driver 595": (smi([G("NVIDIA GB300")] * 4, driver="595.71.05", cuda="13.2"), ()),
-    "smi: driver 361": (old_smi([G("Tesla P100-SXM2...", total="16280", cap="300W")]).replace(" 00000000:", " 0000:"), ()),
-    "smi: driver 361, memory was wrong": (old_smi([G("Tesla P100", ecc="2")]).replace(" 00000000:", " 0002:"), ("GPU in error",)),
+    "smi: driver 361": (
+        old_smi([G("Tesla P100-SXM2...", total="16280", cap="300W")]).replace(" 00000000:", " 0000:"),
+        (),
+    ),
+    "smi: driver 361, memory was wrong": (
+        old_smi([G("Tesla P100", ecc="2")]).replace(" 00000000:", " 0002:"),
+        ("GPU in error",),
+    ),
     "smi: Windows": (smi([G("NVIDIA GeForce RTX 4090", cap="450W")]).replace("  On  |", " WDDM |"), ()),
     "smi: MIG": (smi([H100, H100._replace(mig="Enabled")]), ()),
     "smi: a GB10 tells no memory": (
@@ -177,6 +184,13 @@ CASES = {
     "p2p: two sockets": (p2p(8, "NVIDIA L4", lambda at, to: 24.0 if at // 4 == to // 4 else 14.0, 12.0), ()),
     "p2p: four A100 without a switch": (p2p(4, "NVIDIA A100-SXM4-40GB", lambda at, to: 93.0), ()),
     "p2p: four H100 over PCIe": (p2p(4, on=lambda at, to: 45.0), ("slow link",)),
+    **{f"p2p: cut {what}": (p2p(8)[: p2p(8).index("P2P=Enabled") + at], ()) for what, at in CUTS.items()},
+    "p2p: cut behind a slow pair": (
+        (slow := p2p(8, on=lambda at, to: 40.0 if (at, to) == (0, 3) else 390.0))[
+            : slow.index("Bidirectional P2P=E") + 300
+        ],
+        ("slow pair",),
+    ),
     "p2p: one pair of four": (
         re.sub(r"(?m)^( +0\t.*) 1$", r"\1 0", p2p(4, "Tesla V100-SXM2-16GB", lambda at, to: 48.0)),
         ("no P2P",),

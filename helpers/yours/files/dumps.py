@@ -136,6 +136,8 @@ def _absent(record: FlightRecord, unmet: Sequence[Unmet]) -> str:
     beside = (
         f", and {_ranks(waiting.entered)} wait in {waiting.op} #{waiting.number}" if waiting and waiting.entered else ""
     )
+    if not any(map(record.pending, record.dumps)):
+        beside = ", and nothing hangs in what is here"
     return f"there is no dump of {_ranks(record.absent)}{beside}: dead, or the file was not brought along"
 
 

@@ -153,9 +153,7 @@ def _others(gpus: Sequence[Gpu], processes: Sequence[Process]) -> Iterator[Cause
             return
         if not mine and (gpu.used or 0) > least:
             taken = nbytes_text(gpu.used or 0)
-            why = (
-                f"of GPU {gpu.number} {taken} are taken and no process is named: who has them runs in another container"
-            )
+            why = f"of GPU {gpu.number} {taken} are taken and no process is named: who has them is in another container, or cut off"
             yield cause("other processes", why, accuses=False)
             return
 

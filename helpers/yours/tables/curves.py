@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 from helpers.nccl import NcclTable
@@ -11,6 +12,8 @@ from helpers.yours.places import Place, found_place
 from helpers.yours.tables.published import bus_factor
 from helpers.yours.verdict import Point
 
+ROUNDED = 0.01  # of the best, by which an average may differ from that of the rows
+
 
 @dataclass(frozen=True)
 class Curve:
@@ -18,7 +21,8 @@ class Curve:
 
     place: the machine that the list of devices tells; gpus: their names; hosts: how many, 0 where there is no such list. average:
     of busbw. halves: (nbytes, busbw) out of place and in place, those that were run. broken, cut: of NcclTable. groups: of
-    NCCL_TESTS_SPLIT, which ran at once; place, hosts and nranks are of one. network: between nodes, by a log.
+    NCCL_TESTS_SPLIT, which ran at once; place, hosts and nranks are of one. network: between nodes, by a log. partial: the average is of
+    more rows.
     """
 
     what: str
@@ -36,6 +40,7 @@ class Curve:
     cut: bool = False
     groups: int = 1
     network: Network | None = None
+    partial: bool = False
 
     @property
     def best(self) -> Point:
@@ -60,6 +65,7 @@ def curve_of(table: NcclTable, network: Network | None = None) -> Curve:
     group = [device for device in table.devices if device.group == table.devices[0].group]
     hosts, groups = {device.host for device in group}, len({device.group for device in table.devices}) or 1
     place = found_place(group)
+    busbw = [timing.busbw for row in table.rows for timing in row.timings]
     return Curve(
         str(table) + _split(groups, len(hosts), len(group)),
         table.collective,
@@ -76,6 +82,9 @@ def curve_of(table: NcclTable, network: Network | None = None) -> Curve:
         table.cut,
         groups,
         network,
+        table.elided
+        and bool(busbw)
+        and abs(fmean(busbw) - (table.average_busbw or fmean(busbw))) > ROUNDED * max(busbw),
     )
 
 

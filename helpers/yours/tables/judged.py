@@ -115,10 +115,17 @@ def _causes(
         share = curve.average / curve.best.busbw
         why = (
             f"the table's average busbw, {bandwidth_text(curve.average)}, is {share:.0%} of its own best: it is that of the"
-            f" sizes that were asked for, from {nbytes_text(curve.points[0].nbytes)} on, and no property of the machine"
+            f" sizes that were asked for, {_asked_for(curve)}, and no property of the machine"
         )
         causes.append(_cause(curve, "average", why))
     return tuple(causes)
+
+
+def _asked_for(curve: Curve) -> str:
+    """From which size on, where all of them are there."""
+    if curve.partial:
+        return "of which some are missing here"
+    return f"from {nbytes_text(curve.points[0].nbytes)} on"
 
 
 def _cause(curve: Curve, name: str, why: str) -> Cause:

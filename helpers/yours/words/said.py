@@ -70,7 +70,7 @@ def one_line(text: str) -> str:
 
 
 def unwrapped(text: str) -> str:
-    """With the lines joined that a terminal broke at its width, within words too: those of the longest line's length, the last blank or not.
+    """With the lines joined that a terminal broke at its width, within words too: those of the longest line's length, or one short of it.
 
     A line that begins as a message does is none that goes on.
     """

@@ -202,6 +202,9 @@ VERSIONS = {
     "json": by_http,
     "hooks": hooked,
     "printed": str,
+    "as documented": lambda one: json.dumps(one | {"comm": "a (b, c)"}).replace(
+        '["0", "default_pg"]', '("0", "default_pg",)'
+    ),
     "pickle": lambda one: pickle.dumps(one, 2),
 }
 

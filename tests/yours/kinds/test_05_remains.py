@@ -52,6 +52,13 @@ def test_an_average_of_wrong_results_says_so():
     assert found.accused == ("wrong results", "average") and "16 values were out of bounds" in found.causes[0].why
 
 
+@pytest.mark.parametrize("rows", [ROWS[-5:], [*ROWS[-9:-6], "...", *ROWS[-3:]], ROWS[-2:]])
+def test_an_average_of_more_than_is_shown_says_so(rows):
+    why = {one.name: one.why for one in is_my_number_good(told(*rows, *END)).causes}["average"]
+    assert "of which some are missing here" in why
+    assert "from 512 B on, and no property" in {one.name: one.why for one in is_my_number_good(WHOLE).causes}["average"]
+
+
 READ = {  # and how many sizes are left
     "rows alone": (told(*ROWS), len(ROWS)),
     "one row": (ROWS[-1], 1),

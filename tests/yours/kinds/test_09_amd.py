@@ -135,6 +135,15 @@ def test_what_is_not_whole_is_refused():
     assert "has no row of GPU3" in is_my_number_good(cut).refused
     types = text.index(f"{RULE} Link Type")
     assert "a table of link types, and the text has none" in is_my_number_good(text[:types]).refused
+    for name in ("CACHE COHERANCY", "CACHE COHERENCY", "ATOMICS", "DMA", "BI-DIRECTIONAL"):
+        other = (
+            amd(4, xgmi)
+            .replace("LINK TYPE", name)
+            .replace("HOPS", name)
+            .replace("ACCESS", name)
+            .replace("WEIGHT", name)
+        )
+        assert "amd-smi topology -t print" in is_my_number_good(other).refused
     assert "stands XGMI or PCIE, got 'XXXX'" in is_my_number_good(text.replace("XGMI", "XXXX")).refused
     assert (
         "4 cells behind its name, got 3" in is_my_number_good(amd(4, xgmi).replace("XGMI         \n", "\n", 1)).refused

@@ -190,7 +190,9 @@ def test_a_table_without_its_root_cause_does_not_tell_who_was_first():
     text = table((3, 1, 5), (0, -6, 6), (2, -6, 6))
     found = is_my_number_good(text.partition("Root Cause")[0])
     assert "Rank 0 (pid" in found.sentence and "is the first that is shown" in found.sentence
-    assert "another rank may have ended before" in found.sentence and "root cause" not in is_my_number_good(text).sentence
+    assert (
+        "another rank may have ended before" in found.sentence and "root cause" not in is_my_number_good(text).sentence
+    )
 
 
 def test_words_without_an_end_say_what_is_missing():

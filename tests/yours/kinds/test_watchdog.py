@@ -224,7 +224,10 @@ def test_single_messages(text):
 @pytest.mark.parametrize("width", [41, 60, 80, 99, 117, 132])
 @pytest.mark.parametrize("stripped", [False, True])
 def test_a_message_that_a_terminal_broke_is_read(width, stripped):
-    text = next(iter(SINGLE)) + " in monitoring enqueued collectives. This typically indicates a hang of a call of NCCL or CUDA."
+    text = (
+        next(iter(SINGLE))
+        + " in monitoring enqueued collectives. This typically indicates a hang of a call of NCCL or CUDA."
+    )
     lines = [text[at : at + width] for at in range(0, len(text), width)]
     broken = "\n".join(line.rstrip() if stripped else line.ljust(width) for line in lines)
     found = is_my_number_good(f"{broken}\n[rank7]: what follows\n")

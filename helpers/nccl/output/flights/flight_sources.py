@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,9 @@ from helpers.plain_pickle import DEEPEST, NotPlain, check_depth, load_plain
 LONGEST = 64 << 20  # bytes of one dump; 2,000 operations with their stacks are some 4 MiB
 LONGEST_LITERAL = 4 << 20  # of one that Python printed
 QUOTED = 60  # letters before what is wrong
+_ROUND = re.compile(
+    r'"(?:[^"\\\n]|\\.)*"|\(|,?\s{0,99}\)'
+)  # as torch's documentation prints a group: ("0", "default_pg")
 MOST_DIGITS = 4300  # Python's own limit
 
 
@@ -48,12 +52,19 @@ def _json(source: bytes | bytearray | str) -> object:
             return _printed(text)
         return read_json(text, DEEPEST, parse_int=_whole_number)
     except json.JSONDecodeError as error:
+        if "(" in error.doc and (bare := _ROUND.sub(_squared, error.doc)) != error.doc:
+            return _json(bare)
         before = error.doc[: error.pos].rstrip(" \t\r\n,")
         raise FlightRecorderError(f"not JSON from behind {before[-QUOTED:]!r} on") from None
     except UnicodeDecodeError:
         raise FlightRecorderError("not JSON: these bytes are no text in UTF-8") from None
     except TooDeep as error:
         raise NotPlain(str(error)) from None
+
+
+def _squared(found: re.Match[str]) -> str:
+    """Of Python's brackets JSON's, outside strings."""
+    return {"(": "[", ")": "]"}.get(found[0][-1], found[0])
 
 
 def _printed(text: str) -> object:

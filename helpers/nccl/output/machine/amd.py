@@ -19,7 +19,8 @@ from helpers.nccl.output.tables.errors import TopologyError
 from helpers.plain_json import read_json
 
 SIGN = re.compile(
-    r"(?:Weight|Hops|Link Type|Link accessibility) between two GPUs|^\W*(?:ACCESS|WEIGHT|HOPS|LINK TYPE|NUMA BW) TABLE|\(Topology\) Numa",
+    r"(?:Weight|Hops|Link Type|Link accessibility) between two GPUs|\(Topology\) Numa|"
+    r"^\W*(?:ACCESS|WEIGHT|HOPS|LINK TYPE|NUMA BW|CACHE COHER[AE]NCY|ATOMICS|DMA|BI-DIRECTIONAL) TABLE",
     re.MULTILINE,
 )
 TABLE = re.compile(r"\bPwrCap +VRAM% +GPU%", re.ASCII)
@@ -70,7 +71,8 @@ def parse_amd(text: str) -> Topology:
     kinds, hops, access = (tables.get(name, {}) for name in ("link type", "hops", "access"))
     if "link type" not in tables:
         raise TopologyError(
-            "AMD's tools tell XGMI from PCIE in a table of link types, and the text has none: rocm-smi --showtopo prints it"
+            "AMD's tools tell XGMI from PCIE in a table of link types, and the text has none: rocm-smi --showtopo and amd-smi topology -t"
+            " print it"
         )
     tool = "rocm-smi --showtopo" if columns[0].startswith("GPU") else "amd-smi topology"
     numa = {f"GPU{gpu}": None if node.startswith("-") else node for gpu, node in _NUMA.findall(text)}

@@ -54,11 +54,15 @@ class Copies(NamedTuple):
 
 
 class Copied(NamedTuple):
-    """tables: in order. gpus: the names of the devices, as CUDA calls them. closed: pairs that the sample says cannot reach each other."""
+    """tables: in order. gpus: the names of the devices, as CUDA calls them. closed: pairs that the sample says cannot reach each other.
+
+    cut: whether the text ends within the last table, of which only the whole cells are here.
+    """
 
     tables: tuple[Copies, ...]
     gpus: tuple[str, ...]
     closed: tuple[tuple[str, str], ...]
+    cut: bool = False
 
     def of(self, *tests: str) -> Copies | None:
         """The first of these tests that is there."""
@@ -69,21 +73,24 @@ def parse_copies(text: str) -> Copied:
     """NoTable where only words of these tools stand, MachineError for a table that is damaged."""
     lines = list(cleaned(text))
     found: list[Copies] = []
-    running = ""
+    running, cut = "", False
     for at, line in enumerate(lines):
         running = told[1] if (told := _RUNNING.search(line.text)) else running
         test = _test(line.text, running)
         start = _head(lines, at) if test else None
         if test and start:
             rows, columns = start
-            found += [_copies(test, grid(lines, rows, line.text.strip(), columns, test in _SQUARE), line)]
+            begun = _begun(lines[rows:], columns, test in _SQUARE) if found else None
+            cut = begun is not None
+            table = begun or grid(lines, rows, line.text.strip(), columns, test in _SQUARE)
+            found += [_copies(test, table, line)] if table.rows else []
     closed = tuple((hit[1], hit[2]) for hit in _CANNOT.finditer(text))
     if not found and not closed:
         raise NoTable(
             "words of p2pBandwidthLatencyTest or nvbandwidth, and no table of theirs: a SUM is over all pairs and tells of none"
         )
     names = [hit[1] or hit[2] for line in lines if (hit := _DEVICE.search(line.text))]
-    return Copied(tuple(found), tuple(names), closed)
+    return Copied(tuple(found), tuple(names), closed, cut)
 
 
 def parse_copies_json(text: str) -> Copied:
@@ -121,6 +128,20 @@ def _head(lines: Sequence[Line], at: int) -> tuple[int, list[str]] | None:
         if names and all(name.isascii() and name.isdigit() for name in names):
             return place + 1, names
     return None
+
+
+def _begun(lines: Sequence[Line], columns: Sequence[str], square: bool) -> Grid | None:
+    """The whole cells of a table in whose rows the text ends; None where it is whole, or damaged."""
+    rows = [words for line in lines if (words := line.text.split()) and words not in (["..."], ["```"])]
+    *before, last = rows or [[]]
+    wide = len(columns) + 1
+    names = [row[0] for row in rows if row]
+    if names != list(columns[: len(names)]) or any(len(row) != wide for row in before) or len(last) > wide:
+        return None
+    if len(last) == wide and (not square or len(rows) == len(columns)):
+        return None
+    cells = {row[0]: (*row[1:], *["N/A"] * (wide - len(row))) for row in (*before, last[:-1]) if row}
+    return Grid("", lines[0], tuple(columns), cells) if lines else None
 
 
 def _copies(test: str, table: Grid, line: Line) -> Copies:
