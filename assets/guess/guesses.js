@@ -40,11 +40,12 @@ BytesInMotion.guesses = (() => {
       : spell(value, unit, units);
   }
 
+  const right = (off) => Math.abs(off) < RIGHT;
   const doublings = (said, truth) => Math.log2(said / truth);
 
   // How far off, as the factor that it is: 2.06 doublings -> "4.2 times too high".
   function gap(off) {
-    if (Math.abs(off) < RIGHT) return "as good as right";
+    if (right(off)) return "as good as right";
     const factor = 2 ** Math.abs(off);
     return `${Number(factor.toPrecision(2)).toLocaleString("en")} times too ${off > 0 ? "high" : "low"}`;
   }
@@ -113,5 +114,5 @@ BytesInMotion.guesses = (() => {
     return { kind, said, unit, units, truth, text, question, page, chapter, at: `guess-${key.split(":")[1]}`, when };
   }
 
-  return { NEAR, parse, spell, mine, doublings, gap, off, sentence, stored, keep, keeps, forget, all, entry };
+  return { NEAR, parse, spell, mine, doublings, right, gap, off, sentence, stored, keep, keeps, forget, all, entry };
 })();

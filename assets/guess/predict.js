@@ -1,6 +1,6 @@
 // The blocks of a page in which the reader guesses, and the words that they veil; waiting.js has what else waits for them.
 (() => {
-  const { parse, spell, sentence, keep, all, entry } = BytesInMotion.guesses;
+  const { parse, spell, sentence, right, off, keep, all, entry } = BytesInMotion.guesses;
   const LOST = " This browser keeps nothing for this page, so the guess is gone when you leave it.";
   const AXES = { left: 64, top: 10, wide: 400, high: 190 }; // website/guess/plot.py draws them
 
@@ -100,7 +100,9 @@
   function reveal(block, knows, guess, note) {
     close(block);
     block.dataset.guessed = "";
-    tell(block, sentence({ ...knows, said: guess.said }) + note);
+    const told = { ...knows, said: guess.said };
+    tell(block, sentence(told) + note);
+    block.querySelector(".bim-predict-gap").classList.toggle("bim-right-text", right(off(told)));
   }
 
   function enliven(block) {

@@ -4,7 +4,7 @@ import pytest
 
 from helpers.view.figures.against_size import Curve, time_against_size
 from helpers.view.figures.show import chart
-from helpers.view.shared.tokens import rank_colour
+from helpers.view.shared.tokens import series_colour
 
 SIZES = [4**k for k in range(5, 14)]
 
@@ -19,7 +19,7 @@ def test_a_prediction_is_dashed_and_hollow_a_measurement_solid():
     ).data
     assert (guess.line.dash, guess.marker.symbol) == ("dash", "circle-open")
     assert (run.line.dash, run.marker.symbol, old.marker.symbol) == (None, "circle", "circle-dot")
-    assert guess.line.color == run.line.color == rank_colour(0) != old.line.color
+    assert guess.line.color == run.line.color == series_colour(0) != old.line.color
 
 
 def test_up_to_four_lines_are_labelled_at_their_ends():

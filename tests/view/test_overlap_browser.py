@@ -18,9 +18,9 @@ def shows(page, **asked) -> None:
     o = spec.shown
     expect(page.locator(".bim-sentence").first).to_have_text(verdict(spec))
     expect(page.locator(".bim-compared").first).to_have_text(compared(spec))
-    kinds = {kind: sum(call.collective != "all_gather" for call in o.calls) for kind in ("bim-r1",)}
-    assert page.locator(".bim-lanes .bim-block.bim-r1").count() == kinds["bim-r1"]
-    assert page.locator(".bim-lanes .bim-block.bim-r4").count() == len(o.calls) - kinds["bim-r1"]
+    kinds = {kind: sum(call.collective != "all_gather" for call in o.calls) for kind in ("bim-s2",)}
+    assert page.locator(".bim-lanes .bim-block.bim-s2").count() == kinds["bim-s2"]
+    assert page.locator(".bim-lanes .bim-block.bim-s3").count() == len(o.calls) - kinds["bim-s2"]
     assert (page.locator(".bim-lanes .bim-hatch").count() > 0) == (o.exposed > 1e-12)
     assert page.locator(".bim-lanes .bim-held").count() == (spec.mode == "units")
     assert page.locator(".bim-sizes .bim-bar").count() == BARS[spec.mode]

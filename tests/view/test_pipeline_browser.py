@@ -128,7 +128,7 @@ def test_messages_are_under_way_as_long_as_a_hop_lasts(open_pipeline):
     spec = pipeline_spec(times="1 1 1 0.5")
     at = stops(spec).index(48)
     page = open_pipeline(replace(spec, step=at))
-    assert page.locator(".bim-message").count() == 1 and page.locator(".bim-message.bim-r0 .bim-packet").count() == 1
+    assert page.locator(".bim-message").count() == 1 and page.locator(".bim-message.bim-s0 .bim-packet").count() == 1
     assert "1 message under way" in page.locator(".bim-sentence").inner_text()
     page.get_by_role("button", name="Step forward").click()
     tick(page, 225)

@@ -182,7 +182,7 @@ def test_a_letter_can_be_read_on_every_shade_of_its_kind(theme, kind):
         int(part) / 100 for part in re.findall(r"bim-shade-\d \{ --fill: color-mix\(in srgb, var\(--c\) (\d+)%", css)
     ]
     assert len(shades) == 3 and shades == sorted(shades, reverse=True)
-    own, panel = colour(f"rank-{kind}", theme), colour("panel", theme)
-    assert contrast(colour(f"on-rank-{kind}", theme), own) >= 4.5
+    own, panel = colour(f"series-{kind}", theme), colour("panel", theme)
+    assert contrast(colour(f"on-series-{kind}", theme), own) >= 4.5
     assert all(contrast(colour("ink", theme), mixed(own, panel, part)) >= 4.5 for part in shades)
     assert contrast(own, colour("well", theme)) >= 3, "the edge of a block beside what is idle"

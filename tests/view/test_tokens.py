@@ -5,7 +5,7 @@ from itertools import combinations
 import pytest
 from color import VISION, ciede2000, contrast, seen_difference
 
-from helpers.view.shared.tokens import THEMES, colour, css, plotly_template, rank_colour, tokens
+from helpers.view.shared.tokens import THEMES, colour, css, plotly_template, series_colour, tokens
 
 MEMORY = ("parameters", "gradients", "optimizer", "input", "cache", "activations", "communication", "temporary")
 
@@ -39,8 +39,8 @@ def test_marks_stand_out_from_the_ground(theme, ground):
 @pytest.mark.parametrize("theme", THEMES)
 def test_text_can_be_read(theme):
     pairs = [(ink, ground) for ink in ("ink", "muted", "accent") for ground in ("page", "panel", "well")]
-    pairs += [("wrong", "page"), ("wrong", "panel"), ("ink", "accent-soft")]
-    pairs += [(f"on-rank-{r}", f"rank-{r}") for r in range(8)]
+    pairs += [(word, ground) for word in ("wrong", "right") for ground in ("page", "panel")] + [("ink", "accent-soft")]
+    pairs += [(f"on-{kind}-{n}", f"{kind}-{n}") for kind in ("rank", "series") for n in range(8)]
     weak = {pair: contrast(*(colour(name, theme) for name in pair)) for pair in pairs}
     assert {pair: c for pair, c in weak.items() if c < 4.5} == {}
 
@@ -61,6 +61,17 @@ def test_eight_of_a_kind_are_told_apart_by_everybody(theme, vision, kind):
 def test_memory_classes_are_told_apart_by_everybody(theme, vision):
     pairs = combinations((colour(f"memory-{m}", theme) for m in MEMORY), 2)
     assert min(seen_difference(a, b, vision) for a, b in pairs) >= 12
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_series_is_no_rank(theme):
+    """Blue is rank 0 and nothing else: whoever sees colours tells every series from every rank."""
+    near = {
+        (s, r): seen_difference(colour(f"series-{s}", theme), colour(f"rank-{r}", theme), "normal")
+        for s in range(8)
+        for r in range(8)
+    }
+    assert min(near.values()) >= 10, min(near, key=near.get)
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -89,7 +100,7 @@ def test_spaces_are_steps_of_four():
 
 def test_plotly_speaks_the_same_colours():
     layout = plotly_template("dark")["layout"]
-    assert layout["colorway"] == [rank_colour(r, "dark") for r in range(8)]
+    assert layout["colorway"] == [series_colour(r, "dark") for r in range(8)]
     assert layout["font"]["color"] == colour("ink", "dark")
 
 

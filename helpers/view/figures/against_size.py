@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 
 from helpers.units import nbytes_text, seconds_text
 from helpers.view.figures.twin import tabled
-from helpers.view.shared.tokens import plotly_template, rank_colour
+from helpers.view.shared.tokens import plotly_template, series_colour
 
 KINDS = {
     "prediction": {"line": {"dash": "dash", "width": 2}, "marker": {"symbol": "circle-open", "size": 8}},
@@ -52,7 +52,7 @@ def time_against_size(curves: Sequence[Curve], title: str) -> go.Figure:
     names = list(dict.fromkeys(curve.name for curve in curves))
     for curve in curves:
         label = _label(curve, curves) if direct else {}
-        figure.add_trace(_trace(curve, rank_colour(names.index(curve.name)), label))
+        figure.add_trace(_trace(curve, series_colour(names.index(curve.name)), label))
     figure.update_xaxes(
         type="log", title="message size", **_ticks([n for c in curves for n in c.nbytes], 4, nbytes_text)
     )

@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 from helpers.units import nbytes_text
 from helpers.view.figures.against_size import _ticks
 from helpers.view.figures.twin import tabled
-from helpers.view.shared.tokens import colour, plotly_template, rank_colour
+from helpers.view.shared.tokens import colour, plotly_template, series_colour
 
 # Repeats what the colour says
 SYMBOLS = ("square", "circle", "diamond", "triangle-up", "cross", "x", "star", "hexagon")
@@ -138,7 +138,7 @@ def winners(wins: Sequence[Win], title: str) -> go.Figure:
 
 
 def _marks(name: str, wins: Sequence[Win], i: int) -> go.Scatter:
-    marker = {"symbol": SYMBOLS[i % len(SYMBOLS)], "size": 10, "color": rank_colour(i)}
+    marker = {"symbol": SYMBOLS[i % len(SYMBOLS)], "size": 10, "color": series_colour(i)}
     return go.Scatter(
         name=name,
         mode="markers",
@@ -181,8 +181,8 @@ def _grown(growth: Growth, values: Sequence[float], unit: str, axis: str, i: int
         y=[value if isinstance(value, int) else float(f"{value:.4g}") for value in values],
         yaxis=axis,
         showlegend=axis == "y",
-        line={"width": 1, "color": rank_colour(i)},
-        marker={"symbol": SYMBOLS[i % len(SYMBOLS)], "size": 6, "color": rank_colour(i)},
+        line={"width": 1, "color": series_colour(i)},
+        marker={"symbol": SYMBOLS[i % len(SYMBOLS)], "size": 6, "color": series_colour(i)},
         hovertemplate=f"%{{x}} ranks: %{{y}} {unit}<extra>{growth.name}</extra>",
         hovertext=None if axis == "y" else [],  # its rows are those of the panel above
     )

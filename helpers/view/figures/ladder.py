@@ -16,7 +16,7 @@ from helpers.units import bandwidth_text, nbytes_text
 from helpers.view.figures.against_size import KINDS
 from helpers.view.figures.limits import bandwidth_line
 from helpers.view.figures.twin import tabled
-from helpers.view.shared.tokens import colour, plotly_template, rank_colour
+from helpers.view.shared.tokens import colour, plotly_template, series_colour
 
 MOST = 3  # ticks of a bandwidth, so that a phone shows them level
 ROOM = 1.35  # of the logarithmic span: for the words beside the last point
@@ -128,7 +128,7 @@ def climbs(
     figure.update_layout(tabled(("curve", "name"), ("working set", "x", "B"), ("bandwidth", "y", "B/s")))
     names = list(dict.fromkeys(curve.name for curve in curves))
     for curve in curves:
-        figure.add_trace(_curve(curve, rank_colour(names.index(curve.name))))
+        figure.add_trace(_curve(curve, series_colour(names.index(curve.name))))
     sizes, rates = ([v for curve in curves for v in getattr(curve, part)] for part in ("nbytes", "bandwidth"))
     figure.update_xaxes(type="log", title="working set", tickangle=0, **_sizes([*sizes, *(size for _, size in levels)]))
     figure.update_yaxes(type="log", title="bytes per second", **_span(rates))

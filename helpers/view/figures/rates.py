@@ -12,7 +12,7 @@ from helpers.units import Bandwidth, bandwidth_text, nbytes_text
 from helpers.view.figures.against_size import KINDS, _ticks
 from helpers.view.figures.limits import LINE, WORDS
 from helpers.view.figures.twin import tabled
-from helpers.view.shared.tokens import plotly_template, rank_colour
+from helpers.view.shared.tokens import plotly_template, series_colour
 
 STEPS = [m * 10.0**k for k in range(15) for m in (1, 2, 5)]
 
@@ -35,7 +35,7 @@ def rates_against_size(curves: Sequence[Rates], title: str, wires: Mapping[str, 
     figure = go.Figure(layout={"template": plotly_template(), "title": title, "showlegend": False})
     figure.update_layout(tabled(("curve", "name"), ("message size", "x", "B"), ("busbw", "y", "B/s")))
     for i, curve in enumerate(curves):
-        figure.add_trace(_trace(curve, rank_colour(i)))
+        figure.add_trace(_trace(curve, series_colour(i)))
     figure.update_xaxes(
         type="log", title="message size", **_ticks([n for curve in curves for n in curve.nbytes], 4, nbytes_text)
     )

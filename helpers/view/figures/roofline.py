@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 
 from helpers.memory.roofline import Roof
 from helpers.view.figures.twin import tabled
-from helpers.view.shared.tokens import colour, plotly_template, rank_colour
+from helpers.view.shared.tokens import colour, plotly_template, series_colour
 
 KINDS = {"prediction": "circle-open", "measurement": "circle", "recorded": "circle-dot"}
 DASHES = ("solid", "dash", "dot")
@@ -106,7 +106,7 @@ def _move(before: Spot, after: Spot) -> go.Scatter:
 
 
 def _points(kind: str, spots: Sequence[Spot], span: tuple[float, float]) -> go.Scatter:
-    ink = rank_colour(list(KINDS).index(kind))
+    ink = series_colour(list(KINDS).index(kind))
     return go.Scatter(
         name=kind,
         x=[float(f"{spot.intensity:.4g}") for spot in spots],

@@ -37,7 +37,7 @@ function cell(s, rank, { group, lit, met }, does) {
   const named = axes.map(([name]) => `${name} ${at[name]}`).join(", ");
   const own = rank === s.rank;
   const more = [named, met.length && `met on ${met.join(", ")}`].filter(Boolean).join(", ");
-  const kind = [lit && `bim-r${group % 8} bim-mesh-lit`, met.length && "bim-mesh-met", own && "bim-mesh-own"];
+  const kind = [lit && `bim-s${group % 8} bim-mesh-lit`, met.length && "bim-mesh-met", own && "bim-mesh-own"];
   const sign = group >= 0 ? letterOf(group) : met.map((name) => name[0]).join("");
   return h(
     "button",

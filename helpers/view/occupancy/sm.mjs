@@ -20,7 +20,7 @@ export function smPicture(gpu, got) {
     if (block === null) return svg("rect", { ...box, class: "bim-slot" });
     return svg(
       "g",
-      { class: `bim-r${block % 8}` },
+      { class: `bim-s${block % 8}` },
       svg("rect", { ...box, class: "bim-rank" }),
       svg("text", { x: x + SLOT / 2, y: y + SLOT / 2 + 1, class: "bim-mark" }, `${block}`),
     );

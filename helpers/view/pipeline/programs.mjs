@@ -3,7 +3,7 @@ import { times } from "../shared/page/numbers.mjs";
 
 // What is true of each computation: the rows of helpers/pipeline/action.py that compute, tested equal, and the colour that each wears.
 export const KINDS = {
-  F: { deed: "forward", needs: [["F", -1]], to: 1, takes: ["forward"], holds: [1, 0], does: [], wears: "bim-r0" },
+  F: { deed: "forward", needs: [["F", -1]], to: 1, takes: ["forward"], holds: [1, 0], does: [], wears: "bim-s0" },
   B: {
     deed: "backward",
     needs: [
@@ -14,7 +14,7 @@ export const KINDS = {
     takes: ["input", "weight"],
     holds: [-1, 0],
     does: ["I", "W"],
-    wears: "bim-r1",
+    wears: "bim-s1",
   },
   I: {
     deed: "the input's gradient",
@@ -26,7 +26,7 @@ export const KINDS = {
     takes: ["input"],
     holds: [-1, 1],
     does: [],
-    wears: "bim-r3",
+    wears: "bim-s3",
   },
   W: {
     deed: "the weights' gradient",
@@ -35,7 +35,7 @@ export const KINDS = {
     takes: ["weight"],
     holds: [0, -1],
     does: [],
-    wears: "bim-r2",
+    wears: "bim-s2",
   },
 };
 

@@ -120,10 +120,8 @@ export function draw(widget) {
   parts.lead.textContent = `${lead}.`;
   parts.text.textContent = text;
   parts.end.textContent = end;
-  parts.end.classList.toggle(
-    "bim-wrong-text",
-    views(widget).some(({ faults }) => faults.length > 0),
-  );
+  const wrong = views(widget).some(({ faults }) => faults.length > 0);
+  parts.end.className = end && `bim-${wrong ? "wrong" : "right"}-text`;
   tables.forEach(({ refresh }) => refresh());
 }
 

@@ -56,7 +56,9 @@ const UNREAD = "No verdict: picture and figures are those of the last text that 
 
 export function judge(widget, words) {
   const none = widget.ui.error ? UNREAD : UNJUDGED;
-  widget.parts.verdict.classList.toggle("bim-wrong-text", words?.kept === false);
+  const { classList } = widget.parts.verdict;
+  classList.toggle("bim-wrong-text", words?.kept === false);
+  classList.toggle("bim-right-text", words?.kept === true);
   widget.parts.verdict.textContent = words ? `${words.lead} ${words.text}` : none;
   if (words) widget.parts.live.textContent = widget.parts.verdict.textContent;
 }

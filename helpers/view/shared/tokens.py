@@ -37,6 +37,11 @@ def rank_colour(rank: int, theme: str = "light") -> str:
     return colour(f"rank-{rank % NRANK_COLOURS}", theme)
 
 
+def series_colour(place: int, theme: str = "light") -> str:
+    """The colour of a line, bar or group that is no rank: never one of the ranks'; from place 8 on colours repeat."""
+    return colour(f"series-{place % NRANK_COLOURS}", theme)
+
+
 def css() -> str:
     """Custom properties `--bim-<name>`: shared ones on :root, colours by theme, on the site, in JupyterLab and elsewhere."""
     shared = {**tokens()["type"], **tokens()["space"], **tokens()["motion"]}
@@ -59,7 +64,7 @@ def _rule(selector: str, values: dict[str, str]) -> str:
 
 
 def plotly_template(theme: str = "light") -> dict:
-    """A slim plotly template: the course's font, hairlines and rank colours, no boxes. Set as layout.template."""
+    """A slim plotly template: the course's font, hairlines and the series' colours, no boxes. Set as layout.template."""
     line = {
         "gridcolor": colour("line", theme),
         "linecolor": colour("edge", theme),
@@ -72,7 +77,7 @@ def plotly_template(theme: str = "light") -> dict:
             "title": {"x": 0, "xref": "paper", "font": {"size": 16}},
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
-            "colorway": [rank_colour(rank, theme) for rank in range(NRANK_COLOURS)],
+            "colorway": [series_colour(place, theme) for place in range(NRANK_COLOURS)],
             "xaxis": {**axis, "showgrid": False},
             "yaxis": axis,
             "margin": {"l": 56, "r": 16, "t": 48, "b": 48},

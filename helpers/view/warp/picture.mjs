@@ -46,7 +46,7 @@ function branchPicture(s) {
         box(0, TOP + i * tall + 1, WIDE - LEFT, tall - 2, "bim-waits"),
         svg(
           "g",
-          { class: `bim-r${branch % 8}` },
+          { class: `bim-s${branch % 8}` },
           lanes.map((lane) => box(lane * CELL + 1, TOP + i * tall + 1, CELL - 2, tall - 2, "bim-rank")),
         ),
       ]),

@@ -15,7 +15,7 @@ from helpers.units import bandwidth_text, nbytes_text, seconds_text
 from helpers.view.figures.against_size import _decades, _ticks
 from helpers.view.figures.rates import _from_zero
 from helpers.view.figures.twin import tabled
-from helpers.view.shared.tokens import plotly_template, rank_colour
+from helpers.view.shared.tokens import plotly_template, series_colour
 
 SPELLED = {"busbw": bandwidth_text, "seconds": seconds_text}
 UNITS = {"busbw": ("busbw", "B/s"), "seconds": ("time", "s")}
@@ -57,7 +57,7 @@ def asked(case: Mapping[str, Any]) -> str:
 def _timed(told: Mapping[str, Any], cases: list, of: str) -> go.Figure:
     figure = go.Figure(layout={"template": plotly_template(), "showlegend": True, "legend": BELOW})
     for i, case in enumerate(cases):
-        figure.add_trace(_line(case, of, rank_colour(i)))
+        figure.add_trace(_line(case, of, series_colour(i)))
     words, unit = UNITS[of]
     figure.update_layout(
         tabled(("combination", "name"), ("message size", "x", "B"), (words, "y", unit), ("NCCL took", 0))
@@ -103,7 +103,7 @@ def _taken(told: Mapping[str, Any], cases: list) -> go.Figure:
     pairs = list(dict.fromkeys(_pair(row) for _, row in points))
     for i, pair in enumerate(pairs):
         own = [(name, row) for name, row in points if _pair(row) == pair]
-        figure.add_trace(_marks(pair, own, rank_colour(i)))
+        figure.add_trace(_marks(pair, own, series_colour(i)))
     figure.update_layout(tabled(("NCCL took", "name"), ("asked", "y"), ("message size", "x", "B")), height=200 + room)
     return figure.update_yaxes(title="asked", autorange="reversed", type="category", showgrid=False)
 

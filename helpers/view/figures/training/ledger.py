@@ -15,7 +15,7 @@ from helpers.memory import CLASSES, Peak
 from helpers.units import nbytes_text, seconds_text
 from helpers.view.figures.training.peaks import peaks
 from helpers.view.figures.twin import tabled
-from helpers.view.shared.tokens import plotly_template, rank_colour
+from helpers.view.shared.tokens import plotly_template, series_colour
 
 ROW, LINE = 40, 17  # px: a bar with its gap at least, and a line of its name
 GAP = 0.35  # of a row
@@ -116,7 +116,7 @@ def _time(named: Mapping[str, Entry], axis: str, level: str) -> go.Bar:
         orientation="h",
         customdata=[[n, s] for n, s in zip(sent, seconds, strict=True)],
         marker={
-            "color": rank_colour(AXES.index(axis)),
+            "color": series_colour(AXES.index(axis)),
             "line": {"width": 0},
             "pattern": {"shape": "/" if level == "network" else ""},
         },

@@ -97,9 +97,10 @@ function numbers({ s, others, know }) {
 }
 
 const LEGEND = {
-  r0: "computes",
-  r1: "sums gradients",
-  r4: "gathers weights",
+  s0: "computes forward",
+  s1: "backward",
+  s2: "sums gradients",
+  s3: "gathers weights",
   exposed: "exposed: nothing computes",
 };
 

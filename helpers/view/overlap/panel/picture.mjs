@@ -8,7 +8,7 @@ import { exposedText } from "../words.mjs";
 const [TOP, HIGH, GAP, HILL, AXIS] = [22, 34, 26, 44, 24];
 const BARS = 40;
 const LETTER = 7;
-const KINDS = { all_reduce: "bim-r1", reduce_scatter: "bim-r1", all_gather: "bim-r4" };
+const KINDS = { all_reduce: "bim-s2", reduce_scatter: "bim-s2", all_gather: "bim-s3" };
 const MANY = 64; // calls whose way from their gradients is drawn
 const THIN = 2.5; // pixels: below that, boxes have no border
 
@@ -149,9 +149,7 @@ export function picture(o, units, width) {
     words,
     hatch(),
     rect("bim-lane", to.x(to.from), second, to.x(to.to) - to.x(to.from), HIGH),
-    each.map(({ span, place, back }) =>
-      box(span, nameOf(place, units.length), back ? "bim-r0 bim-back" : "bim-r0", first, to),
-    ),
+    each.map(({ span, place, back }) => box(span, nameOf(place, units.length), back ? "bim-s1" : "bim-s0", first, to)),
     gaps.map((gap) => shows(gap, first, to, HIGH)),
     leaves(o, first + HIGH, to),
     o.spans.map((span, i) =>

@@ -5,14 +5,14 @@ import { exposedText } from "../words.mjs";
 
 const GRAIN = 1e-4; // seconds of a unit of the times
 const [TOP, HIGH, GAP, BETWEEN] = [20, 20, 3, 14];
-const KINDS = { all_reduce: "bim-r1", reduce_scatter: "bim-r1", all_gather: "bim-r4" };
+const KINDS = { all_reduce: "bim-s2", reduce_scatter: "bim-s2", all_gather: "bim-s3" };
 
 // Gaps shorter than this share of the step are the machine's own, between two layers.
 const LEAST = 0.004;
 
 const kindOf = ([which, , , what]) => {
   if (which) return KINDS[what.split(" ")[0]];
-  return what.startsWith("backward") ? "bim-r0 bim-back" : "bim-r0";
+  return what.startsWith("backward") ? "bim-s1" : "bim-s0";
 };
 
 function rankOf(events, rank, to) {

@@ -110,7 +110,7 @@ export function legend(runs) {
       h(
         "span",
         {},
-        times(shades, (i) => h("i", { class: `bim-block bim-r0 bim-shade-${i}` }, `${i + 1}`)),
+        times(shades, (i) => h("i", { class: `bim-block bim-s0 bim-shade-${i}` }, `${i + 1}`)),
         "a rank's stages",
       ),
     one("bim-lane", "", "idle"),
