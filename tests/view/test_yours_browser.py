@@ -166,6 +166,11 @@ def test_a_door_brings_its_one_example_and_folds_the_rest_of_its_verdict(open_al
     assert causes.all_inner_texts() == [one.name for one in found.causes]
     page.locator(".bim-curves .bim-mine").wait_for()
     assert widget_harness.violations(page) == []
+    page.set_viewport_size({"width": 375, "height": 667})
+    page.evaluate("document.querySelector('.bim-box').focus(); scrollTo(0, 0)")
+    page.evaluate(PASTED, 200_000)
+    expect(sentence(page)).to_have_text("Reading ...")
+    expect(sentence(page)).to_be_in_viewport(ratio=1)
 
 
 def a_failed_start(page: Page) -> None:

@@ -28,6 +28,8 @@ function show(widget, found, isAwaited = false) {
   Object.assign(widget, { found, isAwaited });
   keepRoom(widget, isAwaited || widget.keeps);
   tell(widget);
+  if (widget.looks) widget.parts.sentence.scrollIntoView({ block: "nearest" }); // whoever gave it looks for what becomes of it
+  widget.looks &&= isAwaited;
 }
 
 const refusal = ({ known }, why) => ({ ...known.refusal, refused: why });
@@ -109,6 +111,7 @@ function tryOut(widget, name, machine = null) {
 async function open(widget, files) {
   if (!files.length) return;
   const turn = begin(widget);
+  widget.looks = true;
   show(widget, null, true);
   const own = await opened(widget.known, [...files]).catch((error) => error);
   if (turn !== widget.turn) return;
@@ -122,12 +125,14 @@ function doesOf(widget) {
     tryOut: (name) => tryOut(widget, name),
     typed: ({ inputType }) => {
       begin(widget);
-      if (inputType === "insertFromPaste") later();
+      widget.looks = inputType === "insertFromPaste";
+      if (widget.looks) later();
       else widget.timer = setTimeout(later, PAUSE);
     },
     open: (files) => open(widget, files),
     pasted: (text) => {
       widget.parts.box.value = "";
+      widget.looks = true;
       take(widget, { text, names: [`${text.split("\n").length} pasted lines`] }, { example: "" });
     },
     // The verdict for others to read, and the text for others to see: both without names of hosts, people and places.
