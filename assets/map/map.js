@@ -16,8 +16,7 @@
     const next = Math.min(MOST, Math.max(least(), wanted));
     const [dx, dy] = [(x ?? box.left + box.width / 2) - box.left, (y ?? box.top + box.height / 2) - box.top];
     const [across, down] = [(view.scrollLeft + dx) / map.clientWidth, (view.scrollTop + dy) / map.clientHeight];
-    if (next > 1 && zoom <= 1) view.style.height = `${map.clientHeight / zoom}px`; // what stands below stays
-    if (next <= 1) view.style.height = "";
+    view.style.height = next === 1 ? "" : `${map.getBoundingClientRect().height / zoom}px`; // what stands below stays
     zoom = next;
     map.style.setProperty("--zoom", zoom);
     view.toggleAttribute("data-zoomed", zoom > 1);

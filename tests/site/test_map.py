@@ -125,8 +125,11 @@ def test_the_map_zooms_by_keys_and_buttons_and_moves_nothing_else(address, open_
 def test_a_telephone_shows_the_whole_map_when_asked(address, open_page):
     page, _ = open_page(address("site"), WHOLE, width=375)
     wide = "document.querySelector('.bim-map svg').getBoundingClientRect().width - document.querySelector('.bim-map-view').clientWidth"
+    below = "document.querySelector('.bim-map figcaption').getBoundingClientRect().top + scrollY"
+    place = page.evaluate(below)
     assert page.evaluate(wide) > 100
     page.get_by_role("button", name="All of the map").click()
+    assert page.evaluate(below) == pytest.approx(place, abs=1)
     assert page.evaluate(wide) == pytest.approx(0, abs=1)
     page.get_by_role("button", name="Zoom in").click()
     assert page.evaluate(wide) > 100
