@@ -347,6 +347,20 @@ def test_search_finds_a_page(address, open_page):
     watch.assert_clean("search")
 
 
+ANSWERS = {"execution-model": ".bim-limits table", "interconnects": ".bim-text table", "catalogue": ".bim-algorithms"}
+LAST = """(selector) => [...document.querySelector(selector).rows].map((row) => row.cells[row.cells.length - 1].getBoundingClientRect())
+    .filter(({ right, width }) => width > 1 && right > innerWidth - 20).length"""
+
+
+@pytest.mark.parametrize("stem", ANSWERS)
+def test_the_column_that_answers_is_in_view_on_a_telephone(stem, address, open_page):
+    page, watch = open_page(address("site"), f"book/{stem}.html", width=375)
+    read_through(page)
+    assert page.locator(ANSWERS[stem]).count() and page.evaluate(LAST, ANSWERS[stem]) == 0
+    assert violations(page) == []
+    watch.assert_clean(stem)
+
+
 def test_what_is_found_shows_while_one_types(address, open_page):
     page, watch = open_page(address("sample"), "book/plain.html", width=375)
     assert not [url for url in watch.asked if "search-index" in url]
