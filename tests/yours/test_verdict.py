@@ -76,7 +76,10 @@ def test_ll128_left_out(machine, nranks, version):
     found = is_my_number_good(printed(gpu, "all_reduce", nranks, version, slow))
     assert first(found) == "LL128 off", str(found)
     unknown = printed(gpu, "all_reduce", nranks, "2.12.7", slow)
-    assert "LL128 off" not in is_my_number_good(unknown).accused  # of that version no rules are known here
+    found = is_my_number_good(
+        unknown
+    )  # of that version no rules are known here, and its largest sizes are those of others
+    assert found.plateau_share > 0.95 and "LL128 off" not in [one.name for one in found.causes]
 
 
 @pytest.mark.parametrize("gpu", ["H100", "H200", "B200"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from statistics import median
@@ -24,6 +25,9 @@ ONE_WAY = (  # in the order in which they are taken
     "p2p off",
 )
 HOST = ("host_to_device_memcpy_ce", "device_to_host_memcpy_ce", "host_to_device_memcpy_sm", "device_to_host_memcpy_sm")
+NEVER = re.compile(
+    r"\bRTX (?:[45]0[5-9]0|30[5-8]0)\b"
+)  # GeForce for which NVIDIA's driver offers no P2P, and NVLink has no bridge
 SAME = 1.05  # times the bandwidth without P2P is no P2P
 QUICKER = 0.7  # of the latency without P2P is P2P all the same
 SLOW = 0.75  # of the typical pair, or GPU
@@ -86,7 +90,7 @@ def _causes(found: Copied, place: Place | None) -> list[Cause]:
     causes = _closed(found)
     table = found.of(*ONE_WAY)
     pairs = table.between() if table else {}
-    if pairs and table and table.test != "p2p off" and not any(one.accuses for one in causes):
+    if pairs and table and table.test != "p2p off" and not any(one.accuses for one in causes) and not _never(found):
         causes += _slow(pairs) or _short(
             median(pairs.values()) * 1e9, place, len({gpu for pair in pairs for gpu in pair})
         )
@@ -95,11 +99,18 @@ def _causes(found: Copied, place: Place | None) -> list[Cause]:
     return causes
 
 
+def _never(found: Copied) -> bool:
+    return bool(found.gpus) and all(map(NEVER.search, found.gpus))
+
+
 def _closed(found: Copied) -> list[Cause]:
     """No P2P: told as such, or seen where it makes no difference."""
     access = found.of("p2p access")
     none = list(found.closed) or [pair for pair, may in (access.between() if access else {}).items() if not may]
     if none:
+        if _never(found):
+            why = f"{found.gpus[0]} has no P2P by NVIDIA's driver: what passes is staged in memory of the host, as it has to be"
+            return [cause("no P2P", why, accuses=False)]
         gpus = len({gpu for pair in access.values for gpu in pair}) if access else len(found.gpus)
         return [no_p2p(f"{_pair(none[0])} cannot reach each other's memory{_more(len(none))}", len(none), gpus)]
     on, off = found.of("p2p on"), found.of("p2p off")

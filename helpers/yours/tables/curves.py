@@ -7,11 +7,13 @@ from statistics import fmean
 from typing import Any
 
 from helpers.nccl import NcclTable
+from helpers.nccl.output.tables.fits import NOT_IN_PLACE
 from helpers.yours.networks import Network
 from helpers.yours.places import Place, found_place
 from helpers.yours.tables.published import bus_factor
 from helpers.yours.verdict import Point
 
+OFF = 0.5  # of a result of nccl-tests up to 2.11, whose numbers are about 1: rounding is a hundred times less
 ROUNDED = 0.01  # of the best, by which an average may differ from that of the rows
 
 
@@ -22,7 +24,7 @@ class Curve:
     place: the machine that the list of devices tells; gpus: their names; hosts: how many, 0 where there is no such list. average:
     of busbw. halves: (nbytes, busbw) out of place and in place, those that were run. broken, cut: of NcclTable. groups: of
     NCCL_TESTS_SPLIT, which ran at once; place, hosts and nranks are of one. network: between nodes, by a log. partial: the average is of
-    more rows.
+    more rows. off: how far results are off where nothing works in place.
     """
 
     what: str
@@ -41,6 +43,7 @@ class Curve:
     groups: int = 1
     network: Network | None = None
     partial: bool = False
+    off: float = 0.0
 
     @property
     def best(self) -> Point:
@@ -61,11 +64,12 @@ def curve_of(table: NcclTable, network: Network | None = None) -> Curve:
         seconds = timing and (timing.seconds or (row.nbytes / timing.algbw if timing.algbw else None))
         if timing and seconds and row.nbytes:
             points.append(point_of(row.nbytes, seconds, table.collective, table.nranks, timing.busbw))
-    wrong = any(timing.wrong for row in table.rows for timing in row.timings)
+    works = table.collective not in NOT_IN_PLACE
+    checked = [timing for row in table.rows for timing in (row.timings if works else [row.out_of_place]) if timing]
+    wrong = any(timing.wrong or (table.out_of_bounds is None and (timing.error or 0.0) >= OFF) for timing in checked)
     group = [device for device in table.devices if device.group == table.devices[0].group]
     hosts, groups = {device.host for device in group}, len({device.group for device in table.devices}) or 1
     place = found_place(group)
-    busbw = [timing.busbw for row in table.rows for timing in row.timings]
     return Curve(
         str(table) + _split(groups, len(hosts), len(group)),
         table.collective,
@@ -82,10 +86,17 @@ def curve_of(table: NcclTable, network: Network | None = None) -> Curve:
         table.cut,
         groups,
         network,
-        table.elided
-        and bool(busbw)
-        and abs(fmean(busbw) - (table.average_busbw or fmean(busbw))) > ROUNDED * max(busbw),
+        _of_more(table),
+        0.0 if works else max((row.in_place.error or 0.0 for row in table.rows if row.in_place), default=0.0),
     )
+
+
+def _of_more(table: NcclTable) -> bool:
+    """Whether the table's average is not that of its rows."""
+    busbw = [timing.busbw for row in table.rows for timing in row.timings]
+    if not (table.elided and busbw and table.average_busbw):
+        return False
+    return abs(fmean(busbw) - table.average_busbw) > ROUNDED * max(busbw)
 
 
 def _half(table: NcclTable, name: str) -> tuple[tuple[int, float], ...]:

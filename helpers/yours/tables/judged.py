@@ -12,11 +12,12 @@ from helpers.yours.places import Place, why_unknown
 from helpers.yours.tables.across import beyond_the_wire, split_remarks
 from helpers.yours.tables.bends import bends
 from helpers.yours.tables.beside import Model, model_of, nearest, plateau
-from helpers.yours.tables.curves import Curve
+from helpers.yours.tables.curves import OFF, Curve
 from helpers.yours.tables.falls import Fall, fall_bends, fall_causes, fall_text, falls
 from helpers.yours.tables.slow import slow_causes
 from helpers.yours.verdict import Cause, Verdict, point_text, refusal
 
+ALL = 0.98  # of the best: an average that needs no word
 COURSE = 4  # sizes, from which on a curve has one
 ENDS_EARLY = 16 * MIB  # a table that ends below tells no plateau
 
@@ -107,12 +108,15 @@ def _causes(
     if curve.wrong:
         why = "some elements of the results were wrong: until that is found no time of this table counts"
         causes.append(_cause(curve, "wrong results", why))
+    elif curve.off >= OFF:
+        why = f"{curve.collective} does not work in place: results there are off by {curve.off:g}, and nccl-tests counts none as wrong"
+        causes.append(_cause(curve, "wrong results", f"{why}; the other half counts")._replace(accuses=False))
     causes += fall_causes(curve, place, fallen)
     causes += slow_causes(curve, place, model, found) + beyond_the_wire(curve, place, found) + split_remarks(curve)
     if lacking := _lacking(curve, place):
         causes.append(_cause(curve, "no machine" if place is None else "no network", lacking))
-    if curve.average and curve.best.busbw and len(curve.points) > 1:
-        share = curve.average / curve.best.busbw
+    share = curve.average / curve.best.busbw if curve.average and curve.best.busbw else 1.0
+    if curve.average and share < ALL and len(curve.points) > 1:
         why = (
             f"the table's average busbw, {bandwidth_text(curve.average)}, is {share:.0%} of its own best: it is that of the"
             f" sizes that were asked for, {_asked_for(curve)}, and no property of the machine"

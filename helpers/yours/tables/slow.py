@@ -15,6 +15,7 @@ from helpers.yours.verdict import Cause, Verdict
 LARGE = 16 * MIB  # from here on the bytes decide
 SMALL = 64 * KIB  # up to here the launch does
 HEALTHY = 0.7  # of the plateau: the published runs of one GPU are within a few percent of each other
+REACHED = 0.95  # of the plateau: beside it the protocols of a version that nobody told are no evidence
 HALF = 0.5
 LAUNCHES = 2.0  # times the published launch
 SLOT = 1.1  # a slot's rate, and what the clock may be off
@@ -32,6 +33,8 @@ def slow_causes(curve: Curve, place: Place | None, model: Model, found: Verdict)
     causes = between_nodes(curve, place, found) if place and between else []
     path = next(iter(causes), None) if between else _path(curve, place, found)
     fit = fitting(curve, model) if model.sizes and not path else None
+    if fit and fit.name != "NVLS off" and curve.nccl != version_of(curve) and (found.plateau_share or 0.0) >= REACHED:
+        fit = None
     if path and not between:
         causes.append(path)
     if fit:

@@ -21,6 +21,7 @@ _ROW = re.compile(  # one failure of torchrun's table; what stands between the f
 _HOST = re.compile(r"host *: *(\S+)")
 _PADDING = re.compile(r"[ \t]{3,}")  # to a terminal's width
 _ROOT = re.compile(r"Root Cause \(first observed failure\)")
+_RULE = re.compile(r"-{20}|={20}|\brank *:")  # below the root cause alone stands one of "="
 _LOGGED = re.compile(  # torch.distributed.elastic's line, of a program ("of binary") and of a function
     r"failed \(exitcode: (?P<code>-?\d{1,4})\) local_rank: (?P<local>\d{1,5}) \(pid: (?P<pid>\d{1,10})\)", re.ASCII
 )
@@ -106,6 +107,7 @@ def _rows(paste: str, forced: set[int]) -> Iterator[Ended]:
     roots = [found.end() for found in _ROOT.finditer(paste)]
     rows = list(_ROW.finditer(paste))
     first = {next((row.start() for row in rows if row.start() >= root), -1) for root in roots}
+    first |= {row.start() for row in rows if (rule := _RULE.search(paste, row.end())) and rule[0][0] == "="}
     for row in rows:
         host = _HOST.search(row["between"])
         pid = int(row["pid"])

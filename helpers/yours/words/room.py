@@ -19,6 +19,7 @@ ROUNDED = 16 << 20  # bytes that two digits behind the point may hide
 LOOSE = 0.02  # of what is reserved: less is not worth a word
 MUCH = 0.2  # of it: told though it would not have been enough
 NEARLY = 0.9  # of the card, in tensors
+PIECES = 0.05  # of what is reserved: a card so full is full first, and in pieces second
 MORE = 0.02  # of the card, by which the parts may exceed it: they are read one after the other
 CONTEXTS = (100 << 20, 2 << 30)  # bytes of a process that has a CUDA context and little else
 SHOWN = 16  # messages
@@ -104,11 +105,12 @@ def _causes(one: OutOfMemory) -> Iterator[Cause]:
         return
     limited = list(_limit(one))
     enough = [*limited, *_huge(one), *_elsewhere(one), *_pieces(one)]
-    yield from enough
     accused = {found.name for found in enough if found.accuses}
     if accused == {"fragmentation"} and (one.allocated or 0) >= NEARLY * (one.total or 0):
         why = f"{nbytes_text(one.allocated or 0)} of {nbytes_text(one.total or 0)} are in tensors: the next request may fail all the same"
-        yield cause("out of memory", why, accuses=False)
+        full = cause("out of memory", why, accuses=(one.unallocated or 0) <= PIECES * one.reserved)
+        enough = [full, *(found._replace(accuses=False) for found in enough)] if full.accuses else [*enough, full]
+    yield from enough
     if accused:
         return
     if not one.short:

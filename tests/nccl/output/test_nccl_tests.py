@@ -84,7 +84,10 @@ def test_a_row_as_values():
 
 def test_a_table_says_what_it_is():
     assert str(parse_nccl_tests(ARTICLE)) == "all_reduce over 4 ranks: 28 sizes, 8 B to 1 GiB; NCCL 2.26.2"
-    assert str(parse_nccl_tests(TEXTS["efa-2x-t4-elided"])) == "a collective: 5 sizes, 256 KiB to 4 MiB"
+    assert (
+        str(parse_nccl_tests(TEXTS["efa-2x-t4-elided"]))
+        == "all_reduce over 2 ranks or sendrecv: 5 sizes, 256 KiB to 4 MiB"
+    )
     wrong = parse_nccl_tests(TEXTS["gh200-16-wrong-all_reduce"])
     assert str(wrong).endswith("; nccl-tests 2.17.9; NCCL 2.29.2")
 

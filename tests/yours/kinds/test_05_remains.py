@@ -65,6 +65,7 @@ READ = {  # and how many sizes are left
     "the end of a run": (told(*ROWS[-5:], *END), 5),
     "the beginning of a run": (told(*HEAD, *ROWS[:8]), 8),
     "the beginning, cut within a row": (told(*HEAD, *ROWS[:8]) + "\n" + ROWS[8][:60], 8),
+    "cut before a row's last word": (told(*HEAD, *ROWS[:8]) + "\n" + ROWS[8].rstrip(" 0"), 9),
     "cut within a row at both ends": (told(ROWS[0][47:], *ROWS[1:8]) + "\n" + ROWS[8][:60], 7),
     "behind a pipe of docker": (told(*(f"worker-0  | {row}" for row in ROWS)), len(ROWS)),
     "one half": (told(*(row[:85] for row in ROWS)), len(ROWS)),
@@ -78,7 +79,7 @@ def test_what_is_left_is_read(text, left):
     found = is_my_number_good(text)
     assert len(found.points) == left and found.what.startswith("all_reduce over 8 ranks"), found.refused
     assert found.accused == ()
-    assert ("The last row is not whole" in found.sentence) == text.endswith(ROWS[8][:60])
+    assert ("The last row is not whole" in found.sentence) == text.endswith((ROWS[8][:60], ROWS[8].rstrip(" 0")))
 
 
 @pytest.mark.parametrize(
@@ -89,8 +90,49 @@ def test_what_is_left_is_read(text, left):
         (told(*HEAD[5:]), "the run ended, or hangs, before its first size was finished"),
         ("        0  0   float    34.27  0.00  0.00  N/A  33.57  0.00  0.00  N/A", "no line above names its columns"),
         (ROWS[3].replace("0.2", "0.7"), "no line above names its columns"),
+        (
+            re.sub("(?m)^   +(?=\\d)", " 2 ", re.sub("# +size", "nodes size", WHOLE)),
+            "a column that nccl-tests does not print stands before size",
+        ),
     ],
-    ids=["a head", "a size that hangs", "names of columns", "two layouts alike", "a row that contradicts itself"],
+    ids=[
+        "a head",
+        "a size that hangs",
+        "names of columns",
+        "two layouts alike",
+        "a row that contradicts itself",
+        "a column more",
+    ],
 )
 def test_what_says_nothing_is_refused(text, why):
     assert why in is_my_number_good(text).refused
+
+
+OFF = OLD.replace("2e-03", "1e+00")
+ALLTOALL = "   268435456       1048576    float           520935    0.52    0.51  0e+00   519562    0.52    0.51  1e+00"
+BEFORE = "#  size  count  type  redop  time  algbw  busbw  error  time  algbw  busbw  error\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "accused", "why"),
+    [
+        (f"{BEFORE}{OFF}\n", ["wrong results"], "some elements of the results were wrong"),
+        (f"{BEFORE}{OLD}\n", [], ""),
+        (
+            f"{BEFORE}{ALLTOALL}\n# Out of bounds values : 0 OK\n",
+            [],
+            "alltoall does not work in place: results there are off by 1",
+        ),
+        (f"{WHOLE}{BEFORE}{ALLTOALL}\n", [], "alltoall does not work in place: results there are off by 1"),
+    ],
+    ids=["both halves", "rounding", "in place of alltoall", "of the second table"],
+)
+def test_results_that_an_old_table_shows_to_be_off(text, accused, why):
+    found = is_my_number_good(text)
+    assert not found.refused and list(found.accused) == accused
+    assert why in " ".join(one.why for one in found.causes if one.name == "wrong results")
+
+
+def test_of_collectives_that_a_table_cannot_tell_apart_each_is_named():
+    pair = "  1073741824  268435456  float  sum  -1  9306.7  115.37  115.37  0  9291.5  115.56  115.56  0"
+    assert is_my_number_good(pair).what.startswith("all_reduce over 2 ranks or sendrecv: 1 size")

@@ -195,6 +195,12 @@ def test_a_table_without_its_root_cause_does_not_tell_who_was_first():
     )
 
 
+def test_the_end_of_a_table_is_its_root_cause():
+    text = table((3, 1, 5), (0, -6, 6))
+    sentence = is_my_number_good(text[text.rindex("  time") :]).sentence
+    assert "Rank 3 (pid" in sentence and "ended first" in sentence and "root cause" not in sentence
+
+
 def test_words_without_an_end_say_what_is_missing():
     assert 'from "Root Cause" on' in is_my_number_good("Root Cause (first observed failure):\n[0]:\n").refused
     assert is_my_number_good("process 0 terminated with exit code 0").refused

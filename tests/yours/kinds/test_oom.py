@@ -141,8 +141,9 @@ CAUSES = {
     "a few holes are no fragmentation": (new(20 * MIB, CARD, 9 * MIB, 77 * GIB, 17 * MIB, 79 * GIB), ["out of memory"]),
     "in holes, of a card that is nearly full": (
         new(224 * MIB, 15 * GIB, 11 * MIB, 14 * GIB, 510 * MIB, None, ((9, 15 * GIB - 20 * MIB),)),
-        ["fragmentation"],
+        ["out of memory"],
     ),
+    "in large holes, of a card that is nearly full": (new(2 * GIB, CARD, 300 * MIB, 73 * GIB, 6 * GIB, 79 * GIB), ["fragmentation"]),
     "in holes": (new(4 * GIB, CARD, GIB, 60 * GIB, 18 * GIB, 79 * GIB), ["fragmentation"]),
     "in holes, of 1.13": (old(4 * GIB, CARD, 60 * GIB, GIB, 78 * GIB), ["fragmentation"]),
     "of another": (new(4 * GIB, CARD, GIB, 30 * GIB, MIB, 31 * GIB, ((9, 47 * GIB),)), ["other processes"]),

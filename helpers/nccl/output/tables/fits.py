@@ -18,6 +18,7 @@ WORD = dict.fromkeys(("int8", "uint8", "char", "f8e4m3", "f8e5m2", "fp8_e4m3", "
 WORD |= dict.fromkeys(("half", "bfloat16"), 2) | dict.fromkeys(("float", "int32", "uint32", "int"), 4)
 WORD |= dict.fromkeys(("double", "int64", "uint64"), 8)
 REDOPS = ("sum", "prod", "max", "min", "avg", "mulsum")
+FEW = 3  # collectives that are named where several fit
 _SLACK = 1e-9
 
 
@@ -172,6 +173,13 @@ class Fit:
         """The one that is left, None where several fit."""
         names = {open_.kind.name for open_ in self.open}
         return names.pop() if len(names) == 1 else None
+
+    def told(self) -> str:
+        """Those that are left, where they are two or three, with the ranks that each has: "all_reduce over 2 ranks or sendrecv"."""
+        left = {one.kind.name: one for one in self.open}
+        over = [f"{name} over {one.first:.0f} ranks" if one.first == one.last else name for name, one in left.items()]
+        alike = len({(one.first, one.last) for one in left.values()}) == 1
+        return " or ".join(left if alike else over) if 1 < len(left) <= FEW else ""
 
     def ranks(self) -> int | None:
         """How many there were, where only one number fits."""

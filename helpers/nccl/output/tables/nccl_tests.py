@@ -24,6 +24,7 @@ from helpers.nccl.output.tables.tables import NcclTable, Rows
 _AVERAGE = re.compile(r"Avg bus bandwidth\s*:\s*(\S+)(?: (?:OK|FAILED|GB/s))?")
 _OUTSIDE = re.compile(r"Out of bounds values\s*:\s*(\d{1,15}) (OK|FAILED)", re.ASCII)
 _LEFT_OUT = re.compile(r"[\[(<]?(?:\.{2,}|…|snip|\.\.\. ?snip ?\.\.\.)[\])>]?")
+_ADDED = re.compile(r"\S+ +size +count +type .*algbw")
 _WHOLE = re.compile(r"\d+", re.ASCII)
 _BEGINS = ("nccl-tests version", "Collective test starting", "nThread")
 _NOISE = "NCCL INFO"
@@ -59,6 +60,7 @@ class _Reader:
         self.open: tuple[Rows, Columns, Pieces] | None = None
         self.done: list[NcclTable] = []
         self.empty: NoTable | None = None
+        self.odd: Line | None = None
 
     def read(self, lines: Sequence[Line]) -> tuple[NcclTable, ...]:
         place = ""
@@ -125,6 +127,9 @@ class _Reader:
         return True
 
     def _outside(self, line: Line, said: str) -> None:
+        self.odd = line if _ADDED.match(said) else self.odd
+        if _is_typed(line) and self.odd:
+            raise TableError("a column that nccl-tests does not print stands before size: take it away", self.odd)
         if _is_typed(line):
             raise TableError(
                 "a row, but no line above names its columns: size count type redop root time algbw busbw ...", line

@@ -66,6 +66,9 @@ class Pieces:
         self.parts, self.error, self.noise = [], None, False
         if parts and error and not (noise or of_text):
             raise error
+        if parts and of_text and not noise and self.first and self.columns.half[-1] == "#wrong":
+            for row in self._rows([*parts, " 0"], self.first):  # all but its last word is there
+                self.rows.add(row)
         if parts:
             self.rows.lose(of_text and not noise)
 

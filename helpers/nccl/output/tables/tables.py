@@ -63,6 +63,7 @@ class NcclTable:
     tests, nccl, rccl: versions, None where they are not printed. average_busbw: bytes per second, as printed. out_of_bounds: how many
     values were, None where the text ends before or nothing was checked. elided: whether rows are left out where dots stand for them.
     broken: rows that other output cut and that could not be put together. cut: whether the text ends within a row.
+    fits: the two or three collectives that it can be of, in words.
     """
 
     rows: tuple[NcclRow, ...]
@@ -79,6 +80,7 @@ class NcclTable:
     broken: int = 0
     cut: bool = False
     rccl: str | None = None
+    fits: str = ""
 
     def __str__(self) -> str:
         """all_reduce over 4 ranks: 28 sizes, 8 B to 1 GiB; NCCL 2.26.2."""
@@ -90,7 +92,7 @@ class NcclTable:
             for what, version in (("nccl-tests", self.tests), ("NCCL", self.nccl), ("RCCL", self.rccl))
             if version
         ]
-        return f"{self.collective or 'a collective'}{over}: {spans}{''.join(versions)}"
+        return f"{self.collective or self.fits or 'a collective'}{over}: {spans}{''.join(versions)}"
 
 
 class Rows:
@@ -174,6 +176,7 @@ class Rows:
             self.broken,
             self.cut,
             facts.rccl,
+            "" if told else self.fit.told(),
         )
 
     def _none(self) -> str:
