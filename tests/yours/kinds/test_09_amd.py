@@ -135,7 +135,7 @@ def test_what_is_not_whole_is_refused():
     assert "has no row of GPU3" in is_my_number_good(cut).refused
     types = text.index(f"{RULE} Link Type")
     assert "a table of link types, and the text has none" in is_my_number_good(text[:types]).refused
-    for name in ("CACHE COHERANCY", "CACHE COHERENCY", "ATOMICS", "DMA", "BI-DIRECTIONAL"):
+    for name in (*(f"CACHE COHER{a}NCY" for a in "AE"), "ATOMICS", "DMA", "BI-DIRECTIONAL"):
         other = (
             amd(4, xgmi)
             .replace("LINK TYPE", name)
