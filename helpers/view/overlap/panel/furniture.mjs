@@ -97,7 +97,7 @@ function numbers({ s, others, know }) {
 }
 
 const LEGEND = {
-  s0: "computes forward",
+  s0: "forward",
   s1: "backward",
   s2: "sums gradients",
   s3: "gathers weights",
