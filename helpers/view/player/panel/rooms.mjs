@@ -36,7 +36,7 @@ function topologyHeight({ schedule, link }, kind, wide, memory, time) {
   if (wide)
     return kind === "many" ? between(220, 400, WHOLE - time) : between(220, kind === "crowd" ? 260 : 440, memory);
   const crowded = kind !== "one" || schedule.nswitches > 1 || (boxes && schedule.nranks > 2 * link.gpus);
-  const more = globalThis.document?.fullscreenElement ? Math.max(0, innerHeight - 611) : 0; // enlarged it has the site's bar, too
+  const more = globalThis.document?.fullscreenElement ? innerHeight - 611 : 0; // enlarged it has the site's bar, too
   return crowded ? 220 : between(88, 200 + more, LEFT.stacked + more - memory - time);
 }
 
