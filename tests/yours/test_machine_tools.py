@@ -185,6 +185,7 @@ CASES = {
     "p2p: four A100 without a switch": (p2p(4, "NVIDIA A100-SXM4-40GB", lambda at, to: 93.0), ()),
     "p2p: four H100 over PCIe": (p2p(4, on=lambda at, to: 45.0), ("slow link",)),
     **{f"p2p: cut {what}": (p2p(8)[: p2p(8).index("P2P=Enabled") + at], ()) for what, at in CUTS.items()},
+    "p2p: cut, and words of the reader's": (p2p(8)[: p2p(8).index("P2P=Enabled") + 400] + "\n\nIs that good?\n", ()),
     "p2p: cut behind a slow pair": (
         (slow := p2p(8, on=lambda at, to: 40.0 if (at, to) == (0, 3) else 390.0))[
             : slow.index("Bidirectional P2P=E") + 300

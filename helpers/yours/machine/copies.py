@@ -52,7 +52,7 @@ def judged(found: Copied, told: Place | None) -> Verdict:
         " ".join(filter(None, [_way(found, place), _both(found), _host(found)]))
         or "They have no bandwidth from one GPU to another."
     )
-    said += " The text ends within the last of them." if found.cut else ""
+    said += " A table ends within its rows." if found.cut else ""
     return Verdict("machine", what, said, CLEAN, causes=tuple(_causes(found, place)))
 
 

@@ -185,7 +185,8 @@ def _together(
         call = next((str(one) for one in late if one.number == number), f"call {number}")
         same = f"{ranks_text(told)} all wait in {call}, the same call: none of them is behind"
     if gaps := sorted(set(range(world or told[-1] + 1)) - set(told)):
-        why = f"no line of {ranks_text(gaps)} stands here: not come, dead, of another group, or with a log that was not brought along"
+        more = "" if world else f", nor of one above {told[-1]}"
+        why = f"no line of {ranks_text(gaps)}{more} stands here: not come, dead, of another group, or with a log that was not brought along"
         yield cause("missing rank", "; ".join(filter(None, (same, why))), accuses=False)
     elif same:
         first = ". It is the first of its group: the way between them may never have worked" if number == 1 else ""

@@ -16,7 +16,7 @@ LONGEST = 64 << 20  # bytes of one dump; 2,000 operations with their stacks are 
 LONGEST_LITERAL = 4 << 20  # of one that Python printed
 QUOTED = 60  # letters before what is wrong
 _ROUND = re.compile(
-    r'"(?:[^"\\\n]|\\.)*"|\(|,?\s{0,99}\)'
+    r'"(?:[^"\\\n]|\\.)*"|,\s{0,9}\)|[()]'
 )  # as torch's documentation prints a group: ("0", "default_pg")
 MOST_DIGITS = 4300  # Python's own limit
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from helpers.nccl.output.machine.grids import Grid, grid
@@ -56,7 +57,7 @@ class Copies(NamedTuple):
 class Copied(NamedTuple):
     """tables: in order. gpus: the names of the devices, as CUDA calls them. closed: pairs that the sample says cannot reach each other.
 
-    cut: whether the text ends within the last table, of which only the whole cells are here.
+    cut: whether a table behind the first ends within its rows, of which only the whole cells are here.
     """
 
     tables: tuple[Copies, ...]
@@ -81,7 +82,7 @@ def parse_copies(text: str) -> Copied:
         if test and start:
             rows, columns = start
             begun = _begun(lines[rows:], columns, test in _SQUARE) if found else None
-            cut = begun is not None
+            cut = cut or begun is not None
             table = begun or grid(lines, rows, line.text.strip(), columns, test in _SQUARE)
             found += [_copies(test, table, line)] if table.rows else []
     closed = tuple((hit[1], hit[2]) for hit in _CANNOT.finditer(text))
@@ -131,11 +132,11 @@ def _head(lines: Sequence[Line], at: int) -> tuple[int, list[str]] | None:
 
 
 def _begun(lines: Sequence[Line], columns: Sequence[str], square: bool) -> Grid | None:
-    """The whole cells of a table in whose rows the text ends; None where it is whole, or damaged."""
-    rows = [words for line in lines if (words := line.text.split()) and words not in (["..."], ["```"])]
+    """The whole cells of a table that ends within its rows; None where it is whole, or damaged."""
+    rows = list(takewhile(lambda words: words and words[0] in columns, (line.text.split() for line in lines)))
     *before, last = rows or [[]]
     wide = len(columns) + 1
-    names = [row[0] for row in rows if row]
+    names = [row[0] for row in rows]
     if names != list(columns[: len(names)]) or any(len(row) != wide for row in before) or len(last) > wide:
         return None
     if len(last) == wide and (not square or len(rows) == len(columns)):
