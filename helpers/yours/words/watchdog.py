@@ -175,7 +175,7 @@ def _together(
         why = f"only {who} is told of, which waited: whoever did not come is another rank, and the lines of all ranks show which"
         yield cause("missing rank", why, accuses=False)
         return
-    yield from _one_later(groups)
+    yield from (later := list(_one_later(groups)))
     where = {(one.rank, one.group, one.number) for one in late if one.op not in APART}
     where |= {(row.rank, group, row.next) for group, rows in groups.items() for row in rows if row.waits}
     calls = {call[1:] for call in where}
@@ -192,7 +192,7 @@ def _together(
         first = ". It is the first of its group: the way between them may never have worked" if number == 1 else ""
         why = f"{same}; if these are all ranks, a link, a card or a kernel hangs{first}; else one of which no line stands here has not come"
         yield cause("all waiting", why if world is None else why.partition("; else")[0], accuses=world == len(told))
-    else:
+    elif not later:
         why = "the ranks here wait in different calls, or in groups that no line names: the flight recorder's files tell how these depend"
         yield cause("no dump", why, accuses=False)
 
@@ -200,9 +200,9 @@ def _together(
 def _one_later(groups: dict[str, list[Counts]]) -> Iterator[Cause]:
     """Ranks that time out in a call which others of their group have completed: a remark, as the root of a broadcast may go on."""
     for group, rows in groups.items():
-        stuck = [row for row in rows if row.sure and row.waits and row.at == row.next]
+        stuck = [row for row in rows if row.sure and row.waits]
         last, first = max((row.next for row in stuck), default=0), min((row.next for row in stuck), default=0)
-        if last == first:
+        if last == first or not any(row.at == last == row.next for row in stuck):
             continue
         behind, ahead = (ranks_text(sorted(row.rank or 0 for row in stuck if row.next == at)) for at in (first, last))
         why = (

@@ -109,6 +109,11 @@ CASES = {
         [],
         "rank 2 of group 0 (default_pg) waits in call 901, which rank 0 completed before waiting in call 902: 1 behind",
     ),
+    "one waits a call earlier, by its dump": (
+        status(0, 902, 901, version="2.4") + status(1, 902, 901, version="2.4") + status(2, 901, 900, version="signal"),
+        [],
+        "waits in call 901, which ranks 0 and 1 completed before waiting in call 902: 1 behind",
+    ),
     "only one is there": (job([5]), [], "only rank 5 is told of"),
     "counts that cannot be, of 2.3": (status(0, 7, 6, version="2.3") + status(1, 7, 76280750235782912, version="2.3"), [], ""),
     "another call at one number": (
