@@ -120,8 +120,8 @@ export function draw(widget) {
   parts.lead.textContent = `${lead}.`;
   parts.text.textContent = text;
   parts.end.textContent = end;
-  const wrong = views(widget).some(({ faults }) => faults.length > 0);
-  parts.end.className = end && `bim-${wrong ? "wrong" : "right"}-text`;
+  const wrong = views(widget).some(({ faults }) => faults.length);
+  parts.end.className = end && (wrong ? "bim-wrong-text" : "bim-right-text");
   tables.forEach(({ refresh }) => refresh());
 }
 
