@@ -121,10 +121,10 @@ def facts(card: dict[str, Any], lasting: str, docname: str, docs: set[str]) -> l
     if lasting or "run" in card:
         rows.append(("Run", prose(lasting or f"{card['run']} min")))
     rows.append(("Runs on", prose(card["hardware"])))
-    if needs := card.get("needs"):
-        rows.append(("First", joined([link(need) if need in docs else prose(need) for need in as_list(needs)])))
-    if pair := other_half(docname, docs):
-        label, target = pair
+    label, target = other_half(docname, docs) or ("", "")
+    if needs := [need for need in as_list(card.get("needs", [])) if need != target]:  # the chapter has a row of its own
+        rows.append(("First", joined([link(need) if need in docs else prose(need) for need in needs])))
+    if target:
         rows.append((label, link(target)))
     return rows
 
