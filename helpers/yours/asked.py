@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from helpers.collector import waiting
@@ -26,13 +27,14 @@ from helpers.nccl import (
 )
 from helpers.nccl.output.machine.amd import parse_amd_json
 from helpers.nccl.output.machine.copies import parse_copies_json
+from helpers.nccl.output.tables.cleaned import cleaned, spaced, unwrapped
 from helpers.nccl.output.tables.errors import MachineError, NoTable
 from helpers.plain_gzip import GZIP, GzipError, unfolded
 from helpers.records import RecordError
 from helpers.yours.files.dumps import of_dumps
 from helpers.yours.files.snapshots import of_snapshot
 from helpers.yours.files.traces import of_traces
-from helpers.yours.forms import FORMS, WORDS, Form
+from helpers.yours.forms import FORMS
 from helpers.yours.joined import concluded, joined
 from helpers.yours.logs.judged import of_log, without_rows
 from helpers.yours.machine.copies import judged
@@ -42,7 +44,6 @@ from helpers.yours.run.checked import of_run
 from helpers.yours.tables.curves import curve_of, curve_of_bench
 from helpers.yours.tables.judged import of_table
 from helpers.yours.verdict import Verdict, refusal
-from helpers.yours.words.said import unwrapped
 
 FILES = "dumps of torch's flight recorder, a trace of torch's profiler, a memory snapshot of PyTorch or a run of make gpu-check"
 KNOWN = f"nothing that is known here: expected {', '.join(form.name for form in FORMS)}, {FILES}"
@@ -57,12 +58,14 @@ REFUSALS = (
     RecordError,
 )
 PICKLE = b"\x80"
+_DOUBLED = re.compile(r"\n *\n")
 _BLANK = " \t\r\n"
 _DUMP = "pg_config"
 _TRACE = '"traceEvents"'
 _RUN = '"records"'
 _AMD = '"link_type"'
 _COPIES = '"nvbandwidth"'
+_SHORT = 1 << 20  # letters
 _MOST = 256 << 20  # bytes that a packed file unfolds into
 
 
@@ -125,6 +128,8 @@ def _is_trace(part: object) -> bool:
 
 def _of_text(text: str, told: Place | None) -> Verdict:
     """JSON by its first keys; else every form that stands in the text."""
+    plain = spaced(text)
+    text = unwrapped(plain, sure=True)
     if text.lstrip(_BLANK).startswith("{") and _TRACE in text:
         return of_traces([parse_kineto(text)], told)
     if text.lstrip(_BLANK).startswith(("{", "[")) and _DUMP in text:
@@ -135,18 +140,26 @@ def _of_text(text: str, told: Place | None) -> Verdict:
         return of_topology(parse_amd_json(text))
     if text.lstrip(_BLANK).startswith("{") and _COPIES in text:
         return judged(parse_copies_json(text), told)
-    found = _of_forms([form for form in FORMS if form.sign.search(text)], text, told)
-    if not found.refused or (whole := unwrapped(text)) == text:
-        return found
-    again = _of_forms([form for form in WORDS if form.sign.search(whole)], whole, told)
-    return found if again.refused else again
+    found = _of_forms(text, told)
+    others = (_of_forms(other, told) for other in _mended(plain) if found.refused and other != text)
+    return next((other for other in others if not other.refused), found)
 
 
-def _of_forms(forms: Sequence[Form], text: str, told: Place | None) -> Verdict:
+def _mended(text: str) -> Iterator[str]:
+    """The text as it may have been before it was copied: lines whole, single spaced, without prefixes."""
+    if len(text) < _SHORT:
+        yield from (unwrapped(text), unwrapped(text, short=1))
+        yield _DOUBLED.sub("\n", text)
+        yield "\n".join(line.text for line in cleaned(text))
+
+
+def _of_forms(text: str, told: Place | None) -> Verdict:
     """All that stands in the text, joined. The first that tells anything has to be whole; what follows it is left out where it is not."""
     read: list[Verdict] = []
     why, headed = KNOWN, False
-    for form in forms:
+    for form in FORMS:
+        if not form.sign.search(text):
+            continue
         try:
             found = form.judge(text, told)
         except NoTable as error:

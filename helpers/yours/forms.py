@@ -14,6 +14,7 @@ from helpers.nccl.output.machine.perftest import SIGN as WIRES
 from helpers.nccl.output.machine.ports import SIGN as PORTS
 from helpers.nccl.output.machine.smi import LINKS, QUERY
 from helpers.nccl.output.machine.smi import TABLE as SMI
+from helpers.nccl.output.tables.cleaned import unwrapped
 from helpers.nccl.output.tables.errors import NoTable
 from helpers.nccl.output.tables.fits import WORD
 from helpers.yours.files.summaries import SIGN as SUMMARY
@@ -67,6 +68,13 @@ def _of_tables(text: str, told: Place | None) -> Verdict:
         raise
 
 
+def _of_log(text: str) -> Verdict:
+    log = parse_debug_log(text)
+    whole = unwrapped(text) if log.damaged else text
+    logs = [log] if whole == text else [log, parse_debug_log(whole)]
+    return of_log(min(logs, key=lambda one: len(one.damaged)), text)
+
+
 def _sign(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(patterns), re.MULTILINE | re.ASCII)
 
@@ -94,7 +102,7 @@ FORMS = (  # in the order in which a verdict on several of them tells them
     Form(
         "a log of NCCL_DEBUG=INFO",
         LOG,
-        lambda text, told: of_log(parse_debug_log(text), text),
+        lambda text, told: _of_log(text),
     ),
     Form("an error of NCCL", ErrorSign(), lambda text, told: of_errors(text)),
     Form("the table of nvidia-smi", SMI, of_smi),
@@ -111,6 +119,3 @@ FORMS = (  # in the order in which a verdict on several of them tells them
         lambda text, told: of_average(text),
     ),
 )
-WORDS = tuple(
-    form for form in FORMS if isinstance(form.sign, (Words, ErrorSign))
-)  # messages, whose lines a terminal may have broken

@@ -29,22 +29,6 @@ def straight(start, rate):
     return {nbytes: start + nbytes / rate for nbytes in SIZES}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        HEALTHY.replace("\n", "\r\n"),
-        f"user@node-0:~$ ./build/all_reduce_perf -b 8 -e 8G -f 2 -g 8\n{HEALTHY}user@node-0:~$ ",
-        f"\x1b[01;32muser@node\x1b[00m:\x1b[01;34m~\x1b[00m$ \n{HEALTHY.replace('# nThread', chr(27) + '[0m# nThread')}",
-        f"```\n{HEALTHY}```\n",
-        "\n".join(f"> {line}" for line in HEALTHY.split("\n")),
-        "\n".join(f"2026-01-02T03:04:05.123Z {line}" for line in HEALTHY.split("\n")),
-    ],
-    ids=["Windows", "a prompt", "colours", "a fence", "a quotation", "a clock"],
-)
-def test_what_stands_around_a_table_changes_nothing(text):
-    assert is_my_number_good(text) == is_my_number_good(HEALTHY)
-
-
 def test_of_several_tables_each_kind_is_judged():
     other = printed("H200", "reduce_scatter", 8, "2.29.2", times(run("H200", "reduce_scatter")))
     found, alone = is_my_number_good(HEALTHY + other), is_my_number_good(HEALTHY)

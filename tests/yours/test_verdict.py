@@ -106,6 +106,11 @@ def test_the_host_starts_too_slowly():
     slow = {nbytes: max(took, 60e-6) for nbytes, took in times(run("H100")).items()}
     found = is_my_number_good(printed("H100", "all_reduce", 8, "2.29.2", slow))
     assert first(found) == "host-bound" and "60 µs" in found.causes[0].why
+    usual = printed("A100", "all_gather", 8, "2.27.3", {2**n: max(34e-6, 2**n / 240e9) for n in range(10, 33)})
+    found = is_my_number_good(
+        usual[usual.index("# Collective") :].replace("nGpus 1 ", "nGpus 8 ")
+    )  # of an unknown version
+    assert found.accused == () and "one thread starts 8 GPUs" in found.causes[0].why
     assert first(is_my_number_good(real("article-4xh100-all_reduce"))) == "host-bound"
 
 

@@ -15,6 +15,8 @@ HEALTHY = (
     0.7  # of the plateau, or of what the cards reach where that is less: a ring that was asked for, or an older NCCL
 )
 HALF = 0.5
+RINGS = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce")
+LEAST = 3e9  # of one port of 25 Gb/s
 LARGE = 16 * MIB  # from here on the bytes decide
 SLOT_4 = 20e9, 28e9  # what cards of 400 Gb/s pass in slots of PCIe 4, after packet headers; a gigabyte to both sides
 
@@ -24,15 +26,27 @@ def between_nodes(curve: Curve, place: Place, found: Verdict) -> list[Cause]:
     if curve.network and curve.network.kind == SOCKETS:
         why = f"the log beside it has NCCL go by sockets between nodes{_rate(curve, found)}; a faster network that they have is not used"
         return [_cause(curve, "wrong path", why)._replace(repair="sockets")]
+    if (
+        not curve.network
+        and curve.collective in RINGS
+        and curve.best.busbw < LEAST <= place.inside / 50
+        and _large(curve)
+    ):
+        why = f"{bandwidth_text(curve.best.busbw)} is less than what one port of 25 Gb/s passes: sockets by a slow interface"
+        return [_cause(curve, "wrong path", why)._replace(repair="sockets")]
     top = found.plateau and min(found.plateau, place.reach(curve.nranks or 0, curve.collective) or found.plateau)
     bar = (
         HALF if found.plateau_of == CARDS else HEALTHY
     )  # of an all_to_all or a sendrecv nobody published what is usual
-    if not top or not found.line_rate or curve.points[-1].nbytes < LARGE or curve.best.busbw >= bar * top:
+    if not top or not found.line_rate or not _large(curve) or curve.best.busbw >= bar * top:
         return []
     causes = _told(curve, place, found) or _alike(curve, place, found)
     sure = not place.supposed and place.domain <= place.gpus  # between racks nobody published what is healthy
     return [one._replace(accuses=one.accuses and sure) for one in causes]
+
+
+def _large(curve: Curve) -> bool:
+    return curve.points[-1].nbytes >= LARGE
 
 
 def _told(curve: Curve, place: Place, found: Verdict) -> list[Cause]:

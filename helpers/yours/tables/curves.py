@@ -24,7 +24,7 @@ class Curve:
     place: the machine that the list of devices tells; gpus: their names; hosts: how many, 0 where there is no such list. average:
     of busbw. halves: (nbytes, busbw) out of place and in place, those that were run. broken, cut: of NcclTable. groups: of
     NCCL_TESTS_SPLIT, which ran at once; place, hosts and nranks are of one. network: between nodes, by a log. partial: the average is of
-    more rows. off: how far results are off where nothing works in place.
+    more rows. off: how far results are off where nothing works in place. each: GPUs that one thread starts.
     """
 
     what: str
@@ -44,6 +44,7 @@ class Curve:
     network: Network | None = None
     partial: bool = False
     off: float = 0.0
+    each: int = 1
 
     @property
     def best(self) -> Point:
@@ -88,6 +89,7 @@ def curve_of(table: NcclTable, network: Network | None = None) -> Curve:
         network,
         _of_more(table),
         0.0 if works else max((row.in_place.error or 0.0 for row in table.rows if row.in_place), default=0.0),
+        table.settings.ngpus if table.settings else 1,
     )
 
 

@@ -158,7 +158,9 @@ def _host_bound(curve: Curve, model: Model) -> list[Cause]:
         f"no call is shorter than {seconds_text(start.mine)}, {start.times:.1f} times the {seconds_text(start.known)} of the"
         " published runs of this GPU: the processor that starts the kernels decides, not the links"
     )
-    found = [_cause(curve, "host-bound", why)]
+    usual = curve.each > 1 and curve.nccl != version_of(curve) and start.times < LAUNCHES**2
+    why += f"; usual where one thread starts {curve.each} GPUs (-g), and less with a process for each" if usual else ""
+    found = [_cause(curve, "host-bound", why)._replace(accuses=not usual)]
     if simple_alone(curve, model):
         why = "the whole curve is also that of Simple alone (NCCL_PROTO=Simple), whose start is as long"
         found.append(_cause(curve, "only Simple", why))

@@ -22,8 +22,6 @@ _RANKS = tuple(
 )
 _LEAD = 200  # letters before the words, in which a rank is looked for
 _PARAGRAPH = 24  # lines that a message may be broken into
-_NARROWEST, _WIDEST = 40, 400  # letters of a terminal's line
-_BEGINS = re.compile(r"\[(?:rank|default|E\d|W\d|I\d|F\d)|\d{4}-\d\d|Traceback|  File |[#|+=-]")
 
 
 class Words:
@@ -67,22 +65,6 @@ def one_line(text: str) -> str:
     """The first lines of a text as one, without their prefixes and doubled spaces."""
     lines = (line.text for line in cleaned("\n".join(text.split("\n", _PARAGRAPH)[:_PARAGRAPH])))
     return " ".join(" ".join(lines).split())
-
-
-def unwrapped(text: str) -> str:
-    """With the lines joined that a terminal broke at its width, within words too: those of the longest line's length, or one short of it.
-
-    A line that begins as a message does is none that goes on.
-    """
-    lines = text.replace("\r", "").split("\n")
-    width = max(map(len, lines))
-    if not _NARROWEST <= width <= _WIDEST:
-        return text
-    whole = [lines[0]]
-    for before, line in pairwise(lines):
-        goes_on = width - 1 <= len(before) and line.strip() and not _BEGINS.match(line)
-        whole += [" " * (width - len(before)) if goes_on else "\n", line]
-    return "".join(whole)
 
 
 def ranks_text(ranks: Sequence[int]) -> str:

@@ -12,6 +12,7 @@ import nccl_tests_print as synthetic
 import pytest
 
 from helpers.nccl import TableError, TopologyError, nccl_tests_tables, parse_topo
+from helpers.nccl.output.tables.cleaned import spaced
 
 HERE = Path(__file__).parent
 WORDS = {"int8": 1, "float": 4, "half": 2, "bfloat16": 2, "double": 8, "int32": 4, "uint8": 1, "char": 1, "int": 4}
@@ -169,7 +170,7 @@ def test_damaged_tables_are_refused_or_agree_with_themselves():
             assert str(error)
             continue
         read += 1
-        lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        lines = spaced(text).split("\n")
         rows = [row for table in tables for row in table.rows]
         assert rows
         told = [] if text.lstrip().startswith("{") else [of_its_lines(row, lines) for row in rows]

@@ -288,6 +288,14 @@ def test_a_split_table_is_judged_as_one_of_its_groups(text, nranks, accused, tol
     assert "several groups" in {cause.name for cause in found.causes}
 
 
+@pytest.mark.parametrize(("busbw", "accused"), [(2e9, ("wrong path",)), (12e9, ())])
+def test_what_no_network_beside_such_links_is_as_slow_as_is_accused_without_its_name(busbw, accused):
+    found = is_my_number_good(made(busbw, 2))
+    assert found.accused == accused and (
+        not accused or "less than what one port of 25 Gb/s passes" in found.causes[0].why
+    )
+
+
 @pytest.mark.parametrize(("busbw", "remark"), [(300e9, True), (860e9, False)])
 def test_between_racks_all_ports_of_a_rack_count_and_nobody_is_accused(busbw, remark):
     found = is_my_number_good(made(busbw, 36, 4, "GB200"), "GB200-NVL72")

@@ -11,11 +11,11 @@ from helpers.nccl.output.logs.debug_comms import Torn
 from helpers.nccl.output.logs.debug_makers import MAKERS, Rows
 from helpers.nccl.output.logs.debug_rows import Damaged, Origin, RingLine
 from helpers.nccl.output.logs.debug_shapes import CLOCK, CLOSED, LEVEL, LONGEST_ORIGIN, ORIGIN, PLACE, which
+from helpers.nccl.output.tables.cleaned import bare
 
 CUT_NUMBERS = 1000  # before 2.23 a ring line has room for three digits a rank
-_BARE = re.compile(  # lines that stand without "NCCL INFO", perhaps behind a launcher's "[1,0]<stdout>:" or "0: "
-    r"(?:\[\w*[\d,]+\](?:<std\w+>)?:? ?|\d+: ?)?\s*"
-    r"(?P<told>(?:[NR]CCL version(?: :)? \d|Channel \d+(?:/\d+)? : \d+\[|Channel \d+/\d+ : +\d+ |Trees \[\d+\] -?\d).*)"
+_BARE = re.compile(  # lines that stand without "NCCL INFO", perhaps behind a launcher's prefix
+    r"(?:[NR]CCL version(?: :)? \d|Channel \d+(?:/\d+)? : \d+\[|Channel \d+/\d+ : +\d+ |Trees \[\d+\] -?\d).*"
 )
 
 
@@ -40,9 +40,9 @@ class Reader(Rows):
         """
         levels = list(LEVEL.finditer(text))
         if not levels:
-            if bare := _BARE.fullmatch(text):
+            if _BARE.search(text) and (told := _BARE.fullmatch(bare(text).strip())):
                 self.seen = True
-                self._message(number, Origin(), bare["told"].rstrip(), ended)
+                self._message(number, Origin(), told[0], ended)
             return
         self.seen = True
         for level, later in pairwise(levels):

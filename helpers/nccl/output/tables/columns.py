@@ -127,7 +127,9 @@ class Columns:
 
 def columns_of(said: str, line: Line) -> Columns | None:
     """The columns that this line names; None where it is no such line, TableError where it names them in no order that is known."""
-    names = said.split()
+    names = [
+        "#wrong" if name == "wrong" else name for name in said.split()
+    ]  # as a page shows it that takes # for a mark of its own
     if not names or names[0] != "size" or not {"algbw", "busbw"} <= set(names):
         return None
     stamped = names[-1] == "timestamp"

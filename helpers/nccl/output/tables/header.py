@@ -18,7 +18,7 @@ _N = rf"(\d{{1,{DIGITS}}})"
 _TESTS = re.compile(rf"nccl-tests version (\S+)(?: \(\w+\))? nccl-headers={_N} nccl-library={_N}", re.ASCII)
 _SETTINGS = re.compile(
     rf"nThread {_N} nGpus {_N} minBytes {_N} maxBytes {_N} step: {_N}\((factor|bytes)\) warmup iters: {_N} iters: {_N}"
-    rf"(?: agg iters: {_N})?(?: validation: {_N})?(?: graph: {_N})?(?: unalign: {_N})?",
+    rf"(?: agg iters: {_N})?(?: validation: {_N})?(?: graph: {_N})?(?: unalign: {_N})?(?: \w+: \S+)*",
     re.ASCII,
 )
 _DEVICE = re.compile(

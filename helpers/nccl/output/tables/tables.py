@@ -141,10 +141,12 @@ class Rows:
         self.outside = count if self.checked else None
 
     def mean(self, number: Printed, line: Line) -> None:
-        """The average has to be that of the rows, unless some are left out or several threads ran, which may differ."""
+        """The average has to be that of the rows, unless some are left out, or several threads ran, which may differ."""
         self.average = number
-        threads = self.facts.settings.nthreads if self.facts.settings else 1
-        if self.elided or threads > 1 or not self.buses:
+        told = self.facts.settings
+        if told and self.made and self.made[0].nbytes > 2 * max(told.min_bytes, told.step):
+            self.elided = True  # above the first that is here
+        if self.elided or (told and told.nthreads > 1) or not self.buses:
             return
         low = sum(bus.low for bus in self.buses) / len(self.buses)
         high = sum(bus.high for bus in self.buses) / len(self.buses)
