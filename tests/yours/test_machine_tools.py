@@ -320,6 +320,28 @@ def test_what_is_not_whole_is_refused(text, why):
     assert why in is_my_number_good(text).refused
 
 
+def test_what_a_cut_took_away_is_no_fault():
+    """The last cell's digits, the last GPU's links."""
+    rows = [[0.0 if one == other else 276.24 for other in range(8)] for one in range(8)]
+    table = "".join(
+        f" {n}    " + "  ".join(f"{rate:.2f}" if rate else "N/A" for rate in row) + "\n" for n, row in enumerate(rows)
+    )
+    head = "Running device_to_device_memcpy_read_ce.\nmemcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)\n"
+    text = f"{head}      {'  '.join(map(str, range(8)))}\n{table}"
+    text = text.replace("N/A\n", "276.24\n").replace(" 7    276.24", " 7    N/A   ")
+    links = "".join(
+        f"GPU {gpu}: NVIDIA A100 (UUID: GPU-{gpu})\n" + "".join(f"\t Link {n}: 25 GB/s\n" for n in range(12))
+        for gpu in range(2)
+    )
+    for whole in (text, links):
+        assert is_my_number_good(whole).accused == ()
+        for end in range(len(whole) // 2, len(whole)):
+            assert (
+                "slow pair" not in (found := is_my_number_good(whole[:end])).accused
+                and "links off" not in found.accused
+            )
+
+
 def test_what_is_damaged_is_refused_or_judged():
     """Never an error of our own, whatever was cut, lost, doubled or put in."""
     lines = [line for text, _ in CASES.values() for line in f"{text}\n".split("\n")]

@@ -114,6 +114,11 @@ def test_the_host_starts_too_slowly():
     assert first(is_my_number_good(real("article-4xh100-all_reduce"))) == "host-bound"
 
 
+def test_a_table_that_ends_before_the_plateau_has_no_slow_link():
+    ends = {2**n: 40e-6 + 2**n / 160e9 for n in range(12, 26)}
+    assert is_my_number_good(printed("A100", "broadcast", 8, "2.29.2", ends)).accused == ()
+
+
 @pytest.mark.parametrize("text", ["# Avg bus bandwidth    : 98.414 ", "98.4 GB/s", "98.414"])
 def test_an_average_quoted(text):
     found = is_my_number_good(text)

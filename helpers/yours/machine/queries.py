@@ -77,8 +77,16 @@ def of_links(text: str, told: Place | None) -> Verdict:
 def _of_links(found: Sequence[Linked], on: Sequence[Sequence[float]], most: int) -> Iterator[Cause]:
     """The first of: links that are off, slower links, links that were trained anew, other errors."""
     rates = Counter(rate for one in on for rate in one)
+    listed = max(
+        (len(one.rates) for one in found), default=0
+    )  # with those that are off; fewer stand where the text was cut
     short = next(
-        ((one.gpu, len(mine)) for one, mine in zip(found, on, strict=True) if one.rates and len(mine) < most), None
+        (
+            (one.gpu, len(mine))
+            for one, mine in zip(found, on, strict=True)
+            if one.rates and len(mine) < most and (len(one.rates) == listed or (one.gpu and one is not found[-1]))
+        ),
+        None,
     )
     slow = next(
         ((one.gpu, min(mine)) for one, mine in zip(found, on, strict=True) if mine and min(mine) < max(rates)), None

@@ -13,6 +13,7 @@ from helpers.yours.tables.suspects import Fit, fitting, launch, simple_alone
 from helpers.yours.verdict import Cause, Verdict
 
 LARGE = 16 * MIB  # from here on the bytes decide
+PLATEAU = 64 * MIB  # from here on a healthy curve is near its own
 SMALL = 64 * KIB  # up to here the launch does
 HEALTHY = 0.7  # of the plateau: the published runs of one GPU are within a few percent of each other
 REACHED = 0.95  # of the plateau: beside it the protocols of a version that nobody told are no evidence
@@ -101,9 +102,15 @@ def _unpublished(curve: Curve, place: Place, found: Verdict) -> Cause | None:
 
 def _short(curve: Curve, place: Place | None, found: Verdict) -> bool:
     """Whether the best is far below the plateau: on one node, where the plateau is a published one."""
-    if place is None or found.plateau is None or curve.points[-1].nbytes < LARGE or not place.alone(curve.nranks or 0):
+    if (
+        place is None
+        or found.plateau is None
+        or curve.points[-1].nbytes < PLATEAU
+        or not place.alone(curve.nranks or 0)
+    ):
         return False
-    return place.shape == "switch" and curve.best.busbw < HEALTHY * found.plateau
+    top = min(found.plateau, max((one.busbw for one in found.predicted), default=found.plateau))  # at these sizes
+    return place.shape == "switch" and curve.best.busbw < HEALTHY * top
 
 
 def _less_over_slots(curve: Curve, place: Place | None, found: Verdict) -> bool:

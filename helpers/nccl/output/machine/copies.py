@@ -81,7 +81,7 @@ def parse_copies(text: str) -> Copied:
         start = _head(lines, at) if test else None
         if test and start:
             rows, columns = start
-            begun = _begun(lines[rows:], columns, test in _SQUARE) if found else None
+            begun = _begun(lines[rows:], columns, test in _SQUARE)
             cut = cut or begun is not None
             table = begun or grid(lines, rows, line.text.strip(), columns, test in _SQUARE)
             found += [_copies(test, table, line)] if table.rows else []
@@ -139,10 +139,16 @@ def _begun(lines: Sequence[Line], columns: Sequence[str], square: bool) -> Grid 
     names = [row[0] for row in rows]
     if names != list(columns[: len(names)]) or any(len(row) != wide for row in before) or len(last) > wide:
         return None
-    if len(last) == wide and (not square or len(rows) == len(columns)):
+    torn = len(rows) == len(lines) and _digits(last[-1:]) < _digits([cell for row in rows for cell in row[1:]])
+    if len(last) == wide and (not square or len(rows) == len(columns)) and not torn:
         return None
     cells = {row[0]: (*row[1:], *["N/A"] * (wide - len(row))) for row in (*before, last[:-1]) if row}
     return Grid("", lines[0], tuple(columns), cells) if lines else None
+
+
+def _digits(cells: Sequence[str]) -> int:
+    """The most behind a point."""
+    return max((len(cell.partition(".")[2]) for cell in cells if cell != "N/A"), default=0)
 
 
 def _copies(test: str, table: Grid, line: Line) -> Copies:
