@@ -114,9 +114,12 @@ def test_the_host_starts_too_slowly():
     assert first(is_my_number_good(real("article-4xh100-all_reduce"))) == "host-bound"
 
 
-def test_a_table_that_ends_before_the_plateau_has_no_slow_link():
-    ends = {2**n: 40e-6 + 2**n / 160e9 for n in range(12, 26)}
-    assert is_my_number_good(printed("A100", "broadcast", 8, "2.29.2", ends)).accused == ()
+@pytest.mark.parametrize(("last", "accused"), [(24, ()), (30, ("slow link",))])
+def test_far_below_the_model_is_a_slow_link_where_the_model_holds(last, accused):
+    slow = {2**n: 24e-6 + 2**n / 140e9 for n in range(12, last + 1)}
+    text = printed("A100", "broadcast", 8, "2.27.3", slow).replace("     sum      -1", "    none       0")
+    found = is_my_number_good(text)
+    assert found.plateau_share < 0.7 and found.accused == accused
 
 
 @pytest.mark.parametrize("text", ["# Avg bus bandwidth    : 98.414 ", "98.4 GB/s", "98.414"])

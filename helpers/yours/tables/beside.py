@@ -16,6 +16,7 @@ from helpers.yours.verdict import Beside, Foretold
 
 SHOWN = 3  # published runs beside the reader's
 CARDS = "what its network cards reach"
+MODEL = "NCCL's model, as predict has it"
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def plateau(curve: Curve, place: Place | None, model: Model) -> tuple[float, str
         and _alike(run, curve, place)
         and abs(run.ports - (run.ports and place.ports)) <= 0.01 * run.ports
     ]
-    found = found or [(one.busbw, "NCCL's model, as predict has it") for one in model.foretold()]
+    found = found or [(one.busbw, MODEL) for one in model.foretold()]
     reach = place.reach(curve.nranks or 0, curve.collective)
     return max(found, default=(reach, CARDS) if reach else None)
 

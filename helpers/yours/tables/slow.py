@@ -7,13 +7,13 @@ from helpers.units import KIB, MIB, bandwidth_text, nbytes_text, seconds_text
 from helpers.yours.causes import cause
 from helpers.yours.places import Place
 from helpers.yours.tables.across import between_nodes
-from helpers.yours.tables.beside import Model, version_of
+from helpers.yours.tables.beside import MODEL, Model, version_of
 from helpers.yours.tables.curves import Curve
 from helpers.yours.tables.suspects import Fit, fitting, launch, simple_alone
 from helpers.yours.verdict import Cause, Verdict
 
 LARGE = 16 * MIB  # from here on the bytes decide
-PLATEAU = 64 * MIB  # from here on a healthy curve is near its own
+PLATEAU = 64 * MIB  # from here on the model is near what healthy GPUs do
 SMALL = 64 * KIB  # up to here the launch does
 HEALTHY = 0.7  # of the plateau: the published runs of one GPU are within a few percent of each other
 REACHED = 0.95  # of the plateau: beside it the protocols of a version that nobody told are no evidence
@@ -102,15 +102,10 @@ def _unpublished(curve: Curve, place: Place, found: Verdict) -> Cause | None:
 
 def _short(curve: Curve, place: Place | None, found: Verdict) -> bool:
     """Whether the best is far below the plateau: on one node, where the plateau is a published one."""
-    if (
-        place is None
-        or found.plateau is None
-        or curve.points[-1].nbytes < PLATEAU
-        or not place.alone(curve.nranks or 0)
-    ):
+    if place is None or found.plateau is None or not place.alone(curve.nranks or 0):
         return False
-    top = min(found.plateau, max((one.busbw for one in found.predicted), default=found.plateau))  # at these sizes
-    return place.shape == "switch" and curve.best.busbw < HEALTHY * top
+    least = PLATEAU if found.plateau_of == MODEL else LARGE
+    return place.shape == "switch" and curve.points[-1].nbytes >= least and curve.best.busbw < HEALTHY * found.plateau
 
 
 def _less_over_slots(curve: Curve, place: Place | None, found: Verdict) -> bool:
