@@ -39,7 +39,10 @@ def slow_causes(curve: Curve, place: Place | None, model: Model, found: Verdict)
     if path and not between:
         causes.append(path)
     if fit:
-        causes.append(_of_fit(curve, fit, place is not None and place.alone(curve.nranks or 0)))
+        fitted = _of_fit(curve, fit, place is not None and place.alone(curve.nranks or 0))
+        causes.append(
+            fitted._replace(accuses=fitted.accuses or _short(curve, place, found))
+        )  # whoever is so far off has a fault
     elif not path and _short(curve, place, found):
         why = "neither a setting nor PCIe explains it: a link, a clock, or another job beside it"
         causes.append(_cause(curve, "slow link", _of_plateau(curve, found, why)))
