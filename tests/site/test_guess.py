@@ -299,6 +299,13 @@ def test_what_another_block_asks_can_be_read():
     assert veils(page_of("Before.", [*asks, nodes.paragraph("", "Not 1 GiB.")], "Later.")) == ["Not 1 GiB."]
 
 
+def test_beside_an_answer_stands_what_is_tempting(site):
+    html = (site / "book" / "ring.html").read_text(encoding="utf-8")
+    (told,) = re.findall(r'id="guess-bytes".*?<p class="bim-predict-tempting">(.*?)</p>', html, re.S)[:1]
+    said = unescape(re.sub(r"<[^>]*>", "", told)).replace("\xa0", " ")
+    assert said.startswith("Tempting and wrong: 64 MiB, the buffer once.")
+
+
 def test_a_line_to_be_drawn_names_its_chart(site):
     html = (site / "book" / "trees.html").read_text(encoding="utf-8")
     asks = [json.loads(unescape(found)) for found in re.findall(r'data-guess="([^"]*)"', html)]

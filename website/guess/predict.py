@@ -82,7 +82,8 @@ class PredictDirective(SphinxDirective):
         if "tempting" not in self.options:
             return []
         told, messages = self.parse_inline(self.options["tempting"])
-        return [nodes.paragraph("", "", nodes.Text("Tempting: "), *told, classes=["bim-predict-tempting"]), *messages]
+        words = [nodes.Text("Tempting and wrong: "), *told, nodes.Text(".")]
+        return [nodes.paragraph("", "", *words, classes=["bim-predict-tempting"]), *messages]
 
     def asked(self, name: str, question: str) -> Asked:
         """The block, its options checked. ValueError or KeyError says what is wrong with them."""
