@@ -500,8 +500,9 @@ COLOURS = """(canvas) => {
 
 
 def swatches(page: Page, where: str) -> dict[str, str]:
-    """The colour, with its pattern, of each name."""
-    return dict(page.locator(f"{where} .bim-swatch").evaluate_all(SWATCH))
+    """The colour, with its pattern, of each name; a key also has the number."""
+    found = page.locator(f"{where} .bim-swatch").evaluate_all(SWATCH)
+    return {re.sub(r"\d[\d,]*\.\d\d$", "", name): colour for name, colour in found}
 
 
 def test_a_snapshot_is_coloured_by_line_and_who_holds_the_peak_is_said(open_memory, tmp_path):
