@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from .action import KINDS, Action
+from .action import Action
 from .schedule import PipelineSchedule, Program
 
 AHEAD = 3  # stages that are gathered at once: one goes forward, one backward, and the next one comes
@@ -24,7 +24,7 @@ def with_shards(s: PipelineSchedule, ahead: int | None = None) -> PipelineSchedu
 
 
 def _with_shards(program: Program, ahead: int) -> Program:
-    last = {one.stage: at for at, one in enumerate(program) if _ends(one)}
+    last = {one.stage: at for at, one in enumerate(program)}  # its last backward, or the send of what that gave
     found: list[Action] = []
     gathered: list[int] = []
     for at, action in enumerate(program):
@@ -37,11 +37,6 @@ def _with_shards(program: Program, ahead: int) -> Program:
         if at == last.get(action.stage):
             found.append(Action("REDUCE_GRAD", action.stage))
     return (*found, *(Action("RESHARD", stage) for stage in sorted(gathered)))
-
-
-def _ends(action: Action) -> bool:
-    """Whether nothing is held any more of that stage and microbatch, or what its backward gave is sent on."""
-    return sum(KINDS[action.kind].holds) < 0 or action.kind == "SEND_B"
 
 
 def _next(program: Sequence[Action], count: int) -> list[int]:
