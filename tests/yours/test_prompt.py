@@ -14,7 +14,7 @@ from made_tables import run, times
 from helpers.version import VERSION
 from helpers.yours import is_my_number_good
 from helpers.yours.__main__ import main
-from helpers.yours.page import shared
+from helpers.yours.page import shared, told_on
 from helpers.yours.share.hidden import hidden
 from helpers.yours.share.report import report
 from helpers.yours.tables.printing import printed
@@ -99,9 +99,11 @@ def test_what_is_shared_names_no_host(tmp_path, capsys):
 
 
 def test_files_lose_their_names_too():
-    """A text that came as a file loses them before it is judged."""
+    """A text that came as a file before it is judged, what is no text in its verdict."""
     text = HEALTHY.replace("node-0", "secret-host-7")
     assert json.loads(shared([text.encode()], None, ["mine.txt"]))["text"] == report(is_my_number_good(hidden(text)))
+    dumps = json.loads((OUTPUT / "logs" / "gloo-skip.json").read_text().replace('"0"', '"10.20.30.40"'))
+    assert "10.20.30.40" in str(is_my_number_good(dumps)) and "10.20.30.40" not in told_on(dumps, None)
 
 
 def test_efa_without_gpudirect_is_a_remark():
