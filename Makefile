@@ -8,6 +8,7 @@ SERVE ?= 1
 SHARD ?= 1/1
 PORT ?=
 REMOVE ?=
+NAMES ?=
 
 RUN := .venv/bin/python
 HAVE = $(if $(wildcard $(RUN)),$(RUN),$(ASK))
@@ -16,7 +17,7 @@ INSTALL = $(ASK) -m tools.install --python "$(PYTHON)" --torch "$(TORCH)" --torc
 	--pins "$(PINS)"
 
 .DEFAULT_GOAL := help
-.PHONY: help book pdf check test test-all lab kernel notebooks gpu-check clean python
+.PHONY: help book pdf check test test-all lab kernel notebooks gpu-check findings clean python
 
 help: ## list these words
 	@echo "make WORD, where WORD is one of"
@@ -69,6 +70,9 @@ notebooks: python ## run every notebook again and rewrite it with its outputs
 # for LABS also ipython, plotly and anywidget.
 gpu-check: ## on a machine with NVIDIA GPUs: check what CI cannot (under ten minutes), is it good?, one file to send (OUT=folder: there)
 	$(HAVE) -m $(if $(LABS),tools.labs $(LABS) $(OUT:%=--out %/labs),tools.gpu_check $(OUT:%=--out %))
+
+findings: ## run the scripts of findings/ one by one, each in an environment that it removes: what has changed? (asks PyPI and npm)
+	@$(HAVE) -m tools.findings $(NAMES)
 
 clean: ## remove what was built (.venv stays; delete it to install afresh)
 	rm -rf _build .pytest_cache .ruff_cache .mypy_cache .hypothesis
