@@ -24,7 +24,7 @@ help: ## list these words
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
 	@echo "and, when needed, SERVE=0 (book: build only), PORT=8080, SHARD=2/4 (a part of the tests), PYTHON=/path/to/python3.11,"
 	@echo "LABS='ring units' or all (gpu-check: run these labs instead, and record that they came to their end),"
-	@echo "TORCH=cpu, cu126, cu129, cu130 or keep (use the torch that is already installed, 2.11 or newer); it holds until TORCH=auto"
+	@echo "TORCH=cpu, cu126, cu129, cu130 or keep (use the torch that is already installed, 2.11 to 2.15); it holds until TORCH=auto"
 
 book: python ## build the website and serve it on 127.0.0.1 (SERVE=0 builds only)
 	@$(INSTALL)

@@ -51,7 +51,7 @@ def test_a_named_build_is_taken_whatever_the_driver(choice):
     assert linux("580.1", choice="cu130").requirement == "torch===2.13.0"
 
 
-@pytest.mark.parametrize("version", ["2.11.0", "2.12.1+cu126", "2.13.0a0+gitabc", "2.13.1"])
+@pytest.mark.parametrize("version", ["2.11.0", "2.12.1+cu126", "2.13.0a0+gitabc", "2.15.0", "2.15.0+rocm7.2"])
 def test_keep_takes_the_torch_that_is_there(version):
     build = linux("570.1", version, "keep")
     assert (build.requirement, build.tags, build.note) == ("", (), "") and version in build.why
@@ -68,10 +68,10 @@ def test_where_its_wheel_is_not_to_be_had_the_oldest_torch_is_left_out_in_words(
     assert capsys.readouterr().out == said
 
 
-@pytest.mark.parametrize("version", ["2.14.0", "2.15.0a0+deadbeef.nv26.10", "3.0.0"])
+@pytest.mark.parametrize("version", ["2.16.0", "2.16.0a0+deadbeef.nv26.12", "3.0.0"])
 def test_keep_takes_a_newer_torch_with_a_warning(version):
     build = linux("570.1", version, "keep")
-    assert (build.requirement, build.tags) == ("", ()) and f"{version} is newer than 2.13" in build.note
+    assert (build.requirement, build.tags) == ("", ()) and f"{version} is newer than 2.15" in build.note
 
 
 @pytest.mark.parametrize("version", ["1.13.1", "2.9.1", "2.10.0+cu128"])

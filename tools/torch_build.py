@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 VERSION = "2.13.0"
-OLDEST, NEWEST = (
-    (2, 11),
-    (2, 13),
-)  # for TORCH=keep: what `helpers` works with, and the last whose source the course has read
+OLDEST, NEWEST = (2, 11), (2, 15)  # for TORCH=keep: what has been tried, helpers/torch_versions.toml says what differs
 
 # The oldest driver of each CUDA major version: docs.nvidia.com/deploy/cuda-compatibility, "Minor Version Compatibility".
 DRIVER_CUDA_13, DRIVER_CUDA_12 = 580, 525
@@ -64,7 +61,10 @@ def _keep(installed: str | None) -> Plan:
             f"TORCH=keep, but the torch that is here is {installed}; the course needs {_told(OLDEST)} or newer. "
             "Drop TORCH, and make installs its own."
         )
-    newer = f"torch {installed} is newer than {_told(NEWEST)}, the last that the course knows: what it says of torch may differ there."
+    newer = (
+        f"torch {installed} is newer than {_told(NEWEST)}, the last that has been tried: names that the ranks wrap may be gone, so that "
+        "a hang is told without a line, and predictions of memory may miss what FSDP2 keeps there."
+    )
     note = newer if _numbers(installed) > NEWEST else ""
     return Plan("", (), f"torch {installed}, the one already installed", 1, note)
 

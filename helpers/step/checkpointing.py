@@ -8,6 +8,7 @@ costly operators and collectives gave, but of the matrix products only every sec
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -56,7 +57,12 @@ def recompute(
         return first, _both(around(), second)
 
     plain = getattr(checkpoint, "__wrapped__", checkpoint)  # the wrapper imports torch's compiler
-    return partial(plain, use_reentrant=False, context_fn=contexts, early_stop=early_stop)
+    said = {"use_reentrant": False, "context_fn": contexts, "early_stop": early_stop}
+    if (
+        policy and "respect_saved_tensors_hooks" in inspect.signature(plain).parameters
+    ):  # torch 2.15 warns of a change where it is not said
+        said["respect_saved_tensors_hooks"] = False
+    return partial(plain, **said)
 
 
 def apply(model: nn.Module, kind: str, around: Callable[[], AbstractContextManager] = nullcontext) -> nn.Module:

@@ -32,13 +32,17 @@ if TYPE_CHECKING:
 
 
 class _Stream(torch.cpu.Stream):
-    """Nothing runs on it, and what it is asked for later is there."""
+    """Nothing runs on it, and what it is asked for later is there. Its numbers are asked for from torch 2.15 on."""
+
+    stream_id = device_index = device_type = 0
 
     def record_event(self) -> torch.cpu.Event:
         return torch.cpu.Event()
 
 
-HANDLE = SimpleNamespace(**{name: getattr(torch.cpu, name) for name in torch.cpu.__all__} | {"Stream": _Stream})
+HANDLE = SimpleNamespace(
+    **{name: getattr(torch.cpu, name) for name in torch.cpu.__all__} | {"Stream": _Stream, "current_stream": _Stream}
+)
 
 
 @contextmanager
@@ -173,8 +177,10 @@ def tell(model: nn.Module, seen: Callable[[object, str], object]) -> None:
         seen({one._module_info.param_name: one.all_gather_outputs}, "communication")
         if one.unsharded_param.requires_grad:
             one.unsharded_param.register_post_accumulate_grad_hook(lambda p: seen(p.grad, "gradient"))
-        widen = partial(_widened, one, one.to_accumulated_grad_if_needed, seen)
-        FAKE_RANKS.put(one, "to_accumulated_grad_if_needed", widen)
+        if widen := getattr(
+            one, "to_accumulated_grad_if_needed", None
+        ):  # from 2.15 on autograd itself adds up in the type of reducing
+            FAKE_RANKS.put(one, "to_accumulated_grad_if_needed", partial(_widened, one, widen, seen))
 
 
 def _widened(one: object, widen: Callable, seen: Callable) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from types import SimpleNamespace
+from types import MethodType, SimpleNamespace
 
 from torch import nn
 
@@ -24,9 +24,7 @@ class Stages:
         """One of SHARDS."""
         part = self.parts[action.stage]
         if action.kind == "REDUCE_GRAD":
-            from torch.distributed.pipelining.stage import _PipelineStageBase
-
-            _PipelineStageBase.perform_reduce_grad(SimpleNamespace(submod=part), 1)
+            _reduce(part)
             return
         for module in sharded(part):
             if action.kind == "UNSHARD":
@@ -38,8 +36,23 @@ class Stages:
         """A computation is next: what it needs is waited for, and its backward reduces nothing."""
         for handle in self.handles.pop(action.stage, ()):
             handle.wait()
-        if action.kind == "B" and self.parts:
-            part = self.parts[action.stage]
+        part = self.parts.get(action.stage)
+        if action.kind == "F" and hasattr(part, "set_manual_backward_finalization"):  # torch 2.15, instead of the next
+            part.set_manual_backward_finalization(True)
+        if action.kind == "B" and part is not None:
             part.set_is_last_backward(False)
             part.set_reshard_after_backward(False)
             part.set_requires_gradient_sync(False)
+
+
+def _reduce(part: nn.Module) -> None:
+    """What torch's stage does of it; from 2.15 on it calls two more of its methods."""
+    from torch.distributed.pipelining.stage import _PipelineStageBase
+
+    stage = SimpleNamespace(submod=part, has_backward=True, _gradient_reduction_handle=None)
+    theirs = {
+        one: getattr(_PipelineStageBase, one, None)
+        for one in ("start_gradient_reduction", "wait_for_gradient_reduction")
+    }
+    vars(stage).update({name: MethodType(method, stage) for name, method in theirs.items() if method})
+    _PipelineStageBase.perform_reduce_grad(stage, 1)

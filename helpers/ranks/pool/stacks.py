@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -25,7 +26,8 @@ def ask_stacks(members: list[Member], seconds: float = 0.3) -> dict[int, str]:
     seen = {m.rank: _emptied(m.stack_path) for m in members if m.stack_path.exists()}
     for member in members:
         if member.rank in seen and member.process.is_alive():
-            os.kill(member.process.pid, life.STACK_SIGNAL)
+            with suppress(ProcessLookupError):  # it ended since
+                os.kill(member.process.pid, life.STACK_SIGNAL)
     texts: dict[int, str] = {}
     for _ in range(int(seconds / 0.02)):
         if seen.keys() <= {rank for rank, text in texts.items() if text.endswith("\n") and "File" in text}:

@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.abc
+import importlib.util
 import os
 import sys
 from pathlib import Path
