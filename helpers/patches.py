@@ -1,6 +1,6 @@
 """Every place where torch, or Python, is changed while it runs: what is replaced, why, and with which version it was last looked at.
 
-No public hook serves these ends. `Patch.put` and `Patch.during` are the only ways, so this table is whole (tests/test_patches.py
+No public hook serves these ends. A `Patch` has the only ways, so this table is whole (tests/test_patches.py
 reads the library for others), and a new pin of torch is the moment to read each original again. Chapters: hangs, ranks, too-big.
 """
 
@@ -32,6 +32,10 @@ class Patch:
         """The same, taken back at the end."""
         with mock.patch.object(owner, name, stand_in):
             yield
+
+    def of_operator(self, library: object, name: str, stand_in: object) -> None:
+        """torch's operator is `stand_in` for meta tensors, under autograd, as long as that torch.library.Library lives."""
+        library.impl(name, stand_in, "AutogradMeta")
 
 
 NOTED = Patch(
@@ -90,9 +94,14 @@ AUTOCAST = Patch(
     "helpers.step.autocasting",
 )
 CUDA_LIKE = Patch(
-    "dropout, scaled_dot_product_attention, rms_norm, softmax and log_softmax of torch.nn.functional; torch._fused_adam_ and its like",
+    "dropout, rms_norm, softmax and log_softmax of torch.nn.functional; torch._fused_adam_ and its like",
     "a CPU build takes apart what CUDA runs as one kernel, and a TorchFunctionMode is off inside nn.MultiheadAttention",
     "helpers.measure.predict.like_cuda",
+)
+COMPOSITE = Patch(
+    "the operators aten::scaled_dot_product_attention and mish_backward at the key AutogradMeta, through torch.library",
+    "on meta tensors torch takes them apart, also where a CPU or a GPU has a kernel, before any mode hears of them",
+    "helpers.measure.predict.composite",
 )
 SAVED = Patch(
     "torch.autograd.graph.saved_tensors_hooks.__enter__; torch.utils.checkpoint's _VersionWrapper.__init__",
@@ -120,4 +129,4 @@ FORBIDDEN = Patch(
     "helpers.exercises.primitives",
 )
 PATCHES = (NOTED, FUNCTIONAL, REDUCER, CAPTURES, NETWORK, JOINING, GENERATORS, MAIN, SPAWN)
-PATCHES += (RESIZES, SAVED, AUTOCAST, CUDA_LIKE, OPTIMIZERS, ZEROING, FAKE_RANKS, FORBIDDEN)
+PATCHES += (RESIZES, SAVED, AUTOCAST, CUDA_LIKE, COMPOSITE, OPTIMIZERS, ZEROING, FAKE_RANKS, FORBIDDEN)

@@ -8,9 +8,10 @@ import torchgen
 import yaml
 from torch.autograd.graph import saved_tensors_hooks
 from torch.nn import functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from helpers.measure import cuda_like
-from helpers.measure.predict.like_cuda import attention_kernel
+from helpers.measure.predict.attention import attention_kernel
 
 FORMULAS = Path(torchgen.__file__).parent / "packaged" / "autograd" / "derivatives.yaml"
 N, H = 6, 8
@@ -94,6 +95,28 @@ def test_the_kernel_is_cudas_choice():
     assert attention_kernel(full, fewer, fewer, enable_gqa=True) == "math"
     wide = meta(1, 4, N, 264)
     assert attention_kernel(wide, wide, wide) == "efficient"
+    assert attention_kernel(half, half[:, :, :2], half[:, :, :2], is_causal=True) == "efficient"
+    assert attention_kernel(half, half, meta(1, 4, N, 2 * H)) == "efficient"
+    assert attention_kernel(half, half, half, mask.requires_grad_()) == "efficient"
+    assert attention_kernel(half, half.float(), half) == attention_kernel(full.double(), *[full.double()] * 2) == "math"
+
+
+def test_what_sdpa_kernel_allows_is_kept_to():
+    half, full = meta(1, 4, N, H), meta(1, 4, N, H, dtype=torch.float32)
+    with sdpa_kernel(SDPBackend.MATH):
+        assert attention_kernel(half, half, half) == "math"
+    with sdpa_kernel([SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]):
+        assert attention_kernel(half, half, half) == "efficient"
+    with sdpa_kernel(SDPBackend.FLASH_ATTENTION), pytest.raises(ValueError, match="could take efficient, math on CUDA"):
+        attention_kernel(full, full, full)
+
+
+def test_a_head_of_an_odd_width_is_padded_for_flash_attention_and_a_mask_for_the_other():
+    odd, mask = meta(1, 4, N, 5), torch.ones(N, 5, dtype=torch.bool, device="meta")
+    padded, out = 4 * N * 8 * 2, F.scaled_dot_product_attention
+    assert kept(lambda: out(odd, odd, odd)) == sorted([*[padded] * 4, 4 * N * 4, 16, 8])
+    q, k = meta(1, 4, N, H), meta(1, 4, 5, H)
+    assert N * 8 * 2 in kept(lambda: out(q, k, k, mask)), "five numbers a row, eight apart"
 
 
 def test_a_softmax_that_widens_keeps_its_result_only():

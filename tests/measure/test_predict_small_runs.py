@@ -14,6 +14,7 @@ from helpers.facts import Model
 from helpers.measure import build, predict_step, track
 from helpers.measure.predict.predict import STAGES
 from helpers.step import checkpointing, hf_trainer
+from helpers.step.models import ATTENTIONS
 from helpers.step.precision import computes, optimizer
 
 SLACK = 1024  # bytes
@@ -41,7 +42,7 @@ def draw(rng: random.Random) -> Model:
 def measured(shape, batch, seq, how) -> tuple[dict[str, list[int]], int]:
     """Bytes at the stages of the second of two real steps, and the most of them."""
     precision = how["precision"]
-    model = build(shape, attention="math", device="cpu", dtype=computes(precision))
+    model = build(shape, attention=how["attention"], device="cpu", dtype=computes(precision))
     model.chunks, model.chunking = how.get("chunks", 1), how.get("chunking", "recompute")
     checkpointing.apply(model, how.get("checkpoint", "none"))
     adam = optimizer("adamw", model.parameters(), precision)
@@ -84,7 +85,7 @@ def read(trace, begin: int) -> tuple[dict[str, list[int]], int]:
 
 
 def said(shape, batch, seq, how) -> tuple[dict[str, list[int]], int]:
-    trace = predict_step(shape, batch=batch, seq=seq, attention="math", operators="cpu", **how).trace
+    trace = predict_step(shape, batch=batch, seq=seq, operators="cpu", **how).trace
     ends = [index for index, name, _ in trace.marks if name == STAGES[3]]
     return read(trace, ends[0] + 1)
 
@@ -106,7 +107,8 @@ HOW = {
 def test_the_bytes_of_a_real_step(name, seed):
     rng = random.Random(f"{name} {seed}")
     shape, batch, seq = draw(rng), rng.randint(1, 3), 4 * rng.randint(2, 9)
-    (there, peak), (here, highest) = measured(shape, batch, seq, HOW[name]), said(shape, batch, seq, HOW[name])
+    how = HOW[name] | {"attention": rng.choice(ATTENTIONS)}
+    (there, peak), (here, highest) = measured(shape, batch, seq, how), said(shape, batch, seq, how)
     assert {name: len(found) for name, found in there.items()} == {name: len(found) for name, found in here.items()}
     away = max(np.abs(np.subtract(found, here[name])).max() for name, found in there.items())
     print(f"{name} {seed}: {away} {peak - highest} of {peak}")

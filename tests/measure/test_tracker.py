@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from allocators_peak import allocators_peak
 from torch import nn
 from torch.nn.modules import module as torch_module
-from torch.profiler import ProfilerActivity, profile
 from torch.testing._internal.two_tensor import TwoTensor
 
 from helpers.measure import TrackError, article_model, track
@@ -153,19 +153,6 @@ def cnn():
     return nn.Sequential(
         nn.Conv2d(3, 16, 3), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(16 * 15 * 15, 10)
     )
-
-
-def allocators_peak(run):
-    """The highest sum of the CPU allocator's own events while `run` runs, in bytes above the start."""
-    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as watched:
-        run()
-    events = watched.profiler.kineto_results.events()
-    changes = sorted((e.start_ns(), e.nbytes()) for e in events if e.name() == "[memory]")
-    total = peak = 0
-    for _, nbytes in changes:
-        total += nbytes
-        peak = max(peak, total)
-    return peak
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ cases are answered directly; every other case goes to torch. A test compares sha
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import traceback
@@ -14,13 +15,14 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from helpers.patches import OPTIMIZERS
 
 from .layouts import compared, dense, elementwise, in_order
+from .truer import TRUER
 
 aten = torch.ops.aten
 SAME_TYPE = {
@@ -41,7 +43,11 @@ SAME_TYPE = {
     aten.silu_backward.default,
 }
 # Never the line that a reader wants to see; the separator, for torchvision's is.
-OURS = tuple(f"{folder}{os.sep}" for folder in (Path(__file__).parents[2], Path(torch.__file__).parent))
+OURS = (
+    *(f"{folder}{os.sep}" for folder in (Path(__file__).parents[2], Path(torch.__file__).parent)),
+    contextlib.__file__,
+)
+STEP, MODULES = str(Path(__file__).with_name("meta_step.py")), f"{Path(nn.__file__).parent}{os.sep}"
 NO_MATTER = {"approximate", "alpha"}  # options that change no shape and no type
 IN_PLACE = {
     aten.mul_.Tensor,
@@ -219,11 +225,19 @@ def value(tensor: Tensor, *_: object, **__: object) -> None:
     """A number, or where something is, of a tensor that has a shape only. ValueError naming the line that asks."""
     if not tensor.is_meta:
         return
-    asks = [line for line in traceback.extract_stack() if not line.filename.startswith(OURS)][-1]
+    asks = _asking()
     raise ValueError(
         f"{asks.filename}:{asks.lineno} asks for a tensor's value ({asks.line}), and a prediction computes none;"
         " inputs or a setting that avoid that line would do"
     )
+
+
+def _asking() -> traceback.FrameSummary:
+    """The innermost line of the reader's within a step; where his module is torch's own, the line of that."""
+    stack = traceback.extract_stack()
+    step = max((i for i, line in enumerate(stack) if line.filename == STEP), default=0)
+    theirs = [line for line in stack[step:] if not line.filename.startswith(OURS)]
+    return (theirs or [line for line in stack if line.filename.startswith(MODULES)])[-1]
 
 
 def index(x: Tensor, places: list[Tensor | None]) -> None:
@@ -233,7 +247,14 @@ def index(x: Tensor, places: list[Tensor | None]) -> None:
             value(place)
 
 
+ASKS = {
+    aten._local_scalar_dense.default: value,
+    aten.nonzero.default: value,
+    aten.index.Tensor: index,
+}
 SHAPES = {
+    **ASKS,
+    **TRUER,
     aten.cat.default: cat,
     aten.stack.default: stack,
     aten.addmm.default: addmm,
@@ -256,7 +277,4 @@ SHAPES = {
     aten.native_layer_norm.default: layer_norm,
     aten.native_layer_norm_backward.default: layer_norm_backward,
     aten.native_dropout.default: dropout,
-    aten._local_scalar_dense.default: value,
-    aten.nonzero.default: value,
-    aten.index.Tensor: index,
 }

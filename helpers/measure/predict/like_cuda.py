@@ -20,11 +20,10 @@ from torch.utils._foreach_utils import _get_fused_kernels_supported_devices
 from helpers.patches import AUTOCAST, CUDA_LIKE
 from helpers.step.autocasting import torchs_autocast
 
-HALF = (torch.float16, torch.bfloat16)
-_plain = {
-    name: getattr(functional, name)
-    for name in ("dropout", "scaled_dot_product_attention", "rms_norm", "softmax", "log_softmax")
-}
+from .attention import HALF, on_cuda
+from .composite import with_kernels
+
+_plain = {name: getattr(functional, name) for name in ("dropout", "rms_norm", "softmax", "log_softmax")}
 
 
 @contextmanager
@@ -36,6 +35,7 @@ def cuda_like() -> Iterator[None]:
     Alike already, and tested so: layer_norm, cross_entropy, gelu, silu, relu, linear, embedding.
     """
     with ExitStack() as patches:
+        patches.enter_context(with_kernels(on_cuda))
         for name, replacement in SWAPS.items():
             patches.enter_context(CUDA_LIKE.during(functional, name, replacement))
         for name in ("_fused_adam_", "_fused_adamw_", "_fused_sgd_"):
@@ -51,40 +51,6 @@ def dropout(input, p=0.5, training=True, inplace=False):
     if input.is_meta and training and not inplace and 0 < p < 1:
         return torch.native_dropout(input, p, True)[0]
     return _plain["dropout"](input, p, training, inplace)
-
-
-def scaled_dot_product_attention(
-    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
-):
-    """Flash attention for 16-bit types without a mask, else memory-efficient attention, else the plain one.
-
-    The order and the conditions are those of ATen/native/transformers/cuda/sdp_utils.cpp. (With cuDNN 9.15 a Hopper or Blackwell GPU asks
-    cuDNN first, whose kernel keeps the same: q, k, v, the output, and one fp32 number a row.)
-    """
-    kernel = attention_kernel(query, key, value, attn_mask, enable_gqa) if query.is_meta else "math"
-    if kernel == "flash":
-        return torch.ops.aten._scaled_dot_product_flash_attention(
-            query, key, value, dropout_p, is_causal, False, scale=scale
-        )[0]
-    if kernel == "efficient":
-        grads = any(tensor.requires_grad for tensor in (query, key, value)) and torch.is_grad_enabled()
-        return torch.ops.aten._scaled_dot_product_efficient_attention(
-            query, key, value, attn_mask, grads, dropout_p, is_causal, scale=scale
-        )[0]
-    plain = _plain["scaled_dot_product_attention"]
-    return plain(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
-
-
-def attention_kernel(query, key, value, attn_mask=None, enable_gqa=False) -> str:
-    """Which kernel CUDA would take: "flash", "efficient" or "math". query, key, value: [batch, heads, tokens, head_dim]."""
-    if query.dim() != 4 or not query.shape[-1] == key.shape[-1] == value.shape[-1]:
-        return "math"
-    if query.dtype in HALF and attn_mask is None and query.shape[-1] <= 256:
-        return "flash"
-    grouped = enable_gqa and query.shape[1] != key.shape[1]
-    aligned = query.shape[-1] % (8 if query.dtype in HALF else 4) == 0
-    masked = attn_mask is None or not attn_mask.requires_grad
-    return "efficient" if aligned and masked and not grouped and query.dtype != torch.float64 else "math"
 
 
 def rms_norm(input, normalized_shape, weight=None, eps=None):
@@ -158,7 +124,6 @@ def _fused_devices() -> list[str]:
 
 SWAPS = {
     "dropout": dropout,
-    "scaled_dot_product_attention": scaled_dot_product_attention,
     "rms_norm": rms_norm,
     "softmax": softmax,
     "log_softmax": log_softmax,

@@ -9,12 +9,13 @@ Chapters: training-memory, too-big.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from time import perf_counter
 
+import torch
 from torch import Tensor, nn
 
 from helpers.collector import waiting
@@ -29,6 +30,8 @@ from helpers.step import precision as types
 from helpers.tracker.tracker import Tracker, track
 
 from . import like_cpu
+from .attention import on_cpu
+from .composite import with_kernels
 from .fast_meta import FastMeta, answers, without_compiler
 from .like_cuda import cuda_like
 from .meta_step import MetaStep, Setup
@@ -135,16 +138,26 @@ def predict_step(
     start = perf_counter()
     cuda = operators == "cuda"
     ranks = fake_ranks(sharding.data_ranks) if precision in types.FSDP2 else nullcontext()
-    with ranks, without_compiler(), cuda_like() if cuda else nullcontext():
+    with ranks, without_compiler(), cuda_like() if cuda else with_kernels(on_cpu):
         with FastMeta():
             step = MetaStep(setup) if sharding is None else Share(setup, sharding)
             if checkpoint != "none" or chunks > 1:
                 checkpointing.once_before()
         # What is freed when must not depend on a collection. The tracker asks `answers` itself: a second mode takes a fifth longer
-        with waiting():
+        with waiting(), _unknown():
             trace = run(step, steps)
     nparams = sum(p.numel() for p in step.model.parameters())
     return Prediction(trace.rounded(512) if cuda else trace, nparams, perf_counter() - start)
+
+
+@contextmanager
+def _unknown() -> Iterator[None]:
+    """An operator that torch does not know on meta tensors is an input that a prediction cannot have."""
+    try:
+        yield
+    except NotImplementedError as error:
+        said = str(error).partition(": attempted")[0]
+        raise ValueError(f"torch {torch.__version__} cannot say what {said} gives without its values") from error
 
 
 def run(step: MetaStep, steps: int) -> Trace:
@@ -208,6 +221,7 @@ def _checked(setup: Setup, steps: int, sharding: Sharding | None) -> Setup:
     ):
         _positive(name, value)
     if isinstance(setup.model, nn.Module):
+        _without_recurrence(setup.model, setup.operators)
         if setup.inputs is None or setup.loss is None:
             raise ValueError(
                 "a module wants inputs= (tensors, a dict of them by name, or a function that makes them) and loss= (of its output)"
@@ -221,6 +235,17 @@ def _checked(setup: Setup, steps: int, sharding: Sharding | None) -> Setup:
     if shape.positions == "learned" and seq > shape.context:
         raise ValueError(f"{shape.name} has learned positions for {shape.context} tokens, got seq={seq}")
     return replace(setup, model=shape, seq=seq)
+
+
+def _without_recurrence(model: nn.Module, operators: str) -> None:
+    """Layers that oneDNN or cuDNN computes whole, and on CUDA cells, whose gates one kernel makes."""
+    whole = (nn.RNNBase, nn.RNNCellBase) if operators == "cuda" else nn.RNNBase
+    for name, module in model.named_modules():
+        if isinstance(module, whole):
+            raise ValueError(
+                f"{name or 'the model'} is an nn.{type(module).__name__}: oneDNN on a CPU and cuDNN on a GPU have their own kernels for it,"
+                " with memory that only they know: meta tensors tell of another one"
+            )
 
 
 def _positive(name: str, value: object) -> None:
