@@ -10,6 +10,7 @@ from helpers.facts import Model
 from helpers.ledger.clock import Clock
 from helpers.ledger.context_axis import context_traffic, held
 from helpers.ledger.efficiency import efficiency_of
+from helpers.ledger.flops import EARLY
 from helpers.ledger.layers import layer_traffic
 from helpers.ledger.setups import SETUPS, Setup
 from helpers.ledger.states import state_traffic
@@ -141,7 +142,8 @@ def entry(
 ) -> Entry:
     """A line. setup: one of SETUPS, or a Setup; model: another one on the same machines; `stage` of the sharding is not looked at.
 
-    precision, checkpoint, optimizer: as helpers.memory.closed_form.step has them. efficiency: of the peak for products, by default
+    precision, checkpoint, optimizer: as helpers.memory.closed_form.step has them; checkpoint "full" computes every product again, and
+    "full, early stop" as torch.utils.checkpoint does by default (flops.AGAIN). efficiency: of the peak for products, by default
     what published runs on such GPUs reach. hides: of helpers.ledger.timing.HIDES. regather: sequence parallelism as Megatron-LM has it
     (`layer_traffic`).
     ValueError for a setup that is not known, ranks that are not the machine's, sequences that do not divide; ShardingError for a model
@@ -157,7 +159,7 @@ def entry(
     sharding.check_context(known_setup.model, known_setup.seq)
     stages = [replace(sharding, stage=i) for i in sorted({0, min(1, sharding.pipeline - 1), sharding.pipeline - 1})]
     moved = [(one, _traffic(known_setup, one, batch, precision, checkpoint, regather)) for one in stages]
-    model, how = known_setup.model, (precision, optimizer, checkpoint)
+    model, how = known_setup.model, (precision, optimizer, "full" if checkpoint == EARLY else checkpoint)
     filled = [step(model, batch, known_setup.seq, *how, sharding=one) for one in stages]
     filled = [
         held(each, known_setup, one, batch, precision, checkpoint) for each, one in zip(filled, stages, strict=True)

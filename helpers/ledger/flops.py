@@ -1,6 +1,6 @@
 """How many FLOPs a training step has, by formula: what the model asks for, and what the hardware does. Chapters: sharded, meshes.
 
-    flops(MODELS["Llama-3-8B"], tokens=8192, seq=8192, checkpoint="full")
+    flops(MODELS["Llama-3-8B"], tokens=8192, seq=8192, checkpoint="full, early stop")
     SETUPS["70B"].flops("full").hardware / (64 * SETUPS["70B"].peak)      # seconds of a step at the datasheet's rate
 
 The one definition of a step's arithmetic in this course. A multiply-add is two. Matrix products alone are counted, as in every published
@@ -20,11 +20,16 @@ from helpers.facts import Model
 # core_v0.12.0 (May 2025; commit 8873b55d6, megatron/training/training.py), and MFUs published with it since.
 PAIRS = ("all", "causal")
 # What a way to spare activations computes a second time: shares of the blocks' products and of the scores. The first three are those
-# of helpers.memory.closed_form; the last two are torchtitan's selective ones: every second layer, or every second product and no scores.
+# of helpers.memory.closed_form, "full" as Megatron-LM has it and torch's reentrant checkpoint: every product. torch.utils.checkpoint
+# stops by default (early_stop, from 2.1 on) with the last tensor that backward asks for, and so before the last product of a block, whose
+# result nothing keeps; where a dropout or a norm comes after it, or a router weighs it, it is computed. The last two are torchtitan's
+# selective ones: every second layer, or every second product and no scores.
+EARLY = "full, early stop"
 AGAIN = {
     "none": (0.0, 0.0),
     "selective": (0.0, 1.0),
     "full": (1.0, 1.0),
+    EARLY: (1.0, 1.0),
     "layers by turns": (0.5, 0.5),
     "products by turns": (0.5, 0.0),
 }
@@ -34,7 +39,7 @@ AGAIN = {
 class Flops:
     """Of a forward: the blocks' products with their matrices, the scores (Q K^T and P V), and the head's product.
 
-    checkpoint: a key of AGAIN; pairs: one of PAIRS.
+    checkpoint: a key of AGAIN; pairs: one of PAIRS. last: of `blocks`, the product that ends each, where nothing keeps its result.
     """
 
     blocks: float
@@ -42,6 +47,7 @@ class Flops:
     head: float
     checkpoint: str = "none"
     pairs: str = "all"
+    last: float = 0.0
 
     @property
     def forward(self) -> float:
@@ -66,7 +72,7 @@ class Flops:
     def again(self) -> float:
         """What checkpointing computes a second time."""
         blocks, scores = AGAIN[self.checkpoint]
-        return blocks * self.blocks + scores * self.scores
+        return blocks * self.blocks + scores * self.scores - self.last * (self.checkpoint == EARLY)
 
     @property
     def whole(self) -> bool:
@@ -80,7 +86,8 @@ class Flops:
 
     def of(self, share: float) -> Flops:
         """A share of it, as of one rank."""
-        return replace(self, blocks=self.blocks * share, scores=self.scores * share, head=self.head * share)
+        parts = {name: share * getattr(self, name) for name in ("blocks", "scores", "head", "last")}
+        return replace(self, **parts)
 
 
 def flops(model: Model, tokens: float, seq: int | None = None, checkpoint: str = "none", pairs: str = "all") -> Flops:
@@ -99,7 +106,10 @@ def flops(model: Model, tokens: float, seq: int | None = None, checkpoint: str =
     seen = seq if pairs == "all" else (seq + 1) / 2  # keys that a query meets, on average
     scores = 2 * seen * model.layers * model.heads * _widths(model)
     head = 2 * tokens * model.vocab * model.hidden
-    return Flops(2 * tokens * _matrices(model), tokens * scores, head, checkpoint, pairs)
+    dense = model.dense * model.dense_ffn if model.experts else model.layers * model.ffn
+    return Flops(
+        2 * tokens * _matrices(model), tokens * scores, head, checkpoint, pairs, 2 * tokens * dense * model.hidden
+    )
 
 
 def _widths(model: Model) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from helpers.ledger.flops import EARLY
 from helpers.ledger.places import place, strides
 from helpers.ledger.setups import Setup
 from helpers.ledger.traffic import Traffic
@@ -21,7 +22,8 @@ def layer_traffic(
 ) -> Iterator[Traffic]:
     """Of one step of the rank on `sharding.stage`. batch: sequences of a micro-batch.
 
-    A block that is checkpointed whole is computed again before its backward, and so are its collectives. With sequence parallelism a
+    A block that is checkpointed whole is computed again before its backward, and so are its collectives, all of them or, with an early
+    stop, all but the last. With sequence parallelism a
     rank keeps what it has gathered here; Megatron-LM keeps its own part, which is what the closed form's memory counts, and with
     regather each pair's input is gathered once more in backward: a quarter more bytes, a sixth where blocks are computed again.
     ValueError for regather without sequence parallelism.
@@ -31,16 +33,21 @@ def layer_traffic(
     width = 4 if precision in ("fp32", "autocast") else 2
     seq = setup.seq // sharding.context
     activations = batch * seq * setup.model.hidden * width
-    again = checkpoint == "full"
-    yield from _tensor(setup, sharding, activations, again, 4 * batch * seq)
+    again, early = checkpoint in ("full", EARLY), checkpoint == EARLY
+    yield from _tensor(setup, sharding, activations, 4 * batch * seq, again, early)
     if regather:
         yield _once_more(setup, sharding, activations)
     yield from _experts(setup, sharding, activations, again)
     yield from _stages(setup, sharding, activations)
 
 
-def _tensor(setup: Setup, sharding: Sharding, activations: int, again: bool, column: int) -> Iterator[Traffic]:
-    """activations: bytes of [batch, seq, hidden] of this context rank's tokens; column: of one fp32 number a token."""
+def _tensor(
+    setup: Setup, sharding: Sharding, activations: int, column: int, again: bool, early: bool
+) -> Iterator[Traffic]:
+    """activations: bytes of [batch, seq, hidden] of this context rank's tokens; column: of one fp32 number a token.
+
+    early: of what is computed again the sum behind a block's last product is left out, with that product.
+    """
     if sharding.tensor == 1:
         return
     where = place(setup.machine, *strides(sharding)["tensor"])
@@ -50,7 +57,8 @@ def _tensor(setup: Setup, sharding: Sharding, activations: int, again: bool, col
         # Of forward: the head's input, the embedding's sum
         end = sharding.last if op == "all_gather" else sharding.first
         ahead = pairs + end * sharding.micro_batches
-        yield Traffic("activations", "tensor", op, activations, pairs * (2 + again) + ends, where, ahead)
+        times = pairs * (2 + again) - (early and op != "all_gather") * pairs // PER_BLOCK + ends
+        yield Traffic("activations", "tensor", op, activations, times, where, ahead)
     if sharding.last:
         times = LOSS * sharding.micro_batches
         yield Traffic("the loss", "tensor", "all_reduce", column, times, where, times)

@@ -7,7 +7,7 @@ import pytest
 from helpers.facts import MODELS
 from helpers.ledger import SETUPS, entry
 from helpers.ledger.data_axis import fully_sharded, of_data_axis, seconds_of
-from helpers.ledger.flops import AGAIN, PAIRS, flops
+from helpers.ledger.flops import AGAIN, EARLY, PAIRS, flops
 from helpers.ledger.layers import layer_traffic
 from helpers.ledger.places import place, strides
 from helpers.ledger.timing import HIDES, work
@@ -44,7 +44,8 @@ def test_flops_of_a_token_are_six_for_each_parameter_and_twelve_s_for_each_layer
 def test_what_is_computed_again_counts_for_the_hardware_alone():
     for name, (blocks, scores) in AGAIN.items():
         counted = flops(MODELS["Llama-3-8B"], 100, 512, name)
-        assert counted.hardware - counted.model == blocks * counted.blocks + scores * counted.scores
+        early = counted.last * (name == EARLY)
+        assert counted.hardware - counted.model == blocks * counted.blocks + scores * counted.scores - early
         assert counted.model == 3 * counted.forward
 
 
@@ -141,16 +142,18 @@ def test_sums_longer_than_all_products_show_what_is_longer():
 def test_forward_waits_for_as_many_sums_whatever_is_computed_again(regather):
     """Scores alone have no collective; a whole block has its own a second time, and an input gathered once more is backward's, too.
 
-    Of a block's pairs two gathers and two scatters each way; the embedding's scatter, the head's gather and the loss are forward's.
+    Of a block's pairs two gathers and two scatters each way, but for the last scatter of one that is computed again and stops early; the
+    embedding's scatter, the head's gather and the loss are forward's.
     """
     shape, n = Sharding(tensor=8, sequence=True), 32
-    for checkpoint, again in (("none", 0), ("selective", 0), ("full", 1)):
+    for checkpoint, again in (("none", 0), ("selective", 0), ("full", 1), (EARLY, 1)):
         counted = flops(SEVEN.model, SEVEN.tokens, SEVEN.seq, checkpoint)
         moved = [*layer_traffic(SEVEN, shape, 8, "bf16", checkpoint, regather)]
         gather, scatter, loss = (next(t.seconds / t.times for t in moved if t.collective == op) for op in CALLS)
         found = work(SEVEN, shape, moved, counted, 0.5)
         assert found.calls_forward == pytest.approx((2 * n + 1) * (gather + scatter) + 3 * loss)
         back = (2 * n * (1 + again) + 1) * (gather + scatter) + 2 * n * regather * gather
+        back -= n * scatter * (checkpoint == EARLY)
         assert found.calls_backward == pytest.approx(back)
         assert found.calls_forward + found.calls_backward == pytest.approx(sum(t.seconds for t in moved))
 

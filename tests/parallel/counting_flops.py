@@ -1,7 +1,7 @@
 """FLOPs of the small transformer, counted while it trains: what `helpers.ledger.flops` says on paper.
 
-torch's FlopCounterMode knows matrix products and, of attention, the kernels of GPUs. Attention's kernel for CPUs is not among them
-(torch 2.13, torch/utils/flop_counter.py): there it counts a step without its scores. `Counter` has its formulas, and these two.
+torch's FlopCounterMode knows matrix products and, of attention, the kernels of GPUs. Attention's kernel for CPUs is among them from torch
+2.15 on; before, it counts a step there without its scores (torch/utils/flop_counter.py). `Counter` has its formulas, and these two.
 
 "math"     attention as products that are counted one by one: every query with every key, four products in backward
 "flash"    the fused kernel, counted by torch's own formula: every pair again, and Q K^T once more in backward
@@ -46,10 +46,15 @@ class Counter(TorchDispatchMode):
         if packet in flop_registry:
             self.total += flop_registry[packet](*args, **(kwargs or {}), out_val=out)
         elif packet is _CPU:
-            self.total += sdpa_flop_count(*(one.shape for one in args[:3]))
+            self.total += sdpa_flop_count(*_with_heads(args[0], args[:3]))
         elif packet is _CPU_BACKWARD:
-            self.total += sdpa_backward_flop_count(*(one.shape for one in args[:4]))
+            self.total += sdpa_backward_flop_count(*_with_heads(args[1], args[:4]))
         return out
+
+
+def _with_heads(query: Tensor, tensors: tuple[Tensor, ...]) -> list[tuple[int, ...]]:
+    """Shapes with as many heads as there are queries: torch 2.11's formulas know no others."""
+    return [(one.shape[0], query.shape[1], *one.shape[2:]) for one in tensors]
 
 
 class Causal(Transformer):

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 import pytest
 import torch
 from counting_flops import counted_flops
 from torch.utils.flop_counter import FlopCounterMode
 
-from helpers.ledger.flops import flops
+from helpers.facts import MODELS
+from helpers.ledger.flops import EARLY, flops
 from helpers.parallel import Training, Transformer
 from helpers.parallel.model import shape_of
+from helpers.step.checkpointing import recompute
+from helpers.step.models import build
 
 SHAPES = {
     "grouped heads": Transformer(),
@@ -50,7 +56,27 @@ def test_flash_scores_once_more_and_causal_scores_half(name):
     assert loss == pytest.approx(counted_flops(training, "math")[1], abs=1e-5), "the same model"
 
 
-def test_torch_s_counter_alone_sees_no_scores_on_a_cpu():
+@pytest.mark.parametrize(
+    ("name", "early", "checkpoint"),
+    [("Llama-2-7B", True, EARLY), ("GPT-2", True, EARLY), ("Llama-2-7B", False, "full")],
+)
+def test_torch_s_checkpoint_leaves_out_the_last_product_of_a_block_unless_told_not_to(name, early, checkpoint):
+    """Its own run on meta tensors, counted by its own counter: exactly."""
+    shape = replace(MODELS[name], layers=3, vocab=512)
+    model = build(shape, attention="math")
+    for block in model.layers:
+        block.forward = partial(recompute(early_stop=early), block.forward)
+    tokens = torch.zeros(2, 64, dtype=torch.int64, device="meta")
+    with FlopCounterMode(display=False) as counter:
+        model(tokens, tokens).backward()
+    want = flops(shape, 128, 64, checkpoint)
+    assert counter.get_total_flops() == want.hardware and (want.last > 0) and want.hardware > want.model
+    whole = flops(shape, 128, 64, "full").hardware
+    assert whole - want.hardware == (early and 2 * 128 * 3 * shape.ffn * shape.hidden)
+
+
+def test_torch_s_counter_alone_sees_no_scores_on_a_cpu_before_2_15():
+    """From then on it counts the CPU's kernel as a GPU's: two products there, five back."""
     training = Training(Transformer(), batch=2, dtype=torch.float32)
     params, (x, y) = training.params(), training.data(0)
     with (
@@ -59,7 +85,8 @@ def test_torch_s_counter_alone_sees_no_scores_on_a_cpu():
     ):
         training.model.loss(training.model.forward(params, x), y).backward()
     want = paper(training)
-    assert counter.get_total_flops() == want.model - 3 * want.scores
+    seen = 3.5 if torch.__version__ >= "2.15" else 0
+    assert counter.get_total_flops() == want.model - (3 - seen) * want.scores
     with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         training.model.loss(training.model.forward(params, x), y).backward()
     assert counter.get_total_flops() == want.model == counted_flops(training)[0], "as products it sees them all"
