@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from helpers.facts import SOURCES
+
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "book").glob("*.md"))
 LABS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -107,6 +109,16 @@ def test_what_is_not_typed_is_not_seen():
         "{fact}`H100.nvlink` and {lab}`bytes_4`, $2 \\cdot 64\\%$, `64 MiB`\n\n```{player} all_reduce ring\n:nbytes: 64 MiB\n```\n"
         "```{predict} x\n:range: 1 ms to 2 s\nHow long?\n```\n"
     )
+
+
+def test_an_article_is_named_where_a_page_first_speaks_of_it():
+    """By the role, which has author, title and address from helpers.facts; what follows on the page may say "the article"."""
+    articles = [one for one in SOURCES.values() if one.by]
+    for page in PAGES:
+        text = FENCE.sub("", page.read_text())
+        first = re.search(r"\barticles?\b", text)
+        assert not first or text[first.start() - 1] == "{", page.stem
+        assert not [one.title for one in articles if one.url in text], page.stem
 
 
 @pytest.mark.parametrize("page", CHAPTERS, ids=lambda p: p.stem)

@@ -1,4 +1,4 @@
-"""Numbers in prose that nobody typed: {fact}`H100.nvlink` from helpers.facts, {recorded}`run:key:.1f` from recorded/, {count}`labs`."""
+"""What nobody typed into prose: {fact}`H100.nvlink` and {article}`name` from helpers.facts, {recorded}`run:key:.1f`, {count}`labs`."""
 
 import json
 from pathlib import Path, PurePath
@@ -44,6 +44,18 @@ def told(fact: facts.Fact, form: str) -> str:
     if form not in ("", "amount"):
         raise KeyError(f"a fact is told whole, its `amount`, or `times` a number, not its {form!r}")
     return fact.amount if form else fact.text
+
+
+class ArticleRole(SphinxRole):
+    """{article}`gpu-memory-distributed`: an article by its author and title, linked; a source that says who it is `by`."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        source = facts.SOURCES.get(self.text)
+        if source is None or not source.by:
+            articles = ", ".join(name for name, one in facts.SOURCES.items() if one.by)
+            return unknown(self, f"no article {self.text!r}; there are: {articles}")
+        title = nodes.reference("", "", nodes.emphasis("", source.title), refuri=source.url)
+        return [nodes.Text(f"{source.by}'s article "), title], []
 
 
 class RecordedRole(SphinxRole):
@@ -125,6 +137,7 @@ def unknown(role: SphinxRole, message: str) -> tuple[list[nodes.Node], list[node
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the roles."""
     app.add_role("fact", FactRole())
+    app.add_role("article", ArticleRole())
     app.add_role("recorded", RecordedRole())
     app.add_role("count", CountRole())
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -76,13 +76,17 @@ class FactError(ValueError):
 
 @dataclass(frozen=True)
 class Source:
-    """Where a number stands. how: "read" (the document itself) or "cross-checked" (only through others who quote it)."""
+    """Where a number stands. how: "read" (the document itself) or "cross-checked" (only through others who quote it).
+
+    by: who wrote it, of an article that pages name.
+    """
 
     title: str
     url: str
     checked: date
     how: str
     note: str = ""
+    by: str = ""
 
     def __post_init__(self) -> None:
         if not self.title or not self.url.startswith("https://"):
