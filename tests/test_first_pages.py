@@ -11,6 +11,7 @@ import yaml
 
 from helpers.ranks import Ranks, world
 from helpers.ranks.machine import devices, gpus
+from helpers.view.yours.known import CHAPTERS
 from tools import distribution, gpu_check, pythons, torch_build
 
 ROOT = Path(__file__).parents[1]
@@ -34,6 +35,20 @@ def test_every_page_is_linked_from_the_front_page_and_the_readme():
     assert "\n```{map}\n" in INTRO, "the map has a place for every page, or the book does not build"
     assert [page for page in chapters() if f"({page}.md)" not in README] == []
     assert [lab.name for lab in LABS if f"(notebooks/{lab.name})" not in README] == []
+
+
+def test_a_chapter_has_one_name():
+    """That of the table of contents, or else its title, which holds it: in the README and in verdicts."""
+    listed = yaml.safe_load((ROOT / "_toc.yml").read_text())["parts"]
+    names = {one["file"]: one.get("title") for part in listed for one in part["chapters"]}
+    for page, name in names.items():
+        stem, title = page.removeprefix("book/"), re.search(r"^# (.*)", (ROOT / f"{page}.md").read_text(), re.M)[1]
+        name = name or title
+        assert name.casefold() in title.casefold() and ":" not in name
+        assert CHAPTERS.get(stem, name) == name
+        assert (
+            f" | [{stem}]({page}.md) | [" not in README or f"| {name} | [{stem}]" in README or stem == "recorded-runs"
+        )
 
 
 @pytest.mark.parametrize("text", [README, SETUP, (ROOT / "Makefile").read_text()], ids=["README", "setup", "Makefile"])

@@ -14,6 +14,7 @@ Front matter of a page, or metadata of a notebook:
 
 import json
 import re
+from collections.abc import Container
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -56,7 +57,7 @@ def add_card(app: Sphinx, doctree: nodes.document) -> None:
         log.warning("%s", error, location=docname, type="bim", subtype="card")
         return
     read = ("Read", prose(f"{minutes(doctree)} min"))
-    rows = [read, *facts(card, lasting, docname, app.env.found_docs), *runs, *own_file(app.env)]
+    rows = [read, *facts(card, lasting, docname, named(app)), *runs, *own_file(app.env)]
     title.parent.insert(title.parent.index(title) + 1, draw_card(card["able"], rows))
 
 
@@ -115,17 +116,23 @@ def raw(html: str) -> nodes.raw:
     return nodes.raw("", html, format="html")
 
 
-def facts(card: dict[str, Any], lasting: str, docname: str, docs: set[str]) -> list[Row]:
+def named(app: Sphinx) -> dict[str, str]:
+    """All pages, each with the name that _toc.yml gives it, "" where that is its title."""
+    toc = app.config.external_site_map
+    return {name: (name in toc and toc[name].title) or "" for name in app.env.found_docs}
+
+
+def facts(card: dict[str, Any], lasting: str, docname: str, names: dict[str, str]) -> list[Row]:
     """The card's second column: minutes to run, as its records say them, hardware, what comes first, and the other half of the pair."""
     rows: list[Row] = []
     if lasting or "run" in card:
         rows.append(("Run", prose(lasting or f"{card['run']} min")))
     rows.append(("Runs on", prose(card["hardware"])))
-    label, target = other_half(docname, docs) or ("", "")
+    label, target = other_half(docname, names) or ("", "")
     if needs := [need for need in as_list(card.get("needs", [])) if need != target]:  # the chapter has a row of its own
-        rows.append(("First", joined([link(need) if need in docs else prose(need) for need in needs])))
+        rows.append(("First", joined([link(need, names[need]) if need in names else prose(need) for need in needs])))
     if target:
-        rows.append((label, link(target)))
+        rows.append((label, link(target, names[target])))
     return rows
 
 
@@ -139,7 +146,7 @@ def own_file(env: BuildEnvironment) -> list[Row]:
     return [("Download", nodes.paragraph("", "", download))]
 
 
-def other_half(docname: str, docs: set[str]) -> tuple[str, str] | None:
+def other_half(docname: str, docs: Container[str]) -> tuple[str, str] | None:
     """A chapter's lab or a lab's chapter: the page of the same stem in the other folder."""
     path = PurePosixPath(docname)
     folder, label = PAIRS.get(path.parent.name, ("", ""))
@@ -160,12 +167,12 @@ def joined(paragraphs: list[nodes.paragraph]) -> nodes.paragraph:
     return out
 
 
-def link(docname: str) -> nodes.paragraph:
-    """A paragraph that is a link to a page, named by the page's title."""
+def link(docname: str, name: str = "") -> nodes.paragraph:
+    """A paragraph that is a link to a page by its name, or else its title."""
     ref = addnodes.pending_xref(
-        "", refdomain="std", reftype="doc", reftarget=f"/{docname}", refexplicit=False, refwarn=True
+        "", refdomain="std", reftype="doc", reftarget=f"/{docname}", refexplicit=bool(name), refwarn=True
     )
-    ref += nodes.inline("", docname)
+    ref += nodes.inline("", name or docname)
     return nodes.paragraph("", "", ref)
 
 

@@ -1,6 +1,7 @@
 """The list of chapters beside every page: folded by part, numbered, a chapter's lab a mark at its name.
 
-Names and order are those of _toc.yml; a page's own title may be a question. On a telephone all parts lie open behind one button.
+Names and order are those of _toc.yml, as on the map, on cards and in verdicts; a page's own title holds its name, and may ask more.
+On a telephone all parts lie open behind one button.
 """
 
 from __future__ import annotations

@@ -24,12 +24,14 @@
   const near = (guess) => Math.abs(off(guess)) <= NEAR;
   const middle = (sorted) => sorted[Math.floor(sorted.length / 2)];
 
-  // The chapter's own title where it is known; a lab's, which is another, until then.
+  // A chapter is called as in the list beside every page.
+  const called = ({ stem, chapter }) =>
+    document.querySelector(`li[data-page="book/${stem}"] a`)?.lastChild.textContent.trim() ?? chapter;
+
   function chapters(guesses) {
     const found = new Map();
     for (const guess of guesses) {
-      const known = found.get(guess.stem) ?? { title: guess.chapter, guesses: [] };
-      if (guess.page.startsWith("book/")) known.title = guess.chapter;
+      const known = found.get(guess.stem) ?? { title: called(guess), guesses: [] };
       found.set(guess.stem, { ...known, guesses: [...known.guesses, guess] });
     }
     return found;

@@ -86,6 +86,7 @@ def test_no_key_stands_in_two_files_and_no_source_is_idle():
     assert sum(len(file) for file in files) == len(FACTS)
     used = {fact.source for fact in FACTS.values()} | {model.source for model in MODELS.values()}
     used |= {run.source for run in RUNS}
+    used |= {source for source in SOURCES.values() if source.by}  # which pages name
     assert used == set(SOURCES.values())
 
 

@@ -115,7 +115,7 @@ def test_a_card_tells_the_minutes_of_its_records_and_until_there_are_some_its_ow
     card = {"hardware": "a laptop", "run": 7}
     for page, words in (("book/ring", "2 min with 8 ranks, on 2 cores"), ("notebooks/trees", "7 min")):
         lasting = table.lasts(SimpleNamespace(srcdir=tmp_path, docname=page))
-        assert dict(cards.facts(card, lasting, page, set()))["Run"].astext() == words
+        assert dict(cards.facts(card, lasting, page, {}))["Run"].astext() == words
 
 
 def test_no_record_is_of_a_played_gpu():

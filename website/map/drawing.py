@@ -62,10 +62,10 @@ def width(key: str) -> float:
 
 
 def station(chapter: Chapter, scale: str, x: float, row: float, letters: int, href: str) -> str:
-    """A dot and a name above it, without what follows a colon; at the desk, beside it."""
+    """A dot and a name above it; at the desk, beside it."""
     number = f'<tspan class="bim-nth">{chapter.number} </tspan>' if chapter.number else ""
     letters = max(1, letters - 3 * bool(number))
-    first, *more = wrap(chapter.name.partition(":")[0], letters, break_long_words=False)
+    first, *more = wrap(chapter.name, letters, break_long_words=False)
     x0, y0 = (x + 8, rail(row) + 4) if scale == "desk" else (x - 4, rail(row) - 8 - LINE * len(more))
     name = number + escape(first) + "".join(f'<tspan x="{x0:g}" dy="{LINE}">{escape(line)}</tspan>' for line in more)
     return (

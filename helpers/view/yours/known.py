@@ -9,23 +9,23 @@ from helpers.facts import MACHINES
 from helpers.yours import page
 from helpers.yours.verdict import refusal
 
-CHAPTERS = {  # by stem, as their pages are titled
-    "allocator": "The caching allocator",
+CHAPTERS = {  # by stem, as _toc.yml calls them
+    "allocator": "Caching allocator",
     "benchmarking": "Benchmarking",
-    "choosing": "What did NCCL choose?",
+    "choosing": "NCCL's choice",
     "data-parallel": "Data parallel",
     "execution-model": "Execution model",
     "hangs": "Hangs",
     "hierarchy": "Hierarchy",
     "inside-nccl": "Inside NCCL",
     "interconnects": "Interconnects",
-    "memory-hierarchy": "The memory hierarchy",
+    "memory-hierarchy": "Memory hierarchy",
     "ranks": "Ranks",
-    "reading-a-trace": "Where did the step's milliseconds go?",
-    "renting": "What do I rent, and how do I stop paying?",
+    "reading-a-trace": "Reading a trace",
+    "renting": "Renting",
     "roofline": "Roofline",
     "setup": "Set up",
-    "too-big": "Too big",
+    "too-big": "Too big for one GPU",
     "training-memory": "Training memory",
 }
 
