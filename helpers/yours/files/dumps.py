@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from helpers.nccl import FlightRecord
-from helpers.nccl.output.flights.flight_entries import Operation
+from helpers.nccl.output.flights.flight_entries import ISSUED, Operation
 from helpers.nccl.output.flights.flight_recorder import Disagreement, Unmet
 from helpers.yours.causes import cause
 from helpers.yours.verdict import Cause, Verdict
@@ -96,6 +96,9 @@ def _waiting(record: FlightRecord, pending: Sequence[int]) -> Cause:
             "missing rank",
             f"{_ranks(pending)} {_verb(pending, 'wait')} in {whose}; {_ranks(unknown)} did not come to it, or did not belong to it",
         )
+    if first.state == ISSUED:
+        why = f"{_ranks(pending)} handed over {name} last: whether it is over, backend {first.backend} does not tell"
+        return cause("all waiting", why, accuses=False)
     came = "all came" if len(pending) > 1 else "came"
     return cause(
         "all waiting", f"{_ranks(pending)} {came} to {name}, and it is not over: a link, a card or a kernel hangs"
@@ -124,7 +127,9 @@ def _missing(record: FlightRecord, one: Unmet) -> str:
 
 def _after(record: FlightRecord, rank: int) -> str:
     """What a rank that has not come does instead, or did last."""
-    last, waits = record.completed(rank), next(iter(record.pending(rank)), None)
+    pending = record.pending(rank)
+    waits = next((one for one in pending if one.state != ISSUED), None)
+    last = pending[-1] if pending else record.completed(rank)
     if waits:
         return f"; rank {rank} waits itself, in {waits.op} #{waits.number} of group {waits.group!r}"
     return f"; the last of rank {rank} is {last.op} #{last.number}" if last else ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from helpers.yours.words.said import rank_at
 
-KEYS = ("WorkNCCL(", "ast enqueued", "detected operation", "Operation timed out after")
+KEYS = ("WorkNCCL(", "ast enqueued", "operation timeout", "Operation timed out after", "NCCL operation timed out")
 WORK = re.compile(  # torch 1.9 has no number, up to 2.0 the shape stands in it, from 2.1 on the elements
     r"WorkNCCL\((?:SeqNum=(?P<number>\d{1,12}),\s+)?OpType=(?P<op>\w{1,40})(?:,\s+TensorShape=\[(?P<shape>[\d, ]*)\])?"
     r"(?:,\s+NumelIn=(?P<sent>\d{1,20}))?(?:,\s+NumelOut=\d{1,20})?,\s+Timeout\(ms\)=(?P<limit>\d{1,12})\)"
@@ -20,9 +20,9 @@ COUNTS = re.compile(  # "last enqueued NCCL work" in 2.2 to 2.4 and in the lines
     r",\s+last\s+completed\s+(?:NCCL\s+)?work:\s+(?P<completed>-?\d{1,20})",
     re.ASCII,
 )
-NEW = re.compile(  # torch 2.15's nccl, and torchcomms: no operation, no number
+NEW = re.compile(  # torch 2.15's nccl, and torchcomms: no operation, no number, also in what wait() raises
     r"(?:\[TC\])?(?:\[rank=(?P<rank>\d{1,7})\])?(?:\[name=(?P<name>[^\]\n]{0,80})\])?[^\n]{0,80}?"
-    r"(?:watchdog detected operation (?P<what>timeout|error)|Operation timed out after (?P<limit>\d{1,12}) ?ms)",
+    r"(?:watchdog detected operation timeout|Operation timed out after (?P<limit>\d{1,12}) ?ms|NCCL operation timed out)",
     re.ASCII,
 )
 _GROUP = re.compile(

@@ -181,7 +181,7 @@ def by_http(one):
 
 
 def hooked(one):
-    """torch 2.15 records NCCL by hooks: no events, so "retired" is all that says that a call is over, and a send has no peer."""
+    """torch 2.15 records NCCL by hooks, which write no "started", and a send without its peer."""
     rows = [
         row
         | {
@@ -369,7 +369,7 @@ def holds(record):
     """No operation contradicts itself, and no rank is both in a collective and missing from it."""
     for rank in record.dumps:
         for one in record.operations(rank):
-            assert one.number >= 0 and one.state in ("scheduled", "started", "completed")
+            assert one.number >= 0 and one.state in ("scheduled", "started", "completed", "issued")
             assert len(one.sizes) == len(one.dtypes) and all(extent >= 0 for size in one.sizes for extent in size)
     for unmet in record.unmet():
         sides = [*unmet.entered, *unmet.missing, *unmet.unknown]

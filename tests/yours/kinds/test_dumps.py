@@ -86,7 +86,18 @@ def test_who_is_accused(name):
     assert said in (found.causes[0].why if found.causes else "")
 
 
-@pytest.mark.parametrize("backend", ["nccl2", "nccl-lazy", "c10d", "gloo"])
+def test_of_a_backend_that_never_tells_an_end():
+    """As torch 2.15.0 wrote of a backend of one's own around Gloo, while two ranks of three hung: all that was issued is retired."""
+    made = [entry(k, k + 1, "scheduled", backend="mine", retired=True) for k in range(3)]
+    found = is_my_number_good([str(dump(*made)), str(dump(*made)), str(dump(*made[:2]))])
+    assert found.accused == ("missing rank",)
+    assert "anks 0 and 1 wait in all_reduce #3" in found.sentence
+    assert "the last of rank 2 is all_reduce #2" in found.sentence
+    same = is_my_number_good([str(dump(*made))] * 3)
+    assert same.accused == () and "backend mine does not tell" in same.sentence
+
+
+@pytest.mark.parametrize("backend", ["nccl2", "nccl-lazy", "gloo"])
 def test_of_every_backend_that_has_no_events(backend):
     over = entry(0, 1, "scheduled", backend=backend, retired=True)
     waits = entry(1, 2, "scheduled", backend=backend)

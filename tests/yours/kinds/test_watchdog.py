@@ -165,6 +165,7 @@ NEW = {
     "[rank3]:[E101 03:04:05.6 ProcessGroupNCCL.cpp:99] [TC][rank=3][name=default_pg] Aborting process on rank 3 due to timeout - timeout"
     " watchdog detected operation timeout": "rank 3",
     "[E101 03:04:05.6 WorkNCCL.cpp:88] [TC][rank=2][name=0] Operation timed out after 600000 ms": "rank 2",
+    "[rank1]: torch.distributed.DistBackendError: Watchdog caught collective operation timeout: NCCL operation timed out": "rank 1",
 }
 
 
@@ -216,6 +217,9 @@ SINGLE = {
     ),
     "Process group watchdog thread terminated: CUDA error: an illegal memory access was encountered": (["CUDA error"], "illegal"),
     "RuntimeError: CUDA error: uncorrectable ECC error encountered": (["GPU fault"], "gave up"),
+    "[TC][rank=3][name=0] Aborting process on rank 3 due to error - timeout watchdog detected operation error": ([], "not by its time"),
+    "[rank2]: torch.distributed.DistBackendError: NCCL operation failed": ([], "not by its time"),
+    "RuntimeError: NCCL communicator was aborted after a previous error": ([], "not by its time"),
 }  # fmt: skip
 
 

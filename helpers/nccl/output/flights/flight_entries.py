@@ -27,7 +27,9 @@ from helpers.nccl.output.flights.flight_checks import (
 from helpers.nccl.output.flights.flight_sources import data_of
 
 STATES = ("scheduled", "started", "completed")
+ISSUED = "issued"
 WITH_EVENTS = ("nccl", "ncclx", "xccl", "rccl", "rcclx", "mccl", "hccl")  # of these "retired" may mean that time was up
+WITH_ENDS = ("gloo", "nccl2", "nccl-lazy")  # of others 2.15's hook retires what was merely handed over
 WORLD = "default_pg"  # how torch describes the group of all ranks
 _NAME = re.compile(r"([\w-]+):(\w+)(?: (\d{1,7}|\?)(->|<-)(\d{1,7}|\?))?", re.ASCII)
 _VERSION = re.compile(r"[12]\.\d{1,3}", re.ASCII)
@@ -36,7 +38,8 @@ _VERSION = re.compile(r"[12]\.\d{1,3}", re.ASCII)
 class Operation(NamedTuple):
     """One entry. number: which of its group's collectives, or which send or receive; 1 is the first where nothing was lost.
 
-    state: "scheduled" (handed over), "started" (on the GPU; known only where torch times its operations) or "completed".
+    state: "scheduled" (handed over), "started" (on the GPU; known only where torch times its operations), "completed", or "issued": the
+    newest of its group on a backend that never tells when a call is over.
     peer: of a send or a receive, the other end's rank in the group. where: the reader's own line, if stacks were kept.
     """
 
@@ -110,6 +113,11 @@ def _dump(data: Mapping[str, Any]) -> Dump:
     if any(later <= earlier for earlier, later in itertools.pairwise(records)):
         raise FlightRecorderError(f"record_id does not rise: {records[:8]}")
     _in_order(operations)
+    newest = {one.group: one.record for one in operations}
+    operations = [
+        one._replace(state="completed") if one.state == ISSUED and one.record < newest[one.group] else one
+        for one in operations
+    ]
     whole = records == list(range(len(records)))
     return Dump(version, tuple(operations), groups, whole, _world(entries))
 
@@ -163,13 +171,15 @@ def _operation(entry: Mapping[str, Any], place: int) -> Operation:
 
 
 def _state(entry: Mapping[str, Any], backend: str, place: int) -> str:
-    """Gloo has no events to look at, nor have the backends that torch 2.15 records by hooks: "retired" says that the operation is over."""
+    """Gloo has no events to look at: its "retired" says that the operation is over."""
     state, ended = entry.get("state"), entry.get("time_discovered_completed_ns")
     if state not in STATES:
         raise FlightRecorderError(f"entry {place}: state {shown(state)}, expected one of {', '.join(STATES)}")
     if bool(ended) != (state == "completed") or not isinstance(ended, (int, type(None))):
         raise FlightRecorderError(f"entry {place}: state {state!r}, and time_discovered_completed_ns {shown(ended)}")
-    return "completed" if backend not in WITH_EVENTS and entry.get("retired") is True else str(state)
+    if state == "completed" or backend in WITH_EVENTS or entry.get("retired") is not True:
+        return str(state)
+    return "completed" if backend in WITH_ENDS else ISSUED
 
 
 def _group(entry: Mapping[str, Any], place: int) -> str:
