@@ -21,6 +21,7 @@ PARTS = (
     "recorded_runs",
     "lab_runs",
     "strategies_table",
+    "tools_table",
     "warnings_list",
     "charts",
     "cells",
