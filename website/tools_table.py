@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 from website.hierarchy_table import AcceleratorsDirective, table, text
 
 TOOLS = tomllib.loads(Path(__file__).with_name("tools.toml").read_text())["tool"]
-HEADS = ("Your tool", "What it counts", "Why ours differs", "Seen")
+HEADS = ("Your tool", "What it counts", "Why ours differs, and what was seen")
 
 
 class ToolsDirective(AcceleratorsDirective):
@@ -22,14 +22,14 @@ class ToolsDirective(AcceleratorsDirective):
     def tables(self) -> list[nodes.Node]:
         (page,) = self.names(self.arguments, tuple(tool["page"] for tool in TOOLS))
         rows = [row(tool) for tool in TOOLS if tool["page"] == page]
-        return [table("bim-tools", [[text(head)] for head in HEADS], rows)]
+        return [table("bim-counted", [[text(head)] for head in HEADS], rows)]
 
 
 def row(tool: dict[str, str]) -> list[list[nodes.Node]]:
-    """The tool with its version, and three cells of words."""
+    """The tool with its version, what it counts, and both beside each other."""
     link = nodes.reference("", tool["name"], refuri=tool["url"])
     told = nodes.paragraph("", "", link, nodes.Text(f" {tool['version']}"))
-    return [[told], *([spelled(tool[part])] for part in ("counts", "ours", "seen"))]
+    return [[told], [spelled(tool["counts"])], [spelled(tool["ours"]), spelled(tool["seen"])]]
 
 
 def spelled(words: str) -> nodes.paragraph:

@@ -23,7 +23,7 @@ def test_a_page_shows_its_rows_once(page):
 
 def test_a_row_names_its_version_and_ends_its_sentences():
     for tool in TOOLS:
-        cells = [cell[0].astext() for cell in row(tool)]
+        cells = [paragraph.astext() for cell in row(tool) for paragraph in cell]
         assert tool["version"] in cells[0] and all(words.endswith(".") and "`" not in words for words in cells[1:])
 
 
