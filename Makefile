@@ -8,6 +8,8 @@ SERVE ?= 1
 SHARD ?= 1/1
 PORT ?=
 REMOVE ?=
+VERSION ?=
+RECORD ?=
 NAMES ?=
 
 RUN := .venv/bin/python
@@ -17,7 +19,7 @@ INSTALL = $(ASK) -m tools.install --python "$(PYTHON)" --torch "$(TORCH)" --torc
 	--pins "$(PINS)"
 
 .DEFAULT_GOAL := help
-.PHONY: help book pdf check test test-all lab kernel notebooks gpu-check findings clean python
+.PHONY: help book pdf check test test-all torch lab kernel notebooks gpu-check findings clean python
 
 help: ## list these words
 	@echo "make WORD, where WORD is one of"
@@ -53,6 +55,10 @@ test-all: python ## every test there is, also the whole matrices, JAX and the ot
 	@$(RUN) -m tools.browser --firefox
 	@$(RUN) -m tools.others --torch-index "$(TORCH_INDEX)"
 	@$(RUN) -m tools.suite all --shard "$(SHARD)"
+
+torch: python ## floors 3 and 4 and all labs on another torch, VERSION=2.15.0, in an environment of its own (gigabytes); RECORD=1 keeps what passed
+	@$(INSTALL) --for test
+	@$(RUN) -m tools.torches --version "$(VERSION)" --torch-index "$(TORCH_INDEX)" $(if $(RECORD),--record)
 
 lab: python ## open JupyterLab on the notebooks, on 127.0.0.1, and say how to reach it over ssh (PORT=8890: there)
 	@$(INSTALL)

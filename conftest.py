@@ -12,6 +12,7 @@ import sys
 import uuid
 from pathlib import Path
 
+import by_torch
 import lanes
 import pytest
 from leftovers import SESSION, leftovers
@@ -87,6 +88,7 @@ def gpu_count() -> int:
 
 def pytest_addoption(parser, pluginmanager):
     pluginmanager.register(lanes)
+    pluginmanager.register(by_torch)
 
 
 def pytest_configure(config):

@@ -86,6 +86,7 @@ def read_shard(text: str) -> tuple[int, int]:
 
 def pytest_configure(config):
     config.tally = {"left out": {}, "other shards": 0, "GPU tests": [0, 0], "Firefox tests": [0, 0], "left behind": []}
+    config.tally["by torch"] = 0
     read_shard(config.getoption("shard"))
     named = any("::" in str(one) for one in config.args)
     if not (config.option.markexpr or config.getoption("matrix") or named):

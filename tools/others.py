@@ -40,13 +40,18 @@ def at_hand(version: str) -> str | None:
 def make(python: str, name: str, index: str = "") -> None:
     """Makes the environment `name`; TORCH's build comes from `index`, and nothing else does. Raises CommandFailed."""
     folder, title = _folder(name), name if name == TORCH else f"Python {name}"
-    progress.run(title, [python, "-m", "venv", "--clear", str(folder)])
-    pip = [str(folder / "bin/python"), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
-    pip += ["--progress-bar", "off", "--only-binary", ":all:"]
+    pip = environment(python, folder, title)
     if name == TORCH:
         progress.run(title, [*pip, "--no-deps", "--retries", "1", "--index-url", f"{index}/cpu", _build()])
     progress.run(title, [*pip, *_wanted(name)])
     (folder / "done").touch()
+
+
+def environment(python: str, folder: Path, title: str) -> list[str]:
+    """An empty one, and how its pip is called. Raises CommandFailed."""
+    progress.run(title, [python, "-m", "venv", "--clear", str(folder)])
+    pip = [str(folder / "bin/python"), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
+    return [*pip, "--progress-bar", "off", "--only-binary", ":all:"]
 
 
 def _build() -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from helpers.torch_versions import NEWEST, OLDEST  # for TORCH=keep: what has been tried
+
 VERSION = "2.13.0"
-OLDEST, NEWEST = (2, 11), (2, 15)  # for TORCH=keep: what has been tried, helpers/torch_versions.toml says what differs
 
 # The oldest driver of each CUDA major version: docs.nvidia.com/deploy/cuda-compatibility, "Minor Version Compatibility".
 DRIVER_CUDA_13, DRIVER_CUDA_12 = 580, 525

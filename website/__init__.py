@@ -20,6 +20,7 @@ PARTS = (
     "machines_table",
     "recorded_runs",
     "lab_runs",
+    "torch_table",
     "strategies_table",
     "tools_table",
     "warnings_list",

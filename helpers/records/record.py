@@ -113,6 +113,7 @@ def _predicted(data: Mapping[str, Any], _: Path) -> dict[str, Any]:
 _READ: Mapping[str, Callable[[Any, Path], dict[str, Any]]] = {
     "run": _run,
     "lab": _run,
+    "torch": _run,
     "memory": _run,
     "reader": _run,
     "predicted": _predicted,

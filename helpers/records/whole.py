@@ -16,11 +16,13 @@ from helpers.plain_json import TooDeep, read_json
 from helpers.records.fields import Bad, expected, text_without_names
 from helpers.records.kinds import memory, predicted, published, run
 from helpers.records.labs import lab
+from helpers.records.torches import torches
 from helpers.records.traces import trace
 
 KINDS: dict[str, Callable[[Any, str], None]] = {  # in the order of the page
     "run": run,
     "lab": lab,
+    "torch": torches,
     "memory": memory,
     "reader": run,
     "predicted": predicted,
@@ -30,6 +32,7 @@ KINDS: dict[str, Callable[[Any, str], None]] = {  # in the order of the page
 FOLDERS = {
     "public": "published",
     "labs": "lab",
+    "torches": "torch",
     "memory": "memory",
     "from": "reader",
     "traces": "trace",

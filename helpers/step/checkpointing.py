@@ -60,7 +60,7 @@ def recompute(
     said = {"use_reentrant": False, "context_fn": contexts, "early_stop": early_stop}
     if (
         policy and "respect_saved_tensors_hooks" in inspect.signature(plain).parameters
-    ):  # torch 2.15 warns of a change where it is not said
+    ):  # torch 2.14 warns of a change where it is not said
         said["respect_saved_tensors_hooks"] = False
     return partial(plain, **said)
 

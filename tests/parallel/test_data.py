@@ -122,11 +122,9 @@ def test_a_missing_gradient_is_told_before_anybody_waits(ranks):
 
 def flights(training: Training) -> tuple[bytes, bytes, object]:
     """The flight recorder before and after DDP, and what was counted."""
-    from torch._C._distributed_c10d import _dump_fr_trace
-
-    before = _dump_fr_trace(includeStackTraces=False)
+    before = data.ddp.flight()
     trained = data.ddp.ddp(training, cap=1 << 20)
-    return before, _dump_fr_trace(includeStackTraces=False), trained.moved
+    return before, data.ddp.flight(), trained.moved
 
 
 def test_the_flight_recorder_saw_ddps_calls_as_they_were_counted(ranks):

@@ -10,6 +10,7 @@ import torch
 from counting_flops import counted_flops
 from torch.utils.flop_counter import FlopCounterMode
 
+from helpers import torch_versions
 from helpers.facts import MODELS
 from helpers.ledger.flops import EARLY, flops
 from helpers.parallel import Training, Transformer
@@ -85,7 +86,7 @@ def test_torch_s_counter_alone_sees_no_scores_on_a_cpu_before_2_15():
     ):
         training.model.loss(training.model.forward(params, x), y).backward()
     want = paper(training)
-    seen = 3.5 if torch.__version__ >= "2.15" else 0
+    seen = 3.5 if torch_versions.has("flops-of-attention-on-cpus", torch.__version__) else 0
     assert counter.get_total_flops() == want.model - (3 - seen) * want.scores
     with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         training.model.loss(training.model.forward(params, x), y).backward()

@@ -11,6 +11,7 @@ from lanes import some
 from torch.distributed import ReduceOp
 from torch.distributed.fsdp._fully_shard._fsdp_collectives import _get_gradient_divide_factors as divided
 
+from helpers import torch_versions
 from helpers.ledger import SETUPS
 from helpers.ledger.states import state_traffic
 from helpers.measure import Sharding, predict_step
@@ -87,6 +88,20 @@ def test_with_types_said_fsdp2_moves_what_ddp_does(ranks):
         assert difference(got, plain) > 1e-4, "it did compute in bf16"
     paper = STRATEGIES[MIXED].predicted(training, 4, 0)
     assert paper.total == 8 * n
+
+
+def reduced(training: Training, how: How) -> float:
+    """Bytes of the reduce_scatters."""
+    return float(sharded.fsdp2.fsdp2(training, how).moved.sent("reduce_scatter"))
+
+
+def test_where_no_type_is_said_gradients_are_reduced_as_this_torch_does(ranks):
+    """Up to 2.14 in bf16, as parameters are gathered; from 2.15 on in the fp32 of the shards."""
+    training, how = Training(dtype=torch.float32, optimizer="adamw"), How(gather=torch.bfloat16)
+    each = 4 if torch_versions.has("type-of-reduction", torch.__version__) else 2
+    want = each * training.model.nparams * training.steps * 3 / 4
+    assert sharded.fsdp2.predicted(training, 4, how=how).sent["reduce_scatter"] == want
+    assert ranks.run(reduced, training, how) == [want] * 4
 
 
 def in_two_teams(training: Training) -> dict[str, tuple[int, int]]:

@@ -295,7 +295,7 @@ TEXTS = [
     ("run.json", '{"name": "a", "name": "b"}', "run.json: name: comes twice"),
     ("run.json", '{"name": NaN}', "run.json: NaN: is no number of JSON"),
     ("run.json", "[" * 100_000, "run.json: "),
-    ("elsewhere/run.json", "{}", "a folder of recorded/ is one of public, labs, memory, from, traces"),
+    ("elsewhere/run.json", "{}", "a folder of recorded/ is one of public, labs, torches, memory, from, traces"),
 ]
 
 

@@ -15,7 +15,7 @@ WIDTH = 4  # shards are fp32, whatever computes
 
 
 def fsdp2_states(shapes: Sequence[Sequence[int]], nranks: int, rank: int = 0, optimizer: str = "adam") -> Terms:
-    """Parameters, gradients and the optimizer's numbers on one rank, to the byte (torch 2.13, fully_shard).
+    """Parameters, gradients and the optimizer's numbers on one rank, to the byte (fully_shard of torch 2.11 to 2.15).
 
     shapes: of every parameter. Each is cut along its first dimension into nranks times ceil(rows / nranks) rows. Shards and gradients are
     kept with their filling, so they are the same on every rank; the optimizer's numbers are of the rows that there are, so the first

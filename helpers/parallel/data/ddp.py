@@ -9,7 +9,9 @@ from __future__ import annotations
 from functools import partial
 
 import torch
+import torch.distributed as dist
 
+from helpers import torch_versions
 from helpers.memory.payloads import FIRST, REST
 from helpers.parallel.module import Module
 from helpers.parallel.reference import Trained, Training
@@ -44,8 +46,13 @@ def flight() -> bytes:
     """Inside a rank: what torch's flight recorder holds now, as helpers.nccl.parse_flight_recorder reads it."""
     from torch._C import _distributed_c10d as c10d
 
-    dump = c10d._dump_nccl_trace if torch.get_default_device().type == "cuda" else c10d._dump_fr_trace
-    return dump(includeStackTraces=False)
+    recorder = dist.group.WORLD._get_backend(torch.get_default_device()).name()
+    if recorder == "nccl":  # up to torch 2.14, and later as nccl-legacy
+        return c10d._dump_nccl_trace(includeStackTraces=False)
+    by_name = torch_versions.has(
+        "recorder-of-a-backend", torch.__version__
+    )  # "gloo", "nccl2", "nccl-lazy": each keeps its own
+    return c10d._dump_fr_trace(includeStackTraces=False, **({"backend": recorder} if by_name else {}))
 
 
 def predicted(training: Training, nranks: int, rank: int = 0, cap: int | None = None) -> Predicted:

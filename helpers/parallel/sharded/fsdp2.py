@@ -6,7 +6,7 @@
 - mixed precision, fp32 shards gathered in bf16, gradients reduced in fp32: 2 + 2 + 4 bytes a parameter instead of 4 + 4 + 4, so
   as many as DDP's all_reduce of fp32 gradients. Whoever compares volumes has to say the types.
 - a mesh of two dimensions is HSDP.
-torch/distributed/fsdp/_fully_shard of torch 2.13.
+torch/distributed/fsdp/_fully_shard of torch 2.13 and 2.15.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from helpers import torch_versions
 from helpers.parallel.checks import divides, whole
 from helpers.parallel.data.replicated import local_loss_of, mean_over_ranks
 from helpers.parallel.model import Transformer, share
@@ -132,7 +133,8 @@ def fsdp2(training: Training, how: How = How()) -> Trained:
 def predicted(training: Training, nranks: int, rank: int = 0, how: How = How()) -> Predicted:
     """Parameters are cut along their first dimension, each on its own and filled up to the same number of rows for every rank.
 
-    N in the types in which they travel: gathers in `how.gather`, gradients in `how.reduce`, else in that of the shards.
+    N in the types in which they travel: gathers in `how.gather`, gradients in `how.reduce`. Where that is not said they are reduced as they
+    are gathered, and from torch 2.15 on in the type of the shards.
     """
     divides(nranks, "ranks", training.batch, "batch")
     nshards = nranks if how.team is None else how.team
@@ -140,7 +142,8 @@ def predicted(training: Training, nranks: int, rank: int = 0, how: How = How()) 
     depth, others = training.model.depth, Fraction(nshards - 1, nshards)
     apart = how.apart(depth)
     units = [[i] for i in apart] + [[i for i in range(depth) if i not in apart]] * (len(apart) < depth)
-    there, back = (how.gather or training.dtype).itemsize, (how.reduce or how.gather or training.dtype).itemsize
+    unsaid = None if torch_versions.has("type-of-reduction", torch.__version__) else how.gather
+    there, back = (how.gather or training.dtype).itemsize, (how.reduce or unsaid or training.dtype).itemsize
     calls, sent = Counter(), Counter()
     for layers in units * training.steps:
         n, groups = padded(training, nshards, layers), how.gathers(layers[0] not in apart, nshards)
