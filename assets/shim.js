@@ -92,15 +92,22 @@ const BytesInMotion = (() => {
     return { error: `no schedule of ${collective} by ${algorithm} for ${key} ranks` };
   }
 
+  async function knowing(name) {
+    if (!(name in known)) await load(`known/${name}.js`);
+    return known[name];
+  }
+
+  // A widget needs some of what can be known always, and some for what it shows.
   async function mountWidget(el, kind, spec) {
     await load(`widgets/${kind}.js`);
     const { brings = {} } = spec;
-    const needs = widgets.get(kind).needs.filter((name) => !(name in brings));
-    await Promise.all(needs.map((name) => load(`known/${name}.js`)));
+    const { widget, needs } = widgets.get(kind);
+    const names = [...needs, ...(widget.needs?.(spec) ?? [])];
+    await Promise.all(names.filter((name) => !(name in brings)).map(knowing));
     const model = makeModel({ ...known, ...brings, spec, step: spec.step ?? 0 });
     model.set("trace", await traceOf(spec));
     el.replaceChildren();
-    widgets.get(kind).widget.render({ model, el });
+    widget.render({ model, el });
   }
 
   async function mountChart(el, spec) {
@@ -139,6 +146,7 @@ const BytesInMotion = (() => {
 
   return {
     load,
+    known: knowing,
     mount: ready,
     // Paper cannot be scrolled: settles when every mount is drawn, or has failed and keeps its fallback.
     all: () => Promise.allSettled([...document.querySelectorAll(".bim-mount")].map(ready)),

@@ -94,7 +94,8 @@ def widget_files() -> dict[str, str]:
         script = plain_script(widget.entry, widget.name, tuple(widget.page.KNOWS))
         files[f"widgets/{widget.name}.js"] = minify.string("application/javascript", script)
         files |= {sheet(path.name): path.read_text(encoding="utf-8") for path in widget.sheets}
-        files |= {f"known/{name}.js": call("know", name, value()) for name, value in widget.page.KNOWS.items()}
+        told = widget.page.KNOWS | getattr(widget.page, "LATER", {})
+        files |= {f"known/{name}.js": call("know", name, value()) for name, value in told.items()}
     return files
 
 

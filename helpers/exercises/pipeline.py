@@ -20,8 +20,8 @@ from helpers.pipeline import (
     peak,
     timeline,
 )
-from helpers.pipeline.action import Action
-from helpers.pipeline.messages import with_messages
+from helpers.pipeline.dry_run import with_messages
+from helpers.pipeline.schedule import Action
 from helpers.ranks import Ranks
 
 from .answer import Answer, NotYetError, judge

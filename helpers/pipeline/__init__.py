@@ -9,13 +9,10 @@ Ranks run the same value (`helpers.parallel.pipeline`), and it is what is drawn.
 from helpers.collectives import ScheduleError
 
 from .closed_form import bubble_overhead, bubble_share, idle, most_waiting
-from .dry_run import dry_run
-from .messages import naive
-from .orders import SCHEDULES
+from .dry_run import dry_run, naive
+from .orders import SCHEDULES, with_shards
 from .schedule import PipelineSchedule, split
-from .shards import with_shards
-from .timeline import UNIT, Timed, Timeline, Times, timeline
-from .waiting import Held, peak, waiting
+from .timeline import UNIT, Held, Timed, Timeline, Times, peak, timeline, waiting
 
 __all__ = [
     "SCHEDULES",

@@ -1,4 +1,7 @@
-"""When every computation begins and ends, if messages take `hop` and nobody waits for a send. Chapter: pipeline."""
+"""When every computation begins and ends, if messages take `hop` and nobody waits for a send; and what a rank holds meanwhile.
+
+Chapter: pipeline.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,7 @@ from typing import NamedTuple
 
 from helpers.collectives import ScheduleError
 
-from .action import KINDS, Action
-from .schedule import PipelineSchedule
+from .schedule import KINDS, Action, PipelineSchedule
 
 Time = Fraction | float
 EQUAL: Mapping[int, Time] = MappingProxyType({})  # no stage takes longer than another
@@ -146,3 +148,39 @@ def _finished(s: PipelineSchedule, at: list[int]) -> None:
     stuck = [f"rank {r} before {program[at[r]]}" for r, program in enumerate(s.computed) if at[r] < len(program)]
     if stuck:
         raise ScheduleError(f"computations wait for each other, or for what nobody computes: {'; '.join(stuck)}")
+
+
+class Held(NamedTuple):
+    """After an action: how many (stage, microbatch) hold activations for their backward, and how many only for their weights.
+
+    A stage is a v-th of the rank's layers, so `whole` / v is in microbatches of a rank's whole share. Between I and W what is
+    held is less: inputs of matmuls and the gradients of their outputs, no attention scores (arXiv 2401.10241, table 1).
+    """
+
+    action: Action
+    whole: int
+    weights: int
+
+    @property
+    def total(self) -> int:
+        return self.whole + self.weights
+
+
+def waiting(s: PipelineSchedule) -> tuple[tuple[Held, ...], ...]:
+    """Per rank: what is held after each computation, in order. All begin and end with nothing."""
+    return tuple(_held(program) for program in s.computed)
+
+
+def peak(s: PipelineSchedule) -> list[int]:
+    """Per rank: the most (stage, microbatch) that hold anything at once."""
+    return [max((held.total for held in rank), default=0) for rank in waiting(s)]
+
+
+def _held(program: tuple[Action, ...]) -> tuple[Held, ...]:
+    whole = weights = 0
+    found = []
+    for action in program:
+        more = KINDS[action.kind].holds
+        whole, weights = whole + more[0], weights + more[1]
+        found.append(Held(action, whole, weights))
+    return tuple(found)

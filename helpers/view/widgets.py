@@ -1,8 +1,8 @@
 """Every widget of the course, a line each. What the site, the bundle and the tests do for a widget, they do for every line here.
 
 A widget is a folder of `view` and its line: `NAME/NAME.mjs` and `NAME/NAME.css` draw it, `NAME/page.py` says what its directive takes
-(`OPTIONS`), what the page must know first (`KNOWS`), and how both become a mount (`html`). One that lives in a kernel alone has
-no page.py and no example.
+(`OPTIONS`), what the page must know first (`KNOWS`), where there is more, what it asks for when it shows it (`LATER`), and how all become
+a mount (`html`). One that lives in a kernel alone has no page.py and no example.
 """
 
 from __future__ import annotations

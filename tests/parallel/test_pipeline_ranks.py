@@ -12,8 +12,8 @@ from helpers.parallel.pipeline.deferred import deferring
 from helpers.parallel.pipeline.ours import Pipeline
 from helpers.parallel.pipeline.stage import Stage
 from helpers.pipeline import SCHEDULES, PipelineSchedule, dry_run, most_waiting
-from helpers.pipeline.action import SHARDS
-from helpers.pipeline.shards import with_shards
+from helpers.pipeline.orders import with_shards
+from helpers.pipeline.schedule import SHARDS
 from helpers.ranks import Ranks
 
 DEEP = Training(MLP(layers=8), batch=8, optimizer="adamw")

@@ -28,8 +28,8 @@ from helpers.memory import Trace
 from helpers.parallel.counting import Moved, counted
 from helpers.parallel.pipeline.runner import Runner
 from helpers.pipeline import peak
-from helpers.pipeline.action import SHARDS
-from helpers.pipeline.shards import with_shards
+from helpers.pipeline.orders import with_shards
+from helpers.pipeline.schedule import SHARDS
 from helpers.ranks import Ranks
 from helpers.step import checkpointing
 from helpers.step.precision import FSDP2

@@ -24,8 +24,8 @@ from helpers.pipeline import (
     timeline,
     waiting,
 )
-from helpers.pipeline.action import Action
-from helpers.pipeline.shards import with_shards
+from helpers.pipeline.orders import with_shards
+from helpers.pipeline.schedule import Action
 
 # Figure 3 (top) of arXiv 2401.10241, 4 devices and 8 microbatches: numbers in their order; F, B (here I) or W is told by the order.
 ZB_H1 = [
@@ -238,9 +238,9 @@ def test_a_kind_of_computation_has_one_row_and_few_who_name_it():
     root = Path(__file__).resolve().parents[2] / "helpers"
     rooms = ("pipeline", "view/pipeline", "parallel/pipeline", "measure/sharding", "ledger")
     files = [path for kind in ("py", "mjs") for room in rooms for path in (root / room).rglob(f"*.{kind}")]
-    naming = [path for path in files if re.search(r"""["'`]W["'`]|^  W: """, path.read_text(), re.MULTILINE)]
+    naming = [path for path in files if re.search(r"""["'`]W["'`]|[ {]W: \"bim""", path.read_text(), re.MULTILINE)]
     assert len(naming) <= 6, naming
-    assert {path.name for path in naming} >= {"action.py", "runner.py", "programs.mjs"}
+    assert {path.name for path in naming} >= {"schedule.py", "runner.py", "picture.mjs"}
 
 
 @pytest.mark.parametrize("text", ["0UNSHARD1", "0F", "0X0", "F0"])
@@ -248,6 +248,16 @@ def test_an_action_is_written_as_torch_writes_it(text):
     with pytest.raises(ScheduleError, match="an action is written stage, kind, microbatch"):
         Action.parse(text)
     assert [str(Action.parse(word)) for word in ("12SEND_B3", "4REDUCE_GRAD")] == ["12SEND_B3", "4REDUCE_GRAD"]
+
+
+def test_the_csv_of_torchs_schedules_is_read():
+    """As `_dump_csv` writes it: without messages a cell for each moment, empty where a rank waits; or with them, and with shards."""
+    s = SCHEDULES["interleaved"](2, 4)
+    for one in (s, replace(s, programs=s.computed), with_shards(s)):
+        rows = [",".join(["", *map(str, program)]) for program in one.programs]
+        assert PipelineSchedule.parse("\r\n".join([*rows, ""])) == replace(one, name="pasted")
+    with pytest.raises(ScheduleError, match="stage 3 lives on rank 1"):
+        PipelineSchedule.parse("0F0,3F0,3B0,0B0\n1F0,2F0,2B0,1B0\n")
 
 
 def test_messages_in_another_order_than_their_receives_are_named():

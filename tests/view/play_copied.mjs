@@ -8,7 +8,7 @@ import { python as memory } from "../../helpers/view/memory/link.mjs";
 import { python as mesh } from "../../helpers/view/mesh/link.mjs";
 import { python as occupancy } from "../../helpers/view/occupancy/link.mjs";
 import { python as overlap } from "../../helpers/view/overlap/link.mjs";
-import { python as pipeline } from "../../helpers/view/pipeline/link.mjs";
+import { python as pipeline } from "../../helpers/view/pipeline/state.mjs";
 import { python as player } from "../../helpers/view/player/state/link.mjs";
 import { python as playground } from "../../helpers/view/playground/link.mjs";
 import { python as primitive } from "../../helpers/view/primitive/link.mjs";
@@ -18,6 +18,7 @@ import { python as segments } from "../../helpers/view/segments/link.mjs";
 import { textOf } from "../../helpers/view/shared/page/copied.mjs";
 import { python as warp } from "../../helpers/view/warp/link.mjs";
 
+const WOVEN = { schedules: {} };
 const TRAINED = { precision: 1, optimizer: 1, attention: 1, checkpoint: 1 };
 const AXES = ["pipeline", "data", "shard", "tensor"];
 const SCHEDULE = { nranks: 2, nchunks: 1, root: null, steps: [[{ chunk: 0, src: 1, dst: 0, adds: true }]] };
@@ -52,8 +53,8 @@ const cells = (text) => {
     occupancy: [occupancy({ gpu: text, threads: 256, registers: 32, shared: 0 })],
     overlap: [overlap(overlapped)],
     pipeline: [
-      pipeline({ ...piped, text: "" }, true),
-      pipeline({ ...piped, text: `${text} nranks=4\n${text}` }, false),
+      pipeline({ ...piped, text: "", fsdp: true }, WOVEN),
+      pipeline({ ...piped, text: `${text} nranks=4\n${text}` }, WOVEN),
     ],
     player: [
       player({ ...PRICED, ...named }, {}),

@@ -1,23 +1,30 @@
 // Computes the cases of a JSON file with the widget's own modules; prints what it found as JSON. Driven by test_pipeline_equal.py.
 import { readFileSync } from "node:fs";
-import { drawn } from "../../helpers/view/pipeline/own.mjs";
-import { decode, encode, python } from "../../helpers/view/pipeline/link.mjs";
-import { sharesText } from "../../helpers/view/pipeline/panel/shares.mjs";
-import { KINDS } from "../../helpers/view/pipeline/programs.mjs";
-import { alternatives, fits, interleaves, runsOf } from "../../helpers/view/pipeline/state.mjs";
-import { holds, idleUntil, stopsOf } from "../../helpers/view/pipeline/timeline.mjs";
-import { reading, verdict } from "../../helpers/view/pipeline/words.mjs";
+import {
+  alternatives,
+  decode,
+  drawn,
+  encode,
+  fits,
+  python,
+  runsOf,
+  stopsOf,
+} from "../../helpers/view/pipeline/state.mjs";
+import { holds, idleUntil, wordOf } from "../../helpers/view/pipeline/timeline.mjs";
+import { sharesText, verdict } from "../../helpers/view/pipeline/words.mjs";
 
-const { pipelines, specs, texts, unfit } = JSON.parse(readFileSync(process.argv[2], "utf8"));
+const { known, texts, specs, odd, unfit } = JSON.parse(readFileSync(process.argv[2], "utf8"));
+for (const [name, own] of Object.entries(texts)) known.schedules[name].texts = own;
 
 function found(one, at) {
-  const { nranks, lanes, makespan, messages, peaks, wait, most, all, held } = one;
+  const { nranks, lanes, events, makespan, messages, peaks, wait, most, all, held } = one;
   return {
     lanes: lanes.map((lane) => lane.map(({ kind, stage, k, start, end }) => [`${stage}${kind}${k}`, start, end])),
+    events: events.map((own) => own.map((event) => [wordOf(event), event.end])),
     held: held.map((lane) => lane.map(({ whole, weights }) => [whole, weights])),
     idle: lanes.map((_, rank) => idleUntil(one, makespan, rank)),
     holds: lanes.map((_, rank) => holds(one, rank, at)),
-    messages: messages.map(({ sent, there, kind }) => [sent, there, kind === "F" ? "F" : "B"]),
+    messages: messages.map(({ sent, there, from, to, kind }) => [sent, there, from, to, kind]),
     sizes: [nranks, all.length],
     makespan,
     peaks,
@@ -27,35 +34,29 @@ function found(one, at) {
 }
 
 function play(s, i) {
-  const runs = runsOf(pipelines, s);
+  const runs = runsOf(known, s);
   const stops = stopsOf(runs);
-  const at = stops[s.step];
   const elsewhere = { ...s, text: "" }; // a page without this schedule of a reader's own
-  const linked = decode(encode(s, 1, elsewhere), 1, elsewhere, drawn);
+  const linked = decode(encode(s, 1, elsewhere), 1, elsewhere, known);
   return {
-    runs: runs.map((one) => found(one, at)),
+    runs: runs.map((one) => found(one, stops[s.step])),
     stops,
-    sentence: `${verdict(runs)} ${reading(runs, at, stops.at(-1))}`,
-    half: i % 97 || s.text ? null : sharesText(alternatives(pipelines, s), s.nmicrobatches),
+    verdict: verdict(runs),
+    half: i % 97 || s.text ? null : sharesText(alternatives(known, s), s.nmicrobatches),
     linked,
-    fits: fits(pipelines, linked),
-    python: python(s, interleaves(pipelines, s)),
+    fits: fits(known, linked),
+    python: python(s, known),
   };
 }
 
 function linked(text) {
   try {
-    return drawn(text) ?? null;
+    return drawn(text, known) ?? null;
   } catch {
     return null; // as decode has it
   }
 }
 
 console.log(
-  JSON.stringify({
-    played: specs.map(play),
-    drawn: texts.map(linked),
-    fit: unfit.map((one) => fits(pipelines, one)),
-    kinds: Object.entries(KINDS).map(([kind, { wears, ...row }]) => [kind, row]),
-  }),
+  JSON.stringify({ played: specs.map(play), drawn: odd.map(linked), fit: unfit.map((one) => fits(known, one)) }),
 );

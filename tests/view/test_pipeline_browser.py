@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import partial
 
@@ -10,11 +11,23 @@ import widget_harness
 from hands import copied
 from playwright.sync_api import Page, expect
 
-from helpers.pipeline import PipelineSchedule
+from helpers.pipeline import PipelineSchedule, with_shards
 from helpers.view.pipeline.spec import PipelineSpec, pipeline_spec, stops
-from helpers.view.pipeline.words import pipeline_sentence, reading, verdict
+from helpers.view.pipeline.widget import pipeline_sentence
 
 START = pipeline_spec()
+SAYS = (
+    (
+        pipeline_spec(step=16),
+        "At 17 of 33: forward on rank 2, backward on ranks 0, 1 and 3, 2 messages under way; held per rank: 4, 3, 1, 1;"
+        " idle so far 26.5 %.",
+    ),
+    (
+        pipeline_spec("gpipe", 2, 2, versus="zb-h1", step=4, times="1 1 1 0.5"),
+        "At 2.5 of 10. GPipe: forward on rank 1, rank 0 idle, 1 message under way; held per rank: 2, 1; idle so far 40 %."
+        " ZB-H1: the input's gradient on rank 1, rank 0 idle, 1 message under way; held per rank: 2, 1; idle so far 40 %.",
+    ),
+)
 OWN = """mine nranks=2 nmicrobatches=2 nstages=2
 0F1 0F0 0B1 0B0
 1F1 1B1 1F0 1B0"""
@@ -26,9 +39,12 @@ def open_pipeline(open_widget):
     return partial(open_widget, "pipeline", clock="manual")
 
 
-def shows(page: Page, spec: PipelineSpec) -> None:
-    expect(page.locator(".bim-verdict").first).to_have_text(verdict(spec))
-    expect(page.locator(".bim-sentence").first).to_have_text(reading(spec))
+def shows(page: Page, spec: PipelineSpec, which: int = 0) -> None:
+    """The whole step in words, and where the cursor stands."""
+    kept = stops(spec)
+    expect(page.locator(".bim-verdict").nth(which)).to_have_text(pipeline_sentence(spec))
+    at, end = float(kept[spec.step]), float(kept[-1])
+    expect(page.locator(".bim-sentence").nth(which)).to_contain_text(re.compile(rf"^At {at:.3g} of {end:.3g}[.:]"))
 
 
 def tick(page: Page, ms: int) -> float:
@@ -49,7 +65,8 @@ def test_keys_go_from_event_to_event_and_say_so(open_pipeline):
     last = replace(START, step=len(stops(START)) - 1)
     shows(page, last)
     assert page.locator(".bim-now, .bim-message").count() == 0
-    expect(page.locator("[aria-live]")).to_have_text(pipeline_sentence(last))
+    said = f"{pipeline_sentence(last)} At 33 of 33: the step is over."
+    expect(page.locator("[aria-live]")).to_have_text(said)
     assert page.get_by_role("slider", name="Step").get_attribute("aria-valuetext") == "33 of 33"
     page.keyboard.press("ArrowLeft")
     tick(page, 450)
@@ -85,7 +102,7 @@ def test_microbatches_times_and_ranks_change_the_bubble(open_pipeline):
         ((part, value),) = change.items()
         assert page.evaluate("document.querySelectorAll('.bim-block').length") > 0
         now = replace(START, **{part: value})
-        expect(page.locator(".bim-verdict")).to_have_text(verdict(now))
+        expect(page.locator(".bim-verdict")).to_have_text(pipeline_sentence(now))
         page.get_by_role("slider", name=name).fill(f"{getattr(START, part)}")
         shows(page, START)
     page.get_by_role("combobox", name="Ranks").select_option("8")
@@ -126,7 +143,7 @@ def test_two_schedules_share_a_time_axis_and_only_what_fits_is_offered(open_pipe
 @pytest.mark.matrix("more of one widget in the browser")
 def test_messages_are_under_way_as_long_as_a_hop_lasts(open_pipeline):
     spec = pipeline_spec(times="1 1 1 0.5")
-    at = stops(spec).index(48)
+    at = stops(spec).index(1)
     page = open_pipeline(replace(spec, step=at))
     assert page.locator(".bim-message").count() == 1 and page.locator(".bim-message.bim-s0 .bim-packet").count() == 1
     assert "1 message under way" in page.locator(".bim-sentence").inner_text()
@@ -164,7 +181,7 @@ def test_a_link_opens_the_second_widget_and_one_that_cannot_be_drawn_says_so(ope
     asked = "schedule-zb-h1--nranks-3--nmicrobatches-5--nvirtual-1--forward-1--input-1.5--weight-0.5--hop-0--versus-none--step-7"
     page = open_pipeline(START, START, hash_=f"#pipeline-1--{asked}")
     there = pipeline_spec("zb-h1", 3, 5, times=(1, 1.5, 0.5, 0), step=7)
-    expect(page.locator(".bim-sentence").nth(1)).to_have_text(reading(there))
+    shows(page, there, 1)
     shows(page, START)
     wrong = [
         ("nranks-3", "nranks-9"),
@@ -192,7 +209,7 @@ def test_a_schedule_of_the_readers_own_beside_the_tables(open_pipeline):
     page.get_by_role("combobox", name="Schedule").select_option("gpipe")
     shows(page, pipeline_spec("gpipe", 2, 2, versus="1f1b", step=2))
     page.get_by_role("combobox", name="Schedule").select_option("")
-    expect(page.locator(".bim-verdict")).to_have_text(verdict(replace(own, versus="")))
+    expect(page.locator(".bim-verdict")).to_have_text(pipeline_sentence(replace(own, versus="")))
     assert "--schedule-own--" in copied(page, "link")
 
 
@@ -201,7 +218,7 @@ def test_a_pasted_schedule_is_shown_or_refused_and_its_link_opens_elsewhere(open
     widget_harness.answers(page)
     page.get_by_text("A schedule of your own").click()
     text = page.get_by_role("textbox", name="A schedule as text")
-    assert PipelineSchedule.parse(text.input_value()).programs == START.schedules[0].programs
+    assert PipelineSchedule.parse(text.input_value()).programs == START.lines[0].schedule.programs
     text.fill(OWN.replace("1F1 1B1", "1B1 1F1"))
     page.get_by_role("button", name="Show it").click()
     wrong = "Not drawn: computations wait for each other, or for what nobody computes: rank 0 before 0B1; rank 1 before 1B1."
@@ -215,6 +232,32 @@ def test_a_pasted_schedule_is_shown_or_refused_and_its_link_opens_elsewhere(open
     link = copied(page, "link")
     again = open_pipeline(START, hash_="#" + link.partition("#")[2])
     shows(again, pipeline_spec(PipelineSchedule.parse(OWN), step=3))
+
+
+def test_sharded_stages_are_gathered_freed_and_reduced_in_lines_words_and_numbers(open_pipeline):
+    page = open_pipeline(pipeline_spec("interleaved", 2, 4, 4))
+    page.get_by_role("combobox", name="Parameters").select_option("fsdp")
+    there = pipeline_spec("interleaved", 2, 4, 4, fsdp=True)
+    shows(page, there)
+    program = with_shards(there.lines[0].schedule)
+    counts = [page.locator(f".bim-pipes .bim-{mark}").count() for mark in ("whole", "gather", "reduce")]
+    assert counts == [str(program).count(kind) for kind in ("RESHARD", "UNSHARD", "REDUCE_GRAD")]
+    page.get_by_role("slider", name="Step").fill("1")
+    assert "held per rank: 0.25, 0; stages whole: 3, 3; idle" in page.locator(".bim-sentence").inner_text()
+    page.get_by_text("Every computation as a table").click()
+    rows = [row.split("\t") for row in page.locator(".bim-details tbody tr").all_inner_texts()]
+    assert [row[1] for row in rows[:4]] == ["0UNSHARD", "2UNSHARD", "4UNSHARD", "0F0"]
+    assert rows[0][2:5] == ["its parameters are gathered", "0", "0"]
+    page.get_by_text("A schedule of your own").click()
+    text = page.get_by_role("textbox", name="A schedule as text").input_value()
+    assert PipelineSchedule.parse(text) == program
+    assert copied(page, "link").endswith("--step-1--fsdp")
+
+
+@pytest.mark.parametrize(("spec", "says"), SAYS)
+def test_what_happens_at_the_cursor(open_pipeline, spec, says):
+    page = open_pipeline(spec)
+    expect(page.locator(".bim-sentence")).to_have_text(says)
 
 
 def test_the_table_has_every_computation(open_pipeline):

@@ -10,14 +10,12 @@ from fractions import Fraction
 
 import pytest
 
-from helpers.pipeline import SCHEDULES, PipelineSchedule, timeline
-from helpers.pipeline.action import KINDS
-from helpers.pipeline.messages import with_messages
-from helpers.pipeline.own import read
-from helpers.view.pipeline.programs import known, letters, packed, sizes, unpacked
-from helpers.view.pipeline.run import GRAINS, Run, grains
-from helpers.view.pipeline.spec import MOST, PipelineSpec, pipeline_spec, stops
-from helpers.view.pipeline.words import pipeline_sentence
+from helpers.pipeline import SCHEDULES, PipelineSchedule, Timeline, idle, most_waiting, peak, waiting, with_shards
+from helpers.pipeline.dry_run import with_messages
+from helpers.pipeline.orders import read
+from helpers.pipeline.schedule import KINDS
+from helpers.view.pipeline.spec import MOST, PipelineSpec, known, pipeline_spec, stops, texts
+from helpers.view.pipeline.widget import pipeline_sentence
 from helpers.view.shared.percents import percent
 
 CASES, TEXTS = 1_000, 600
@@ -34,10 +32,21 @@ UNFIT = [
     {"weight": 0.3},
     {"hop": -0.25},
     {"step": 0.5},
+    {"step": 9_999},
+    {"fsdp": 1},
     {"schedule": "1f1b"},
 ]
 ODD_NAMES = ['x"y', "x'y", "x\\y", "_", "-", "größe", "x" * 65, "constructor", "x__proto__"]
 SMALL = 64  # computations: what is larger is slow in fractions, and comes a few times only
+GRAINS = 48  # of a unit, in which the page counts
+
+
+def sizes(name: str) -> list[tuple[int, int, int]]:
+    """All that the widget draws: ranks, microbatches, stages a rank."""
+    ranks, microbatches, chunks = (range(1, MOST[part] + 1) for part in ("nranks", "nmicrobatches", "nvirtual"))
+    weaves = SCHEDULES[name].interleaves
+    fit = [(p, m) for p in ranks for m in microbatches if not weaves or m % p == 0]
+    return [(p, m, v) for p, m in fit for v in (chunks if weaves else (1,))]
 
 
 def odd_times(rng: random.Random) -> list[float]:
@@ -45,7 +54,7 @@ def odd_times(rng: random.Random) -> list[float]:
 
 
 def own(rng: random.Random, name: str, p: int, m: int, v: int) -> PipelineSchedule:
-    """The order of a schedule of the table with its microbatches renamed: one that the page's letters cannot tell."""
+    """The order of a schedule of the table with its microbatches renamed: one that is not in the table."""
     s = SCHEDULES[name](p, m, v)
     new = rng.sample(range(m), m)
     swapped = tuple(tuple(a._replace(microbatch=new[a.microbatch]) for a in program) for program in s.computed)
@@ -59,36 +68,30 @@ def cases() -> list[PipelineSpec]:
     found = []
     for i in range(CASES):
         name = [*SCHEDULES][i % len(SCHEDULES)]
-        p, m, v = rng.choice(offered[name] if i % 99 else [*sizes(name)])
+        p, m, v = rng.choice(offered[name] if i % 99 else sizes(name))
         others = [other for other in SCHEDULES if other != name and (m % p == 0 or other != "interleaved")]
         versus = rng.choice(others) if i % 5 == 0 else ""
         which = own(rng, name, p, m, v) if i % 10 == 3 else name
         told = (
             {} if i % 10 == 3 else {"nranks": p, "nmicrobatches": m, "nvirtual": v if name == "interleaved" else None}
         )
-        spec = pipeline_spec(which, **told, times=odd_times(rng), versus=versus, step=0)
+        spec = pipeline_spec(which, **told, times=odd_times(rng), versus=versus, fsdp=i % 3 == 0)
         found.append(replace(spec, step=rng.randrange(len(stops(spec)))))
     return found
 
 
 def test_javascript_computes_and_says_what_python_does(play):
-    specs, texts = cases(), written()
-    told = {"pipelines": known(), "specs": specs, "texts": texts, "unfit": [GOOD, *({**GOOD, **one} for one in UNFIT)]}
-    found = play("pipeline", told)
-    for text, got in zip(texts, found["drawn"], strict=True):
+    specs, odd = cases(), written()
+    told = {"known": known(), "texts": {name: texts(name) for name in SCHEDULES}, "specs": specs, "odd": odd}
+    found = play("pipeline", told | {"unfit": [GOOD, *({**GOOD, **one} for one in UNFIT)]})
+    for text, got in zip(odd, found["drawn"], strict=True):
         linked(text, got)
     assert found["fit"] == [True, *[False] * len(UNFIT)]
-    rows = {kind: row._asdict() for kind, row in KINDS.items() if row.takes}
-    for row in rows.values():
-        del row["sends"]  # the page sends nothing
-    assert found["kinds"] == json.loads(json.dumps([*rows.items()]))
     for i, (spec, got) in enumerate(zip(specs, found["played"], strict=True)):
-        assert got["stops"] == stops(spec), spec
-        for run, theirs in zip(spec.runs, got["runs"], strict=True):
-            same(run, theirs, stops(spec)[spec.step])
-            if i % 11 == 0:
-                as_timed(run, theirs)
-        assert got["sentence"] == pipeline_sentence(spec)
+        assert got["stops"] == grains(stops(spec)), spec
+        for j, (line, theirs) in enumerate(zip(spec.lines, got["runs"], strict=True)):
+            same(line, theirs, spec, bool(spec.text) and not j)
+        assert got["verdict"] == pipeline_sentence(spec)
         assert (got["linked"], got["fits"]) == (spec.as_json(), True)
         assert got["half"] is None or got["half"] == half(spec)
         if i % 97 == 0:
@@ -160,77 +163,71 @@ def linked(text: str, got: dict | None) -> None:
         assert told["text"] in (got["text"], "")
 
 
-def same(run: Run, theirs: dict, at: int) -> None:
+def grains(times: list) -> list:
+    """As the page counts them, in 48ths; a fraction of one stays, and is never equal."""
+    return [GRAINS * time for time in times]
+
+
+def same(line: Timeline, theirs: dict, spec: PipelineSpec, own: bool) -> None:
     """Everything that follows from one schedule and its times, without a tolerance."""
-    ranks, v = range(run.schedule.nranks), run.schedule.nvirtual
-    assert theirs["lanes"] == [[[str(t.action), t.start, t.end] for t in run.blocks if t.rank == r] for r in ranks]
-    assert theirs["held"] == [[[whole, weights] for _, whole, weights in rank] for rank in run.held]
-    assert sum(theirs["idle"]) == run.idle_until(run.makespan)
-    assert theirs["makespan"] == run.makespan
-    assert [Fraction(held, v) for held in theirs["holds"]] == [run.holds(r, at) for r in ranks]
-    assert [Fraction(peak, v) for peak in theirs["peaks"]] == run.peaks
-    assert theirs["messages"] == [list(message) for message in run.messages()]
-    assert theirs["wait"] == run.wait
-    assert (theirs["most"] is None) == (run.most is None)
-    assert run.most is None or Fraction(theirs["most"], v) == run.most
+    s, ranks = line.schedule, range(line.schedule.nranks)
+    assert theirs["lanes"] == [[[str(t.action), *grains(t[2:])] for t in line.of(rank)] for rank in ranks]
+    assert theirs["held"] == [[[held.whole, held.weights] for held in rank] for rank in waiting(s)]
+    assert (theirs["makespan"], theirs["peaks"]) == (GRAINS * line.makespan, peak(s))
+    assert theirs["idle"] == grains(line.idle)
+    at = stops(spec)[spec.step]
+    ended = [sum(t.end <= at for t in line.of(rank)) for rank in ranks]
+    assert theirs["holds"] == [waiting(s)[rank][n - 1].total if n else 0 for rank, n in zip(ranks, ended, strict=True)]
+    sent = [(t, s.owner(t.action.neighbour)) for t in line.timed if KINDS[t.action.kind].to]
+    gone = [(t, to) for t, to in sent if s.travels(t.action.stage, t.action.neighbour)]
+    hop = spec.times.hop
+    assert theirs["messages"] == [[*grains([t.end, t.end + hop]), t.rank, to, t.action.kind] for t, to in gone]
+    assert (theirs["most"] is None) == own
+    assert own or theirs["most"] == s.nvirtual * max(most_waiting(s, rank) for rank in ranks)
+    assert theirs["wait"] == wait(s, spec, own)
+    assert not spec.fsdp or theirs["events"] == events(line)
 
 
-def as_timed(run: Run, theirs: dict) -> None:
-    """The same once more, beside `timeline` in fractions of a unit."""
-    line = timeline(run.schedule, run.times)
-    lanes = [[[str(t.action), grains(t.start), grains(t.end)] for t in line.of(r)] for r in range(run.schedule.nranks)]
-    assert theirs["lanes"] == lanes and theirs["idle"] == [grains(idle) for idle in line.idle]
-    assert theirs["makespan"] == grains(line.makespan)
-    assert Fraction(sum(theirs["idle"]), run.all_time) == line.bubble
+def wait(s: PipelineSchedule, spec: PipelineSpec, own: bool) -> Fraction | None:
+    """A rank's idle time by the closed form."""
+    try:
+        return None if own else GRAINS * idle(s, spec.times)
+    except ValueError:
+        return None
+
+
+def events(line: Timeline) -> list[list]:
+    """Per rank: what it does with its shards between, at the end of what it has computed before."""
+    found = []
+    for rank, program in enumerate(with_shards(line.schedule, by_itself=True).programs):
+        ends, at = iter([t.end for t in line.of(rank)]), Fraction(0)
+        found.append([[str(a), GRAINS * (at := next(ends) if a.computes else at)] for a in program])
+    return found
 
 
 def half(spec: PipelineSpec) -> str:
     """What stands under the slider, by brute force."""
     by = spec.nranks if spec.schedule == "interleaved" or spec.versus == "interleaved" else 1
-    all_ = {m: replace(spec, nmicrobatches=m, versus="").runs[0] for m in range(by, 33, by) if m >= spec.nmicrobatches}
-    here = all_[spec.nmicrobatches]
-    idle = {m: run.idle_until(run.makespan) for m, run in all_.items()}
+    all_ = {m: replace(spec, nmicrobatches=m, versus="").lines[0] for m in range(by, 33, by) if m >= spec.nmicrobatches}
+    idle = {m: line.idle[0] for m, line in all_.items()}
     if not idle[spec.nmicrobatches]:
         return "Nothing is idle: there is no bubble."
     said = []
     for whole, name in (
-        (lambda run: run.all_time, "all time"),
-        (lambda run: run.schedule.nranks * run.useful, "the useful time"),
+        (lambda m: all_[m].makespan, "all time"),
+        (lambda m: m * spec.times.work, "the useful time"),
     ):
-        now = Fraction(idle[spec.nmicrobatches], whole(here))
-        found = next((m for m, run in all_.items() if Fraction(idle[m], whole(run)) <= now / 2), None)
+        now = Fraction(idle[spec.nmicrobatches], whole(spec.nmicrobatches))
+        found = next((m for m in all_ if Fraction(idle[m], whole(m)) <= now / 2), None)
         where = f"from {found} microbatches on" if found else f"with no number up to {max(all_)}"
-        said.append(f"Half of {percent(idle[spec.nmicrobatches], whole(here))} of {name}: {where}.")
+        said.append(f"Half of {percent(idle[spec.nmicrobatches], whole(spec.nmicrobatches))} of {name}: {where}.")
     return " ".join(["Bars: the bubble by the number of microbatches.", *said])
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
-def test_the_page_has_pythons_orders(name):
-    """What is unpacked is the order that runs; every size of up to 8 microbatches, and the largest."""
-    told = known()[name]["programs"]
-    assert set(told) == {f"{p}.{m}.{v}" for p, m, v in sizes(name)}
+def test_with_fewer_microbatches_a_schedule_is_that_of_many_without_the_others(name):
+    """So the page, which has the text of the most, has them all: every size that it draws."""
     for p, m, v in sizes(name):
-        words = told[f"{p}.{m}.{v}"].split(" ")
-        assert len(words) == p
-        if m <= 8 or (p, m) == (8, 32):
-            s = SCHEDULES[name](p, m, v)
-            assert [unpacked(word) for word in words] == [letters(program, p) for program in s.computed]
-
-
-def test_packing_is_undone():
-    rng = random.Random(3)
-    for _ in range(300):
-        text = "".join(
-            rng.choice(["a", "aB", "iwa", "bbb", "D" * 12]) * rng.randint(1, 12) for _ in range(rng.randint(1, 9))
-        )
-        assert unpacked(packed(text)) == text and len(packed(text)) <= len(text)
-
-
-def test_the_grains_hold_every_quarter_of_up_to_four_stages():
-    assert all(
-        grains(Fraction(quarters, 4) / v) * v == quarters * GRAINS // 4
-        for quarters in range(1, 33)
-        for v in (1, 2, 3, 4)
-    )
-    with pytest.raises(ValueError, match="no multiple of 1/48"):
-        grains(Fraction(1, 5))
+        many = PipelineSchedule.parse(texts(name)[f"{p}.{v}"])
+        first = tuple(tuple(a for a in program if a.microbatch < m) for program in many.programs)
+        assert replace(many, nmicrobatches=m, programs=first) == SCHEDULES[name].bare(p, m, v)

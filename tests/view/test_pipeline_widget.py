@@ -4,30 +4,17 @@ from __future__ import annotations
 
 import inspect
 import re
-from dataclasses import replace
-from fractions import Fraction
 
 import pytest
 import traitlets
 from color import contrast
 
 from helpers import view
-from helpers.pipeline import (
-    SCHEDULES,
-    PipelineSchedule,
-    Times,
-    bubble_overhead,
-    bubble_share,
-    dry_run,
-    most_waiting,
-    peak,
-    timeline,
-)
+from helpers.pipeline import SCHEDULES, PipelineSchedule, dry_run, timeline, with_shards
 from helpers.view import explore_pipeline
 from helpers.view.pipeline import page
-from helpers.view.pipeline.spec import pipeline_spec, stops
-from helpers.view.pipeline.widget import pipeline_html
-from helpers.view.pipeline.words import bubble, fullest, pipeline_sentence, reading, verdict
+from helpers.view.pipeline.spec import pipeline_spec
+from helpers.view.pipeline.widget import pipeline_html, pipeline_sentence
 from helpers.view.shared.tokens import THEMES, colour
 from helpers.view.widgets import line
 from website.widgets import directive
@@ -37,54 +24,32 @@ OWN = """mine nranks=2 nmicrobatches=2 nstages=2
 1F1 1B1 1F0 1B0"""
 
 
-@pytest.mark.parametrize("name", SCHEDULES)
-@pytest.mark.parametrize(("p", "m"), [(1, 1), (2, 4), (4, 8), (8, 32)])
-def test_what_it_tells_is_what_the_schedule_counts(name, p, m):
-    times = Times(Fraction(1), Fraction(5, 4), Fraction(3, 4), Fraction(0))
-    run = pipeline_spec(name, p, m, times=times).runs[0]
-    s = SCHEDULES[name](p, m)
-    wasted = run.idle_until(run.makespan)
-    assert Fraction(wasted, run.all_time) == timeline(s, times).bubble == bubble_share(s, times)
-    assert Fraction(wasted, p * run.useful) == bubble_overhead(s, times)
-    assert Fraction(run.wait, run.useful) == bubble_overhead(s, times)
-    assert [peak * s.nvirtual for peak in run.peaks] == peak(s)
-    assert run.peaks == [most_waiting(s, rank) for rank in range(p)] and max(run.peaks) == run.most
-
-
 def test_the_sentences():
-    assert pipeline_sentence(pipeline_spec(step=16)) == (
+    assert pipeline_sentence(pipeline_spec()) == (
         "1F1B on 4 ranks with 8 microbatches: a step lasts 33, 24 of it work. 27.3 % of all time is bubble, 37.5 % of the"
-        " useful time; rank 0 holds the activations of 4 microbatches at most. At 17 of 33: forward on rank 2, backward on"
-        " ranks 0, 1 and 3, 2 messages under way; held per rank: 4, 3, 1, 1; idle so far 26.5 %."
+        " useful time; rank 0 holds the activations of 4 microbatches at most."
     )
-    two = pipeline_spec("gpipe", 2, 2, versus="zb-h1")
-    assert verdict(two).endswith(
+    two = pipeline_spec("gpipe", 2, 2, versus="zb-h1", fsdp=True)
+    assert "microbatches at most; FSDP gathers a rank's stage 3 times. " in pipeline_sentence(two)
+    assert pipeline_sentence(two).endswith(
         " ZB-H1 lasts 7: 14.3 % of all time is bubble, 16.7 % of the useful time;"
-        " every rank holds the activations of 2 microbatches at most."
+        " every rank holds the activations of 2 microbatches at most; FSDP gathers a rank's stage 1 time."
     )
-    last = replace(two, step=len(stops(two)) - 1)
-    assert reading(last).startswith("At 9 of 9. GPipe: the step is over. ZB-H1: the step is over.")
-    assert fullest(pipeline_spec("gpipe", 1, 1).runs[0]) == "rank 0 holds the activations of 1 microbatch at most"
-    assert bubble(pipeline_spec("1f1b", 1, 4).runs[0]).startswith("0 % of all time is bubble")
-
-
-def test_messages_need_a_hop_to_be_seen_longer_than_at_once():
-    under = [pipeline_spec(times=(1, 1, 1, hop)).runs[0].messages() for hop in (0, 0.5)]
-    none, some = ([there - sent for sent, there, _ in all_] for all_ in under)
-    assert len(none) == len(some) == 2 * 3 * 8
-    assert set(none) == {0} and set(some) == {24}
+    woven = pipeline_sentence(pipeline_spec("interleaved", 4, 8, 4, fsdp=True))
+    assert woven.endswith("; FSDP gathers a rank's stages 9 to 11 times, up to 3 of 4 whole at once.")
+    assert "; rank 0 holds the activations of 1 microbatch at most." in pipeline_sentence(pipeline_spec("gpipe", 1, 1))
+    assert ". 0 % of all time is bubble" in pipeline_sentence(pipeline_spec("1f1b", 1, 4))
 
 
 def test_for_times_without_a_closed_form_there_is_none():
-    assert pipeline_spec("zb-h1", times="1 0.5 1 0").runs[0].wait is None
-    assert pipeline_spec("zb-h1", 4, 2).runs[0].wait == (2 * 4 - 1 - 2) * 48
     assert "<td>–</td>" in pipeline_html(pipeline_spec("zb-h1", times="1 0.5 1 0"))
+    assert "<td>–</td>" not in pipeline_html(pipeline_spec("zb-h1", 4, 2))
 
 
 def test_a_readers_own_schedule_is_proved_and_keeps_its_order():
     own = pipeline_spec(PipelineSchedule.parse(OWN), times="1 1 1 0.25")
     assert (own.schedule, own.nranks, own.nmicrobatches, own.text) == ("mine", 2, 2, OWN)
-    assert [t.action.microbatch for t in own.runs[0].blocks if t.rank == 0] == [1, 0, 1, 0]
+    assert [t.action.microbatch for t in own.lines[0].of(0)] == [1, 0, 1, 0]
     widget = explore_pipeline(PipelineSchedule.parse(OWN))
     dry_run(widget.schedule)
     assert widget.timeline.makespan == timeline(PipelineSchedule.parse(OWN)).makespan
@@ -94,6 +59,8 @@ def test_one_of_the_tables_given_as_a_value_is_the_tables():
     given = explore_pipeline(SCHEDULES["interleaved"](2, 4, 3))
     assert given.spec == pipeline_spec("interleaved", 2, 4, 3).as_json() and given.spec["text"] == ""
     assert given.schedule == SCHEDULES["interleaved"](2, 4, 3), "with its messages: it can be run"
+    sharded = explore_pipeline("interleaved", nranks=2, nmicrobatches=4, nvirtual=3, fsdp=True)
+    assert sharded.schedule == with_shards(given.schedule)
 
 
 def swapped() -> PipelineSchedule:
@@ -121,6 +88,7 @@ def swapped() -> PipelineSchedule:
         (lambda: pipeline_spec(times=(0, 1, 1, 0)), "forward must be a multiple of 0.25 from 0.25 to 8, got 0"),
         (lambda: pipeline_spec(times=(1, 1, 1, 5)), "hop must be a multiple of 0.25 from 0 to 4, got 5"),
         (lambda: pipeline_spec(times=(1, "x", 1, 0)), "input must be .* got 'x'"),
+        (lambda: pipeline_spec(fsdp="yes"), "fsdp must be True or False, got 'yes'"),
         (lambda: pipeline_spec(step=99), "step must be a whole number from 0 to 31, got 99"),
         (lambda: pipeline_spec(PipelineSchedule.parse(OWN), nranks=2), "brings its own nranks and nmicrobatches"),
         (lambda: pipeline_spec(SCHEDULES["gpipe"](9, 2)), "the widget draws nranks up to 8, got 9"),
@@ -160,7 +128,7 @@ def test_the_directive_takes_a_name_or_the_text_of_a_schedule():
     assert page.html("", {"versus": "1f1b"}, OWN) == pipeline_html(
         pipeline_spec(PipelineSchedule.parse(OWN), versus="1f1b")
     )
-    assert {"nranks", "times", "versus", "step", "lab"} <= set(directive(line("pipeline")).option_spec)
+    assert {"nranks", "times", "versus", "fsdp", "step", "lab"} <= set(directive(line("pipeline")).option_spec)
 
 
 def test_the_room_leaves_the_figure_of_its_name_where_it_was():

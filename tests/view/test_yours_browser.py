@@ -18,7 +18,7 @@ from test_pipeline_widget import OWN
 from yours_cases import Case, cases
 
 from helpers.parallel.profiled import trace_path
-from helpers.pipeline import own as pipeline_own
+from helpers.pipeline import orders
 from helpers.view.widgets import line
 from helpers.view.yours.examples import examples
 from helpers.view.yours.known import CHAPTERS, known
@@ -230,7 +230,7 @@ def as_cpython(page: Page) -> None:
     tables = [[case.given, "mine"] for case in made if isinstance(case.given, str)]
     compare(page, "helpers.yours.own:curves", own.curves, tables)
     texts = [OWN, OWN.replace("0B1", "0B0"), OWN.replace("mine", "1f1b"), "hello", ""]
-    compare(page, "helpers.pipeline.own:read", pipeline_own.read, [[text, 8, 32, 4] for text in texts])
+    compare(page, "helpers.pipeline.orders:read", orders.read, [[text, 8, 32, 4] for text in texts])
 
 
 def asked(case: Case) -> list:

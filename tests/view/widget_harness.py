@@ -68,7 +68,8 @@ for (const el of document.querySelectorAll(".bim-mount")) {{
 
 def known(kind: str) -> dict:
     """What the site tells a widget of that kind before it is drawn."""
-    return {name: value() for name, value in table.line(kind).page.KNOWS.items()}
+    page = table.line(kind).page
+    return {name: value() for name, value in (page.KNOWS | getattr(page, "LATER", {})).items()}
 
 
 def answers(page) -> None:

@@ -19,8 +19,8 @@ from torch.autograd.graph import GradientEdge
 
 from helpers.memory.sharding import Sharding
 from helpers.pipeline import SCHEDULES, PipelineSchedule, peak
-from helpers.pipeline.action import Action
-from helpers.pipeline.shards import with_shards
+from helpers.pipeline.orders import with_shards
+from helpers.pipeline.schedule import Action
 
 from .moves import received
 from .part import Part

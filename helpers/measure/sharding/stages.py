@@ -8,7 +8,7 @@ from types import MethodType, SimpleNamespace
 
 from torch import nn
 
-from helpers.pipeline.action import Action
+from helpers.pipeline.schedule import Action
 
 from .fsdp2 import sharded
 

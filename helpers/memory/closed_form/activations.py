@@ -13,6 +13,8 @@ from helpers.memory.closed_form.terms import FormError, Term, Terms, one_of, who
 from helpers.memory.sharding import ALONE, Sharding
 
 CHECKPOINTS = ("none", "selective", "full")
+# What is kept once, before the blocks and after them, in order: does it stay while they go backward?
+AROUND = {"positions": True, "final norm": False, "head": False, "loss": False}
 INPUT = kept("checkpoint", "the block's input, the residual stream", "b s h", "stream")
 TURNS = ("cosine", "sine")
 HEAD = kept("head", "its input", "b s h")
@@ -55,9 +57,9 @@ def start(model: Model, dropout: float = 0.0) -> tuple[Kept, ...]:
     return (kept("positions", "which they are", "s", "index", source="gpt-2"), *mask)
 
 
-def ends(model: Model) -> dict[str, tuple[Kept, ...]]:
-    """What is kept after the last block."""
-    return {"final norm": norm(model, "final norm"), "head": (HEAD,), "loss": (LOSS,)}
+def ends(model: Model) -> tuple[tuple[Kept, ...], ...]:
+    """What is kept after the last block, as AROUND names it."""
+    return norm(model, "final norm"), (HEAD,), (LOSS,)
 
 
 def activations(
@@ -87,8 +89,8 @@ def activations(
     name = "block inputs" if checkpoint == "full" else "blocks"
     per_layer = spell(items, ratios(model), *how)
     blocks = Term(name, "activation", f"L b s h ({per_layer})", operators(items, values, *how), layers, "korthikanti")
-    around = {"positions": start(model, dropout), **ends(model)}
-    others = (_around(name, listed, values, how) for name, listed in around.items())
+    around = zip(AROUND, (start(model, dropout), *ends(model)), strict=True)
+    others = (_around(name, listed, values, how) for name, listed in around)
     return Terms(f"Activations of {model.name}, batch {batch}, {seq:,} tokens, {precision}", (blocks, *others))
 
 

@@ -12,9 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
+from typing import NamedTuple
 
 from helpers.facts import Model
 from helpers.memory.closed_form import fsdp2_moments
+from helpers.memory.closed_form.activations import AROUND
 from helpers.memory.closed_form.fsdp2_moments import MADE, Moment, whole
 from helpers.memory.closed_form.kept import Kept, operators, sizes
 from helpers.memory.closed_form.states import PRECISIONS, padded, states
@@ -30,10 +32,39 @@ from helpers.memory.closed_form.terms import Operator, Term, Terms
 from helpers.memory.closed_form.weights import RankWeights
 from helpers.memory.sharding import Sharding
 
-MOMENTS = ("forward", "loss", "last block", "reduction", "first block", "last reduction", "optimizer")
-
 OUTSIDE = "embedding, final norm and head"
-REDUCTIONS = ("reduction", "last reduction")  # of ZeRO-2 and 3
+
+
+class Row(NamedTuple):
+    """A moment without FSDP2, as the page reads it, too. What is said by a name stands for a number of `numbers`.
+
+    computes, around: as in `Moment`. blocks: of how many a micro-batch's activations are there, (times all, and so many more), None where
+    it has none. whole: how many blocks' weights are gathered, None where no weights are. made, left, going: whose gradients have been
+    made, which of them are not reduced, under ZeRO-2 and -3, and which are on their way. cast: which copies of autocast's. zero, last:
+    the least ZeRO stage, and whether on the last stage alone.
+    """
+
+    computes: str
+    around: bool
+    blocks: tuple[int, int] | None
+    whole: int | None
+    made: str = ""
+    left: str = ""
+    going: str = ""
+    cast: tuple[str, ...] = ()
+    zero: int = 0
+    last: bool = False
+
+
+MOMENTS = {
+    "forward": Row("forward", True, (1, 0), 0, cast=("all", "head"), last=True),
+    "loss": Row("loss", True, (1, 0), 0, cast=("before", "head"), last=True),
+    "last block": Row("mlp", False, (1, 0), 2, "half", "half", cast=("kept",)),
+    "reduction": Row("", False, (1, -1), 2, "last", "last", "block", ("kept",), zero=2),
+    "first block": Row("mlp", False, (0, 1), 1, "first", "half", cast=("again",)),
+    "last reduction": Row("", False, None, 0, "outside", "outside", "rest", zero=2),
+    "optimizer": Row("optimizer", False, None, None),
+}
 
 
 @dataclass(frozen=True)
@@ -61,29 +92,43 @@ class Choice:
         return operators(items, values, self.precision, self.sharding.tensor, self.sharding.sequence)
 
 
+def numbers(c: Choice) -> dict[str, int]:
+    """Elements by the names that stand in MOMENTS."""
+    units, layers = [padded(unit, c.sharding.shards) for unit in c.held.units], len(c.held.layers)
+    known = named(c.held)
+    kept, before = (known["again"], 0) if c.checkpoint == "full" else (known["all"], known["all"])
+    return known | {"kept": kept, "before": before, "block": max(units[:layers]), "rest": sum(units[layers:])}
+
+
+def named(held: RankWeights) -> dict[str, int]:
+    """Those that a rank's weights tell alone."""
+    names = ("half", "first", "last", "outside", "all", "again", "head")
+    return {"": 0, **dict(zip(names, (*held.made, *held.multiplied()), strict=True))}
+
+
 def plain(c: Choice) -> dict[str, Moment]:
     """Those without FSDP2 that this rank has: no loss before the last stage, no reduction below ZeRO-2."""
-    n, padded_ = c.kept.terms[0].times, [padded(unit, c.sharding.shards) for unit in c.held.units]
-    layers = len(c.held.layers)
-    block, rest = max(padded_[:layers]), sum(padded_[layers:])
-    half, first, last, outside = c.held.made
-    copies, again, head = c.held.multiplied()
-    kept = copies if c.checkpoint != "full" else again
-    names = "", "a block", "two blocks"
-    none, one, two = ({text: i * block, OUTSIDE: rest} for i, text in enumerate(names))
-    two = one if layers == 1 else two
-    before = 0 if c.checkpoint == "full" else copies
-    found = {
-        "forward": Moment("forward", n, none, cast=copies + head),
-        "loss": Moment("loss", n, none, cast=before + head),
-        "last block": Moment("mlp", n, two, half, half, cast=kept),
-        "reduction": Moment("", n - 1, two, last, last, 0, {"a block": block}, kept),
-        "first block": Moment("mlp", 1, one, first, half, cast=again),
-        "last reduction": Moment("", None, none, outside, outside, 0, {OUTSIDE: rest}),
-        "optimizer": Moment("optimizer", None),
+    here = {
+        name: row for name, row in MOMENTS.items() if c.sharding.zero >= row.zero and (c.sharding.last or not row.last)
     }
-    absent = (() if c.sharding.last else ("forward", "loss")) + (() if c.sharding.zero > 1 else REDUCTIONS)
-    return {name: one for name, one in found.items() if name not in absent}
+    return {name: _moment(row, numbers(c), c) for name, row in here.items()}
+
+
+def _moment(row: Row, n: dict[str, int], c: Choice) -> Moment:
+    share, more = row.blocks or (0, 0)
+    blocks = share * c.kept.terms[0].times + more if row.blocks else None
+    texts = {"block": "a block", "rest": OUTSIDE}
+    many = min(row.whole or 0, len(c.held.layers))
+    gathered = {("", "a block", "two blocks")[many]: many * n["block"], OUTSIDE: n["rest"]}
+    return Moment(
+        row.computes,
+        blocks,
+        fsdp2_moments.NOTHING if row.whole is None else gathered,
+        n[row.made],
+        n[row.left],
+        under_way={texts[row.going]: n[row.going]} if row.going else fsdp2_moments.NOTHING,
+        cast=sum(n[name] for name in row.cast),
+    )
 
 
 def moment(name: str, m: Moment, c: Choice) -> Terms:
@@ -123,7 +168,7 @@ def _activations(m: Moment, c: Choice) -> Iterator[Term]:
     others = (c.fsdp2 or c.sharding).in_flight - 1
     yield replace(blocks, times=m.blocks + others * blocks.times)
     for term in around:
-        if m.around or term.name == "positions":
+        if m.around or AROUND[term.name]:
             yield term
     if m.computes == "mlp" and c.again:
         yield c.again

@@ -1,7 +1,7 @@
 """A schedule's program on a rank: actions in their order, messages beside the computing. Chapter: pipeline.
 
 Receives are posted where the program has them and waited for where they are needed; a sender goes on at once. The order of
-messages between two ranks is the same on both (`helpers.pipeline.messages`), so each receive meets its send without a tag. NCCL
+messages between two ranks is the same on both (`helpers.pipeline.dry_run`), so each receive meets its send without a tag. NCCL
 has none, and its send keeps the GPU's stream until the receiver is there, as `dry_run` has it:
 https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/api/p2p.html
 """
@@ -15,7 +15,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from helpers.pipeline import PipelineSchedule
-from helpers.pipeline.action import Action
+from helpers.pipeline.schedule import Action
 
 
 class Computes(Protocol):

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from helpers.facts import ACCELERATORS, MODELS, Model
 from helpers.memory.closed_form import per_token
-from helpers.memory.closed_form.activations import CHECKPOINTS, INPUT, ends, start
+from helpers.memory.closed_form.activations import AROUND, CHECKPOINTS, INPUT, ends, start
 from helpers.memory.closed_form.blocks import ATTENTIONS, block
 from helpers.memory.closed_form.kept import WIDTHS, Kept, sizes
-from helpers.memory.closed_form.moments import MOMENTS
+from helpers.memory.closed_form.moments import MOMENTS, named
 from helpers.memory.closed_form.spelled import RATIOS, ratios
 from helpers.memory.closed_form.states import OPTIMIZERS, PRECISIONS
 from helpers.memory.closed_form.temporaries import (
@@ -69,8 +69,8 @@ def _model(model: Model) -> dict:
         "grouped": model.kv_heads < model.heads,
         "ranks": {str(tensor): _rank(model, tensor) for tensor in TENSORS if not _odd(model, tensor)},
         "lists": {attention: _rows(block(model, attention)) for attention in ATTENTIONS}
-        | {"start": _rows(start(model)), "mlp": _rows(mlp_backward(model)), "freed": _rows(freed_before(model))}
-        | {name: _rows(items) for name, items in ends(model).items()},
+        | {"around": [_rows(items) for items in (start(model), *ends(model))]}
+        | {"mlp": _rows(mlp_backward(model)), "freed": _rows(freed_before(model))},
     }
 
 
@@ -86,8 +86,7 @@ def _rank(model: Model, tensor: int) -> dict:
         "block": block_,
         "rest": rest,
         "largest": held.largest(),
-        "made": list(held.made),
-        "cast": held.multiplied(),
+        "named": named(held),
     }
 
 
@@ -101,7 +100,8 @@ def forms() -> dict:
         "optimizers": {name: list(OPTIMIZERS[name]) for name in STEPS},
         "attentions": list(ATTENTIONS),
         "checkpoints": list(CHECKPOINTS),
-        "moments": list(MOMENTS),
+        "moments": {name: row._asdict() for name, row in MOMENTS.items()},
+        "around": list(AROUND.items()),
         "ratios": [[" ".join(shape), text] for shape, text in RATIOS.items()],
         "input": _row(INPUT),
         "forward": _rows(forward_temporaries("bf16")),

@@ -1,5 +1,5 @@
 // What stands in memory at each moment of a step, as helpers.memory.closed_form.moments has it; and what a server holds.
-import { activations, cast, flickering, gathered, held, REDUCTIONS } from "./held.mjs";
+import { activations, cast, flickering, gathered, held, numbersOf } from "./held.mjs";
 import { operator, operators, term, total } from "./lists.mjs";
 
 // What a choice comes to, before any moment: its model, the parameters of a rank, the activations.
@@ -32,11 +32,12 @@ function setting(spec, forms) {
 // -> [{ name, terms, nbytes }] of every moment
 export function training(spec, forms) {
   const c = setting(spec, forms);
-  return forms.moments
-    .filter((name) => !REDUCTIONS.includes(name) || spec.zero > 1)
-    .map((name) => {
+  const numbers = numbersOf(c);
+  return Object.entries(forms.moments)
+    .filter(([, { zero }]) => spec.zero >= zero)
+    .map(([name, row]) => {
       const terms = [held, activations, cast, gathered, flickering]
-        .flatMap((part) => part(c, name))
+        .flatMap((part) => part({ ...c, numbers }, row))
         .filter(({ nbytes }) => nbytes);
       return { name, terms, nbytes: total(terms) };
     });

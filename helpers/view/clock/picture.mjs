@@ -1,6 +1,6 @@
 // Three lanes over one time: what a protocol's 128 bytes of the wire hold, the bar of its price, and below it what GPU B can read.
 import { h, set, svg } from "../shared/page/dom.mjs";
-import { nbytesText, secondsText, times } from "../shared/page/numbers.mjs";
+import { nbytesText, secondsText, ticks, times } from "../shared/page/numbers.mjs";
 import { canvas, hold, label, line, moved, rect } from "../shared/page/shapes.mjs";
 import { crossings, firstOf, GRAINS, pieceEnds, told } from "./lanes.mjs";
 
@@ -82,13 +82,6 @@ function words(lane, i, x, form, first) {
     barWords(lane, x, y + 33),
     last,
   ];
-}
-
-// 1, 2 or 5 times a power of ten, so that about so many fit.
-function ticks(last, many) {
-  const ten = 10 ** Math.floor(Math.log10(last / many));
-  const by = ten * [1, 2, 5, 10].find((one) => one * ten * many >= last);
-  return times(Math.floor(last / by + 1e-9) + 1, (i) => i * by);
 }
 
 const axis = (last, x, y, width) => [

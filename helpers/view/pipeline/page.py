@@ -6,24 +6,28 @@
 :times: 1 1 1 0
 :versus: gpipe
 ```
-`:nvirtual:` is for what interleaves. `times`: forward, the backward's two parts (input, weight), and a hop from stage to stage.
+`:nvirtual:` is for what interleaves. `times`: forward, the backward's two parts (input, weight), and a hop from stage to stage. `:fsdp:`
+alone: the stages' parameters are sharded as well.
 A schedule of your own stands in the text as `str` prints it, and needs no argument.
 """
 
 from __future__ import annotations
 
-from helpers.pipeline import PipelineSchedule
-from helpers.view.pipeline.programs import known
-from helpers.view.pipeline.spec import pipeline_spec
+from functools import partial
+
+from helpers.pipeline import SCHEDULES, PipelineSchedule
+from helpers.view.pipeline.spec import known, pipeline_spec, texts
 from helpers.view.pipeline.widget import pipeline_html
-from helpers.view.shared.options import positive, text, whole
+from helpers.view.shared.options import flag, positive, text, whole
 
 OPTIONS = {
     **dict.fromkeys(("nranks", "nmicrobatches", "nvirtual"), positive),
     **dict.fromkeys(("times", "versus"), text),
+    "fsdp": flag,
     "step": whole,
 }
 KNOWS = {"pipelines": known}
+LATER = {f"pipeline-{name}": partial(texts, name) for name in SCHEDULES}  # what the shim loads when it is shown
 
 
 def html(argument: str, options: dict, content: str = "") -> str:

@@ -3,15 +3,29 @@ import { listen, transport } from "../shared/page/controls.mjs";
 import { follow, landed } from "../shared/page/follow.mjs";
 import { onWidth, placeOf } from "../shared/page/lifecycle.mjs";
 import { motion } from "../shared/page/motion.mjs";
-import { decode } from "./link.mjs";
-import { drawn } from "./own.mjs";
-import { furniture, legend } from "./panel/furniture.mjs";
-import { picture } from "./panel/picture.mjs";
-import { readout } from "./panel/readout.mjs";
-import { sharesStrip, sharesText } from "./panel/shares.mjs";
-import { alternatives, changed, fits, runsOf } from "./state.mjs";
-import { stopsOf } from "./timeline.mjs";
-import { reading, timeText, verdict } from "./words.mjs";
+import { canvas, rect } from "../shared/page/shapes.mjs";
+import { furniture, legend } from "./furniture.mjs";
+import { picture } from "./picture.mjs";
+import { alternatives, changed, decode, fileOf, fits, lacking, needs, runsOf, stopsOf } from "./state.mjs";
+import { halved, place, reading, readout, shareOf, sharesText, timeText, verdict } from "./words.mjs";
+
+const HIGH = 34; // pixels of the bars
+
+// Under the slider of microbatches: the bubble with each number of them, and where it is half as large. width: of the slider's way
+function sharesStrip(all, nmicrobatches, width) {
+  const now = place(all, nmicrobatches);
+  const half = halved(all, now);
+  const most = Math.max(...all.map(shareOf), 1e-9);
+  const step = width / Math.max(1, all.length - 1);
+  const bar = Math.max(2, Math.min(16, step * 0.7));
+  const of = (run) => (run === all[now] ? "bim-here" : run === half ? "bim-halved" : "");
+  const bars = all.map((run, i) => {
+    const high = Math.max(1, (shareOf(run) / most) * HIGH);
+    return rect(`bim-share ${of(run)}`, i * step - bar / 2 + 8, HIGH - high, bar, high);
+  });
+  const words = "The bubble, as a share of all time, by the number of microbatches";
+  return canvas("bim-shares", width + 16, HIGH, words, bars);
+}
 
 // The time at a position in stops, also in between.
 function timeAt({ stops }, position) {
@@ -71,14 +85,14 @@ function work(widget) {
 
 function settle(widget, step) {
   const { parts, known, s, runs, others, own } = widget;
-  widget.move.stand(widget.stops.length - 1, step);
-  parts.ask.show(s, known, own);
+  widget.move.stand(widget.stops.length - 1, Math.min(step, widget.stops.length - 1));
+  parts.ask(s, own);
   parts.count.show(s, known);
   parts.times.show(s);
   parts.count.where.textContent = others.length ? sharesText(others, s.nmicrobatches) : "";
   parts.verdict.textContent = verdict(runs);
   parts.root.classList.toggle("bim-two", runs.length > 1);
-  parts.key.replaceChildren(...legend(runs));
+  parts.key.replaceChildren(...legend(runs, s));
   parts.notice.replaceChildren();
   draw(widget);
   parts.proof.refresh();
@@ -86,20 +100,36 @@ function settle(widget, step) {
 
 const say = (widget) => landed(widget, [widget.parts.verdict, widget.parts.sentence]);
 
+// What a spec shows of Python's table: at once where it is there, in a kernel always, else when its file has come.
+function having({ known, parts, s: before, own }, s, then) {
+  const coming = lacking(known, s).map(async (name) => {
+    known.schedules[name].texts = await BytesInMotion.known(fileOf(name));
+  });
+  if (!coming.length) return then();
+  return Promise.all(coming).then(then, ({ message }) => {
+    parts.ask(before, own);
+    parts.notice.textContent = `${message}.`;
+  });
+}
+
 // Another choice: the cursor keeps its share of the time.
 function take(widget, change) {
   const next = changed(widget.known, widget.s, change);
-  const share = timeAt(widget, widget.move.position()) / widget.stops.at(-1);
-  widget.s = next;
-  work(widget);
-  settle(widget, Math.round(positionAt(widget, share * widget.stops.at(-1))));
-  say(widget);
+  return having(widget, next, () => {
+    const share = timeAt(widget, widget.move.position()) / widget.stops.at(-1);
+    widget.s = next;
+    work(widget);
+    settle(widget, Math.round(positionAt(widget, share * widget.stops.at(-1))));
+    say(widget);
+  });
 }
 
 function show(widget, spec) {
-  widget.s = spec;
-  work(widget);
-  settle(widget, spec.step);
+  return having(widget, spec, () => {
+    widget.s = spec;
+    work(widget);
+    settle(widget, spec.step);
+  });
 }
 
 function doesOf(widget) {
@@ -118,14 +148,6 @@ function doesOf(widget) {
   };
 }
 
-// A link may bring a schedule of its own, and a step that it has or has not.
-function linking({ known, base }) {
-  return {
-    decode: (hash, index) => decode(hash, index, base, drawn),
-    fits: (s) => fits(known, s) && s.step < stopsOf(runsOf(known, s)).length,
-  };
-}
-
 function begun(model, el) {
   const base = model.get("spec");
   const widget = {
@@ -138,6 +160,8 @@ function begun(model, el) {
     told: null,
   };
   widget.known = model.get("pipelines");
+  for (const [name, one] of Object.entries(widget.known.schedules))
+    one.texts ??= model.get("orders")?.[name] ?? model.get(fileOf(name));
   widget.whole = () => ({ ...widget.s, step: widget.move.clock().target });
   widget.move = motion(
     el.dataset.clock === "manual",
@@ -152,17 +176,18 @@ function begun(model, el) {
 function render({ model, el }) {
   const widget = begun(model, el);
   widget.parts = furniture(widget, widget.bar);
+  const { base, known } = widget;
   const { root, stage } = widget.parts;
   el.append(root);
   root.pipeline = { tick: widget.move.tick, position: widget.move.position }; // tests drive time
   listen(root, widget.does);
-  show(widget, widget.base);
+  show(widget, base);
   return follow(
     widget,
-    { ...linking(widget), show },
+    { decode: (hash, index) => decode(hash, index, base, known), fits: (s) => fits(known, s), show },
     () => widget.move.stop(),
     onWidth(stage, () => draw(widget)),
   );
 }
 
-export default { render };
+export default { render, needs };

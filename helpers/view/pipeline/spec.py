@@ -5,19 +5,40 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 
 from helpers.collectives import ScheduleError
-from helpers.pipeline import SCHEDULES, PipelineSchedule, Times
-from helpers.pipeline.own import proved
-from helpers.view.pipeline.programs import MICROBATCHES, RANKS, STAGES, sizes
-from helpers.view.pipeline.run import Run
+from helpers.pipeline import SCHEDULES, PipelineSchedule, Timeline, Times, timeline
+from helpers.pipeline.orders import proved
+from helpers.pipeline.schedule import KINDS, SHARDS
 from helpers.view.shared.spec import Spec
 
 PARTS = ("forward", "input", "weight", "hop")
 QUARTER = Fraction(1, 4)  # the grain of every time
 LONGEST = {"forward": 8, "input": 8, "weight": 8, "hop": 4}
-MOST = {"nranks": RANKS, "nmicrobatches": MICROBATCHES, "nvirtual": STAGES}
+MOST = {"nranks": 8, "nmicrobatches": 32, "nvirtual": 4}  # what the widget draws
+
+
+def known() -> dict:
+    """What the page must know before it draws: of every schedule its title and what it takes, and what is true of every kind of action."""
+    rows = {kind: row._asdict() for kind, row in KINDS.items()}
+    return {
+        "schedules": {
+            name: {"title": one.title, "interleaves": one.interleaves, "ahead": one.ahead}
+            for name, one in SCHEDULES.items()
+        },
+        "kinds": {kind: row for kind, row in rows.items() if row.pop("sends") is not None and row["takes"]},
+        "shards": {kind: KINDS[kind].deed for kind in SHARDS},
+    }
+
+
+@cache
+def texts(name: str) -> dict[str, str]:
+    """A schedule as text, by "ranks.stages a rank", with the most microbatches. With fewer it is the same without the others (tests)."""
+    one, ranks, chunks = SCHEDULES[name], range(1, MOST["nranks"] + 1), range(1, MOST["nvirtual"] + 1)
+    sizes = [(p, v) for p in ranks for v in (chunks if one.interleaves else (1,))]
+    most = MOST["nmicrobatches"]
+    return {f"{p}.{v}": str(one.bare(p, most - most % p if one.interleaves else most, v)) for p, v in sizes}
 
 
 @dataclass(frozen=True)
@@ -26,7 +47,7 @@ class PipelineSpec(Spec):
 
     schedule: a name of SCHEDULES, or the name of a reader's own, whose computations are `text`. nvirtual: stages per rank of what
     interleaves, 1 where nothing does. forward, input, weight, hop: as in `helpers.pipeline.Times`. versus: a second schedule under
-    the first, or "". step: how many events lie before the cursor (`stops`).
+    the first, or "". fsdp: every stage's parameters are sharded as well. step: how many events lie before the cursor (`stops`).
     """
 
     schedule: str
@@ -38,6 +59,7 @@ class PipelineSpec(Spec):
     weight: float
     hop: float
     versus: str
+    fsdp: bool
     step: int
     text: str
 
@@ -45,31 +67,22 @@ class PipelineSpec(Spec):
     def times(self) -> Times:
         return Times(*(Fraction(getattr(self, part)) for part in PARTS))
 
-    @property
-    def schedules(self) -> list[PipelineSchedule]:
-        """What is on show: one, or two under each other, without their messages."""
-        first = PipelineSchedule.parse(self.text) if self.text else self.build(self.schedule)
-        return [first, *([self.build(self.versus)] if self.versus else [])]
-
     @cached_property
-    def runs(self) -> list[Run]:
-        """The same, timed."""
-        return [Run(s, self.times, bool(self.text) and not i) for i, s in enumerate(self.schedules)]
+    def lines(self) -> list[Timeline]:
+        """What is on show, timed: one schedule, or two under each other, without their messages."""
+        first = PipelineSchedule.parse(self.text) if self.text else self.build(self.schedule)
+        return [timeline(s, self.times) for s in [first, *([self.build(self.versus)] if self.versus else [])]]
 
-    def build(self, name: str, whole: bool = False) -> PipelineSchedule:
-        """A schedule of the table at this size; whole: with its messages, as ranks run it."""
-        nvirtual = self.nvirtual if SCHEDULES[name].interleaves else 1
-        size = self.nranks, self.nmicrobatches, nvirtual
-        if whole or size not in sizes(name):
-            return SCHEDULES[name](*size)  # which refuses what does not go
-        order = SCHEDULES[name].order
-        programs = tuple(tuple(order(rank, *size)) for rank in range(self.nranks))
-        return PipelineSchedule(name, self.nranks, self.nmicrobatches, self.nranks * nvirtual, programs)
+    def build(self, name: str) -> PipelineSchedule:
+        """A schedule of the table at this size."""
+        return SCHEDULES[name].bare(
+            self.nranks, self.nmicrobatches, self.nvirtual if SCHEDULES[name].interleaves else 1
+        )
 
 
-def stops(spec: PipelineSpec) -> list[int]:
-    """Where the cursor stops, in 48ths: at the start, and whenever a computation begins or ends."""
-    return sorted({0, *(time for run in spec.runs for t in run.blocks for time in (t.start, t.end))})
+def stops(spec: PipelineSpec) -> list[Fraction | float]:
+    """Where the cursor stops: at the start, and whenever a computation begins or ends."""
+    return sorted({Fraction(0), *(time for line in spec.lines for t in line.timed for time in (t.start, t.end))})
 
 
 def pipeline_spec(
@@ -79,15 +92,18 @@ def pipeline_spec(
     nvirtual: int | None = None,
     times: Times | Sequence[float] | str = (1, 1, 1, 0),
     versus: str = "",
+    fsdp: bool = False,
     step: int = 0,
 ) -> PipelineSpec:
     """The state that the reader begins with. ValueError, or ScheduleError, for what cannot be drawn, naming what can.
 
     nranks: 4, nmicrobatches: twice as many, nvirtual: 2 where something interleaves, unless told. times: forward, input, weight and
-    hop, also as text, "1 1 1 0". step: where the cursor stands, among the `stops`.
+    hop, also as text, "1 1 1 0". fsdp: True or False. step: where the cursor stands, among the `stops`.
     """
     if versus and versus not in SCHEDULES:
         raise ValueError(f"versus must be one of {', '.join(SCHEDULES)}, got {versus!r}")
+    if not isinstance(fsdp, bool):
+        raise ValueError(f"fsdp must be True or False, got {fsdp!r}")
     if isinstance(schedule, PipelineSchedule):
         if nranks is not None or nmicrobatches is not None:
             raise ValueError("a PipelineSchedule brings its own nranks and nmicrobatches: leave them out")
@@ -101,7 +117,7 @@ def pipeline_spec(
         raise ValueError(f"schedule must be one of {', '.join(SCHEDULES)}, or a PipelineSchedule, got {schedule!r}")
     if not text and isinstance(schedule, PipelineSchedule) and nvirtual is None:
         nvirtual = schedule.nvirtual if SCHEDULES[named].interleaves else None
-    asked = PipelineSpec(named, *size, _virtual(named, text, versus, nvirtual), *_times(times), versus, 0, text)
+    asked = PipelineSpec(named, *size, _virtual(named, text, versus, nvirtual), *_times(times), versus, fsdp, 0, text)
     last = len(stops(asked)) - 1
     if not isinstance(step, int) or isinstance(step, bool) or not 0 <= step <= last:
         raise ValueError(f"step must be a whole number from 0 to {last}, got {step!r}")

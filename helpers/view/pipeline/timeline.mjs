@@ -1,78 +1,139 @@
-// When every computation begins and ends, what that leaves idle, what every rank holds: helpers.pipeline again, tested equal.
-// Times are whole numbers of 48ths: they hold every quarter of a unit cut into 1 to 4 stages, so nothing is rounded.
+// A schedule's programs, [rank] -> [{ kind, stage, k }], from the text that Python prints; when every computation begins and ends, what
+// that leaves idle, what every rank holds: helpers.pipeline again, tested equal. Times are whole numbers of 48ths: they hold every quarter
+// of a unit cut into 1 to 4 stages, so nothing is rounded. What is true of a kind, `kinds`, Python tells.
 import { times } from "../shared/page/numbers.mjs";
-import { KINDS } from "./programs.mjs";
 
 export const GRAINS = 48;
+export const MOST = { nranks: 8, nmicrobatches: 32, nvirtual: 4 };
 
-// s: a schedule of programs.mjs; t: { forward, input, weight, hop } in units
-const lengths = ({ nvirtual: v }, t) => {
-  const of = ({ takes }) => (takes.reduce((sum, part) => sum + t[part], 0) * GRAINS) / v;
-  return Object.fromEntries(Object.entries(KINDS).map(([kind, row]) => [kind, of(row)]));
-};
+// Its computations; where messages stand Python has proved. known: what page.py says that the page KNOWS
+export function parsed(text, { kinds }) {
+  const [head, ...lines] = text.trim().split("\n");
+  const [, name, p, m, nstages] = /^(\S+) nranks=(\d+) nmicrobatches=(\d+) nstages=(\d+)$/.exec(head.trim());
+  const program = (line = "") =>
+    line
+      .split(/\s+/)
+      .map((word) => /^(\d+)([A-Z_]+)(\d+)$/.exec(word))
+      .filter((found) => found && Object.hasOwn(kinds, found[2]))
+      .map(([, stage, kind, k]) => ({ kind, stage: +stage, k: +k }));
+  const programs = times(+p, (rank) => program(lines[rank]));
+  return { name, title: name, kinds, nranks: +p, nmicrobatches: +m, nvirtual: nstages / p, programs };
+}
 
-// What a computation needs: [what ended, of which stage].
-const needs = ({ kind, stage }, last) =>
-  KINDS[kind].needs.map(([one, by]) => [one, stage + by]).filter(([, at]) => at >= 0 && at <= last);
+const orders = new Map();
+
+// A schedule of Python's table: of the text with the most microbatches the first of them.
+export function built({ schedules, kinds }, name, nranks, nmicrobatches, asked) {
+  const { title, interleaves, texts, ahead } = schedules[name];
+  const nvirtual = interleaves ? asked : 1;
+  const text = texts[`${nranks}.${nvirtual}`];
+  if (!orders.has(text)) orders.set(text, parsed(text, { kinds }));
+  const whole = orders.get(text);
+  const programs = whole.programs.map((program) => program.filter(({ k }) => k < nmicrobatches));
+  return { ...whole, title: upper(title), of: name, ahead, nmicrobatches, programs };
+}
+
+export const upper = (words) => words[0].toUpperCase() + words.slice(1);
+
+// A schedule as the text that reads back to it.
+export const wordOf = ({ kind, stage, k = "" }) => `${stage}${kind}${k}`;
+export function written({ name, nranks, nmicrobatches, nvirtual, programs }) {
+  const head = `${name} nranks=${nranks} nmicrobatches=${nmicrobatches} nstages=${nranks * nvirtual}`;
+  return [head, ...programs.map((program) => program.map(wordOf).join(" "))].join("\n");
+}
+
+// Stages gathered, freed and reduced, as with_shards(s, by_itself=True) has it; ahead: of the schedule's class in torch.
+function sharded(program, kinds, ahead = 3) {
+  const last = new Map(program.map((one, at) => [one.stage, at]));
+  const found = [];
+  const add = (kind, stages) => found.push(...stages.map((stage) => ({ kind, stage })));
+  let gathered = [];
+  program.forEach((one, at) => {
+    const coming = program.slice(at).map(({ stage }) => stage);
+    const wanted = [...new Set(ahead ? coming : [...gathered, one.stage])].slice(0, ahead || undefined);
+    add(
+      "RESHARD",
+      gathered.filter((stage) => !wanted.includes(stage)).toSorted((a, b) => a - b),
+    );
+    add(
+      "UNSHARD",
+      wanted.filter((stage) => !gathered.includes(stage)),
+    );
+    gathered = wanted;
+    found.push(one);
+    if (at === last.get(one.stage)) add("REDUCE_GRAD", [one.stage]);
+    if (ahead || kinds[one.kind].holds[0] < 1) return;
+    add("RESHARD", [one.stage]);
+    gathered = gathered.filter((stage) => stage !== one.stage);
+  });
+  add(
+    "RESHARD",
+    gathered.toSorted((a, b) => a - b),
+  );
+  return found;
+}
 
 const keyOf = (kind, stage, k) => `${kind}${stage}.${k}`;
 
-// -> [{ rank, kind, stage, k, start, end }] in the order in which they were placed; and at, how far each rank came
-export function placed(s, t) {
-  const [long, hop, last] = [lengths(s, t), t.hop * GRAINS, s.nranks * s.nvirtual - 1];
-  const [ended, free, at, all] = [new Map(), times(s.nranks, () => 0), times(s.nranks, () => 0), []];
-  const ready = (one, rank) => {
+// t: { forward, input, weight, hop } in units -> [{ rank, kind, stage, k, start, end }] in the order in which they were placed, what is
+// no computation at one moment; and at, how far each rank came
+export function placed({ kinds, nranks, nvirtual, programs }, t) {
+  const [hop, last] = [t.hop * GRAINS, nranks * nvirtual - 1];
+  const [ended, free, at, all] = [new Map(), times(nranks, () => 0), times(nranks, () => 0), []];
+  const ready = ({ needs }, { stage, k }, rank) => {
     let found = 0;
-    for (const [kind, stage] of needs(one, last)) {
-      const end = ended.get(keyOf(kind, stage, one.k));
+    for (const [kind, by] of needs) {
+      if (stage + by < 0 || stage + by > last) continue;
+      const end = ended.get(keyOf(kind, stage + by, k));
       if (end === undefined) return null;
-      found = Math.max(found, end + (stage % s.nranks === rank ? 0 : hop));
+      found = Math.max(found, end + ((stage + by) % nranks === rank ? 0 : hop));
     }
     return found;
   };
   const place = (rank) => {
-    const one = s.programs[rank][at[rank]];
-    const from = one ? ready(one, rank) : null;
+    const one = programs[rank][at[rank]];
+    const { needs, takes, does } = kinds[one?.kind] ?? { needs: [], takes: [], does: [] };
+    const from = one ? ready({ needs }, one, rank) : null;
     if (from === null) return false;
     const start = Math.max(from, free[rank]);
-    free[rank] = start + long[one.kind];
-    for (const done of [one.kind, ...KINDS[one.kind].does]) ended.set(keyOf(done, one.stage, one.k), free[rank]);
+    free[rank] = start + (takes.reduce((sum, part) => sum + t[part], 0) * GRAINS) / nvirtual;
+    for (const done of [one.kind, ...does]) ended.set(keyOf(done, one.stage, one.k), free[rank]);
     all.push({ rank, ...one, start, end: free[rank] });
     at[rank] += 1;
     return true;
   };
   for (let moved = true; moved;) {
     moved = false;
-    for (let rank = 0; rank < s.nranks; rank++) while (place(rank)) moved = true;
+    for (let rank = 0; rank < nranks; rank++) while (place(rank)) moved = true;
   }
   return { all, at };
 }
 
-// After each computation: when, and how many stages' activations are kept for I or B, and how many for W.
-function holding(lane) {
+// After each computation: when, and how many stages' activations are kept for their backward, and how many for their weights alone.
+function holding(lane, kinds) {
   let [whole, weights] = [0, 0];
   return lane.map(({ kind, end }) => {
-    whole += KINDS[kind].holds[0];
-    weights += KINDS[kind].holds[1];
+    whole += kinds[kind].holds[0];
+    weights += kinds[kind].holds[1];
     return { end, whole, weights };
   });
 }
 
 const total = ({ whole, weights }) => whole + weights;
 
-// Everything that is sent to another rank: from where to where, when, and whether it is a forward's.
-function messagesOf({ nranks, nvirtual }, all, hop) {
+// Everything that is sent to another rank: from where to where, when, and what makes it.
+function messagesOf({ kinds, nranks, nvirtual }, all, hop) {
   return all.flatMap(({ rank, kind, stage, end }) => {
-    const next = stage + KINDS[kind].to;
+    const next = stage + (kinds[kind]?.to ?? 0);
     const sent = next >= 0 && next < nranks * nvirtual && next % nranks !== rank;
     return sent ? [{ from: rank, to: next % nranks, sent: end, there: end + hop, kind }] : [];
   });
 }
 
 // The closed form's wait of a rank, in 48ths, or null; as helpers.pipeline.closed_form has it.
-function waitOf({ name, own, nranks: p, nmicrobatches: m, nvirtual: v }, { forward: f, input: i, weight: w }) {
-  if (own) return null;
-  if (name !== "zb-h1") return ((p - 1) * (f + i + w) * GRAINS) / v;
+function waitOf({ of, nranks: p, nmicrobatches: m, nvirtual: v }, { forward: f, input: i, weight: w }) {
+  if (!of) return null;
+  if (of !== "zb-h1") return ((p - 1) * (f + i + w) * GRAINS) / v;
   if (p === 1) return 0;
   const equal = f === i && i === w;
   if (!equal && !(w <= f && f <= i && m >= p)) return null;
@@ -80,21 +141,25 @@ function waitOf({ name, own, nranks: p, nmicrobatches: m, nvirtual: v }, { forwa
 }
 
 // The most stages that any rank holds at once, by the closed form.
-function mostOf({ name, own, nranks: p, nmicrobatches: m, nvirtual: v }) {
-  const forms = { gpipe: m, "zb-h1": Math.min(p, m), interleaved: Math.min((v - 1) * p + 2 * (p - 1) + 1, v * m) };
-  return own ? null : (forms[name] ?? Math.min(p, m));
+function mostOf({ of, nranks: p, nmicrobatches: m, nvirtual: v }) {
+  const forms = { gpipe: m, interleaved: Math.min((v - 1) * p + 2 * (p - 1) + 1, v * m) };
+  return of ? (forms[of] ?? Math.min(p, m)) : null;
 }
 
-// A schedule under times, with all that is shown of it.
-export function run(s, t) {
+// A schedule under times, with all that is shown of it. events: what a rank does, in order; lanes: of it what computes
+export function run(made, t, fsdp = false) {
+  const programs = fsdp ? made.programs.map((one) => sharded(one, made.kinds, made.ahead)) : made.programs;
+  const s = { ...made, programs };
   const { all } = placed(s, t);
-  const lanes = times(s.nranks, (rank) => all.filter((one) => one.rank === rank));
+  const events = times(s.nranks, (rank) => all.filter((one) => one.rank === rank));
+  const lanes = events.map((own) => own.filter(({ kind }) => Object.hasOwn(s.kinds, kind)));
   const makespan = all.reduce((most, { end }) => Math.max(most, end), 0);
-  const held = lanes.map(holding);
+  const held = lanes.map((lane) => holding(lane, s.kinds));
   return {
     ...s,
     times: t,
     all,
+    events,
     lanes,
     makespan,
     held,
@@ -119,12 +184,3 @@ export function holds({ held }, rank, at) {
   const now = held[rank].findLast(({ end }) => end <= at);
   return now ? total(now) : 0;
 }
-
-// Where the cursor stops: the start, and whenever a computation begins or ends.
-export const stopsOf = (runs) =>
-  [...new Set([0, ...runs.flatMap(({ all }) => all.flatMap(({ start, end }) => [start, end]))])].toSorted(
-    (a, b) => a - b,
-  );
-
-// What a rank computes at a time, or undefined.
-export const now = ({ lanes }, rank, at) => lanes[rank].find(({ start, end }) => start <= at && at < end);

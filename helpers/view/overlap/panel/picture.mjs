@@ -1,6 +1,6 @@
 // Two lanes over one time: what computes, and what keeps the link; where nothing computes it is hatched. Below them, what is gathered.
 import { svg } from "../../shared/page/dom.mjs";
-import { nbytesText, secondsText, times } from "../../shared/page/numbers.mjs";
+import { nbytesText, secondsText, ticks } from "../../shared/page/numbers.mjs";
 import { canvas, label, line, rect } from "../../shared/page/shapes.mjs";
 import { secondsIn } from "../lanes.mjs";
 import { exposedText } from "../words.mjs";
@@ -102,13 +102,6 @@ function hill(o, y, to) {
     line("bim-base", to.x(to.from), y + HILL, to.x(to.to), y + HILL),
     label("bim-label", to.wide ? 0 : to.left, y - 5, `gathered, at most ${nbytesText(o.gathered)}`),
   ];
-}
-
-// 1, 2 or 5 times a power of ten, so that about so many fit.
-export function ticks(last, many) {
-  const ten = 10 ** Math.floor(Math.log10(last / many));
-  const by = ten * [1, 2, 5, 10].find((one) => one * ten * many >= last);
-  return times(Math.floor(last / by + 1e-9) + 1, (i) => i * by);
 }
 
 const ROOM = 22; // pixels on either side of a tick's name

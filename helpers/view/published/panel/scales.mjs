@@ -1,23 +1,16 @@
 // Where sizes, bandwidths and times stand on the picture, and what its ticks say.
-import { bandwidthText, nbytesText, secondsText, times } from "../../shared/page/numbers.mjs";
+import { bandwidthText, nbytesText, secondsText, ticks, times } from "../../shared/page/numbers.mjs";
 
 export const HIGH = 300;
 const [TOP, BOTTOM, LEFT, RIGHT] = [26, 26, 64, 30];
 
 const flat = (curves, pick) => curves.flatMap(({ run }) => pick(run));
 
-// 1, 2 or 5 times a power of ten, so that at most so many fit.
-function steps(last, many) {
-  const ten = 10 ** Math.floor(Math.log10(last / many));
-  const by = ten * [1, 2, 5, 10].find((one) => one * ten * many >= last * (1 - 1e-9));
-  return times(Math.floor(last / by + 1e-9) + 1, (i) => i * by);
-}
-
 function bandwidths(curves) {
   const most = Math.max(...flat(curves, ({ busbw }) => busbw));
-  const ticks = steps(1.02 * most, 6);
-  const last = Math.max(1.02 * most, ticks.at(-1));
-  return { ticks, share: (value) => value / last, text: bandwidthText, of: ({ busbw }) => busbw };
+  const at = ticks(1.02 * most, 6);
+  const last = Math.max(1.02 * most, at.at(-1));
+  return { ticks: at, share: (value) => value / last, text: bandwidthText, of: ({ busbw }) => busbw };
 }
 
 const ROUND = [1, 2, 5];

@@ -50,3 +50,10 @@ export const count = (n, one, more = `${one}s`) => `${n} ${n === 1 ? one : more}
 
 // [make(0), ..., make(n - 1)]
 export const times = (n, make) => Array.from({ length: n }, (_, i) => make(i));
+
+// 1, 2 or 5 times a power of ten, so that about so many fit.
+export function ticks(last, many) {
+  const ten = 10 ** Math.floor(Math.log10(last / many));
+  const by = ten * [1, 2, 5, 10].find((one) => one * ten * many >= last * (1 - 1e-9));
+  return times(Math.floor(last / by + 1e-9) + 1, (i) => i * by);
+}
