@@ -10,6 +10,7 @@ import pytest
 from helpers import torch_versions
 from helpers.torch_versions import NEWEST, PIN, cells, changes, has, numbers
 from tools import torch_build, torches
+from website import torch_table
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDS = sorted((ROOT / "recorded" / "torches").glob("*.json"))
@@ -94,3 +95,15 @@ def test_a_lane_is_recorded_with_its_counts():
     }
     assert by_torch.file_of("2.14.1+cu130", Path("x")) == Path("x/torch-2-14.json")
     assert torch_versions.OLDEST < PIN < NEWEST
+
+
+def test_the_page_has_a_row_for_every_lane_and_every_change():
+    lanes = [
+        (one["versions"]["torch"], name)
+        for one in map(json.loads, map(Path.read_text, RECORDS))
+        for name in one["data"]["lanes"]
+    ]
+    rows = [[cell[0].astext() for cell in row] for row in torch_table.tried(ROOT / "recorded")]
+    assert sorted((version, lane) for version, lane, *_ in rows) == sorted(lanes)
+    assert len(torch_table.differs(ROOT)) == len(changes())
+    assert [type(one).__name__ for one in torch_table.worded("a `b`").children] == ["Text", "literal"]

@@ -69,10 +69,8 @@ def differs(_: Path) -> list[Row]:
 
 def worded(words: str) -> nodes.paragraph:
     """`names` in backticks are code."""
-    parts = re.split(r"`([^`]+)`", words)
-    return nodes.paragraph(
-        "", "", *(nodes.literal("", one) if i % 2 else nodes.Text(one) for i, one in enumerate(parts))
-    )
+    parts = enumerate(re.split(r"`([^`]+)`", words))
+    return nodes.paragraph("", "", *(nodes.literal("", one) if i % 2 else nodes.Text(one) for i, one in parts if one))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

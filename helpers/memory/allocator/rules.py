@@ -1,7 +1,7 @@
 """The sizes and rules of PyTorch's CUDA caching allocator, as they stand in its source.
 
-Read in torch 2.13's c10/core/AllocatorConfig.h (the constants and their defaults) and in c10/cuda/CUDACachingAllocator.cpp
-(round_size, get_pool, get_allocation_size, should_split, get_free_block). Chapter: allocator.
+Read in c10/core/AllocatorConfig.h (the constants and their defaults, the same from torch 2.11 to 2.15) and in
+c10/cuda/CUDACachingAllocator.cpp of 2.13 (round_size, get_pool, get_allocation_size, should_split, get_free_block). Chapter: allocator.
 """
 
 from __future__ import annotations
