@@ -18,7 +18,7 @@ from helpers import torch_versions
 FOLDER = Path(__file__).resolve().parent.parent / "recorded" / "torches"
 DIFFERS = "Cell outputs differ"
 # What a line of torch says of this machine, not of its version: where it is installed, and when.
-PLACES = re.compile(r"(?<=[\s'\"])/\S*?(?=site-packages/)")
+PLACES = re.compile(r"(?<![\w.])/\S*?(?=site-packages/)")
 NO_GPU = re.compile(r"^W\d{4} .*No CUDA runtime is found.*\n?", re.M)  # of a CUDA build
 
 

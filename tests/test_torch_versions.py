@@ -55,14 +55,20 @@ def test_a_release_outside_the_table_is_refused_before_anything_is_made(capsys):
 
 
 def test_outputs_are_compared_without_what_says_where_torch_lies():
-    warned = {"output_type": "stream", "name": "stdout", "text": "[rank 0] /a/b/site-packages/torch/x.py:1: W\n"}
+    warned = {
+        "output_type": "stream",
+        "name": "stdout",
+        "text": "/a/site-packages/x.py: V\n[rank 0] /a/b/site-packages/torch/x.py:1: W\n",
+    }
     no_gpu = {
         "output_type": "stream",
         "name": "stderr",
         "text": "W1128 06:18 torch/x.py:1] No CUDA runtime is found, y\n",
     }
     shown = {"output_type": "display_data", "data": {"text/plain": "1", "image/png": "x"}, "metadata": {}}
-    assert by_torch.plain([warned, no_gpu]) == [warned | {"text": "[rank 0] site-packages/torch/x.py:1: W\n"}]
+    assert by_torch.plain([warned, no_gpu]) == [
+        warned | {"text": "site-packages/x.py: V\n[rank 0] site-packages/torch/x.py:1: W\n"}
+    ]
     item = SimpleNamespace(test_outputs=[shown], parent=SimpleNamespace(skip_compare=("image/png",)))
     assert by_torch.kept(item) == [shown | {"data": {"text/plain": "1"}}]
 
