@@ -147,13 +147,18 @@ BytesInMotion.charts = (() => {
     return notes.map((note) => (note.xref === "paper" ? { ...note, text: short(note.text), yanchor: "top" } : note));
   }
 
-  // A line that the reader is asked to draw first (assets/guess/predict.js), where he guesses.
-  const isToBeDrawn = (chart, line) =>
-    document.documentElement.dataset.reading === "guess" &&
-    [...document.querySelectorAll(".bim-predict:not([data-told])")].some(({ dataset }) => {
-      const asked = JSON.parse(dataset.guess);
-      return asked.chart === chart && asked.line === line;
-    });
+  // What the reader is asked to draw first (assets/guess/predict.js), where he guesses: lines, or bars by the names of their rows.
+  const toBeDrawn = (chart) =>
+    document.documentElement.dataset.reading === "guess"
+      ? [...document.querySelectorAll(".bim-predict:not([data-told])")]
+          .map(({ dataset }) => JSON.parse(dataset.guess))
+          .flatMap((asked) => (asked.chart === chart ? [asked.line] : []))
+      : [];
+
+  const without = (trace, rows) =>
+    trace.x?.length && trace.y?.some((row) => rows.includes(row))
+      ? { ...trace, x: trace.x.map((x, i) => (rows.includes(trace.y[i]) ? null : x)) }
+      : trace;
 
   // What plotly is given: room for names at the right, what the reader took away, no words that we draw.
   function arranged(spec, { width: seen, height, ends, keys, hidden }) {
@@ -164,9 +169,10 @@ BytesInMotion.charts = (() => {
     const { rows, margin } = BytesInMotion.ends.measured(names, width, layout.template.layout.font.family);
     const room = { ...layout.margin, ...(margin && { r: margin }), ...(keys.length && { t: TOP }) };
     const plot = width - (room.l ?? 56) - (room.r ?? 16);
+    const asked = toBeDrawn(spec.name);
     const shown = data.map((trace, i) => ({
-      ...withoutWords(trace, spec.data[i], ends.includes(i)),
-      ...((hidden.has(trace.name) || isToBeDrawn(spec.name, trace.name)) && { visible: false }),
+      ...without(withoutWords(trace, spec.data[i], ends.includes(i)), asked),
+      ...((hidden.has(trace.name) || asked.includes(trace.name)) && { visible: false }),
     }));
     const whole = {
       ...layout,

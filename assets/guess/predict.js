@@ -8,6 +8,28 @@
     block.querySelector(".bim-predict-gap").textContent = said;
   };
 
+  // A slider under a bar, or under a mark on a logarithmic axis (website/guess/axis.py), which follows it.
+  function slid(block, { unit, units }, { value, at, digits }) {
+    const [input, output] = [block.querySelector("input"), block.querySelector("output")];
+    const [first, last] = [Number(input.min), Number(input.max)];
+    const read = () => Number(value(input.valueAsNumber).toPrecision(digits));
+    const write = () => {
+      output.textContent = spell(read(), unit, units);
+      input.setAttribute("aria-valuetext", output.textContent);
+      const along = (input.valueAsNumber - first) / (last - first);
+      input.parentNode.querySelector("i").style.setProperty("--to", `${100 * along}%`);
+    };
+    input.addEventListener("input", write);
+    write();
+    return {
+      read: () => [read()],
+      show: ([said]) => {
+        input.value = at(said);
+        write();
+      },
+    };
+  }
+
   // Each kind of control: how its guess is read, and how a guess is put back into it.
   const kinds = {
     number(block, knows) {
@@ -19,23 +41,8 @@
         },
       };
     },
-    order(block, { unit, units }) {
-      const [input, output] = [block.querySelector("input"), block.querySelector("output")];
-      const value = () => Number((10 ** input.valueAsNumber).toPrecision(2));
-      const write = () => {
-        output.textContent = spell(value(), unit, units);
-        input.setAttribute("aria-valuetext", output.textContent);
-      };
-      input.addEventListener("input", write);
-      write();
-      return {
-        read: () => [value()],
-        show: ([said]) => {
-          input.value = Math.log10(said);
-          write();
-        },
-      };
-    },
+    order: (block, knows) => slid(block, knows, { value: (at) => 10 ** at, at: Math.log10, digits: 2 }),
+    bar: (block, knows) => slid(block, knows, { value: (at) => at, at: (value) => value, digits: 3 }),
     curve(block, knows) {
       const [plot, inputs] = [block.querySelector(".bim-predict-plot"), [...block.querySelectorAll("input")]];
       const { low, high } = knows;

