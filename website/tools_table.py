@@ -29,7 +29,7 @@ def row(tool: dict[str, str]) -> list[list[nodes.Node]]:
     """The tool with its version, what it counts, and both beside each other."""
     link = nodes.reference("", tool["name"], refuri=tool["url"])
     told = nodes.paragraph("", "", link, nodes.Text(f" {tool['version']}"))
-    return [[told], [spelled(tool["counts"])], [spelled(tool["ours"]), spelled(tool["seen"])]]
+    return [[told], [spelled(tool["counts"])], [spelled(f"Ours: {tool['ours']}"), spelled(f"Seen: {tool['seen']}")]]
 
 
 def spelled(words: str) -> nodes.paragraph:

@@ -22,6 +22,7 @@ from helpers.yours.files.summaries import of_summary
 from helpers.yours.logs.judged import of_log
 from helpers.yours.logs.warned import LOG, ErrorSign, of_errors
 from helpers.yours.machine.copies import of_copies
+from helpers.yours.machine.diagnosed import SIGN, of_diagnostics
 from helpers.yours.machine.gpus import SIGN as FAILED
 from helpers.yours.machine.gpus import of_failure, of_rocm
 from helpers.yours.machine.gpus import of_table as of_smi
@@ -111,6 +112,7 @@ FORMS = (  # in the order in which a verdict on several of them tells them
     Form("nvidia-smi nvlink -s", LINKS, of_links),
     Form("what nvidia-smi says where it fails", FAILED, of_failure),
     Form("copies of p2pBandwidthLatencyTest or nvbandwidth", COPIES, of_copies),
+    Form("NCCL's own diagnostics", Words(SIGN), of_diagnostics),
     Form("the ports of ibstat", PORTS, of_ports),
     Form("a table of ib_write_bw", WIRES, of_wires),
     Form(
