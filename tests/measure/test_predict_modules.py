@@ -12,6 +12,7 @@ from helpers.measure.predict.fast_meta import OURS
 from helpers.measure.predict.meta_step import onto_meta
 from helpers.measure.predict.predict import STAGES
 from helpers.measure.predict.published import published, published_large
+from helpers.step import checkpointing
 from helpers.step.autocasting import autocast
 
 LOSS = {"loss": lambda y: y.square().mean(), "precision": "fp32"}
@@ -204,6 +205,16 @@ def test_a_loop_that_zeroes_late_holds_gradients_through_forward():
 def done_numel(model):
     """Parameters, each tensor rounded up as the allocator does."""
     return sum(-(-p.nbytes // 512) * 128 for p in model.parameters())
+
+
+def test_a_second_forward_that_computes_everything_peaks_as_high_as_one_that_stops_early(monkeypatch):
+    """What it makes more, the result of each block's last product, is not there at the highest moments."""
+    how, early = {"batch": 1, "seq": 1024, "checkpoint": "full", "optimizer": "adamw-fused"}, checkpointing.recompute
+    stops = predict_step("Llama-2-7B", **how)
+    monkeypatch.setattr(checkpointing, "recompute", lambda around, policy=None: early(around, policy, early_stop=False))
+    whole = predict_step("Llama-2-7B", **how)
+    assert (whole.peak.nbytes, whole.where) == (stops.peak.nbytes, stops.where)
+    assert len(whole.trace) > len(stops.trace) + 2 * 2 * 32
 
 
 def test_what_others_measured_where_activations_decide():

@@ -129,8 +129,9 @@ def predict_step(
     team and expert go with torch's FSDP2 (precision "fsdp2" and its like) as with our ZeRO. In a pipeline FSDP2 keeps what it gathered
     with zero=2, torchtitan's default there, and drops it after every forward with zero=3.
     trainer "hf": the loss, the outputs and the clipping of Hugging Face's Trainer (step/hf_trainer.py).
-    operators "cpu": what torch built for the CPU runs, tensors not rounded up and AdamW's step counts among them, for whoever wants to hold
-    a prediction against a small real run. ValueError naming what was given and what was expected, before anything runs; from inside the
+    operators "cpu": what torch built for the CPU runs, its choice of attention, tensors not rounded up and AdamW's step counts among them,
+    for whoever wants to hold a prediction against a small real run. Under both no kernel's scratch is counted. ValueError naming what was
+    given and what was expected, before anything runs; for an LSTM and its like, whose memory only oneDNN and cuDNN know; from inside the
     forward of a module that asks for a tensor's value, because there is none.
     """
     what = (model, batch, seq, optimizer, precision, checkpoint, attention, dropout, chunks)
