@@ -52,13 +52,18 @@ def tried(folder: Path) -> list[Row]:
 
 def lanes(run: dict[str, Any]) -> list[Row]:
     """Of one release."""
-    version, cells = run["versions"]["torch"], len(run["data"]["cells"])
+    version, cells = run["versions"]["torch"].partition("+")[0], len(run["data"]["cells"])
     found = []
     for name, lane in run["data"]["lanes"].items():
         other = f", {cells} of them with an output of this release" if name == "labs" and cells else ""
         passed = f"{lane['passed']:,} {'cells' if name == 'labs' else 'tests'}{other}"
-        found.append([head(version), [text(name)], [text(passed)], [text(f"{lane['skipped']}")], [text(lane["date"])]])
+        found.append([head(version), [text(name)], [text(passed)], [text(f"{lane['skipped']}")], [day(lane["date"])]])
     return found
+
+
+def day(words: str) -> nodes.paragraph:
+    """In one line."""
+    return nodes.paragraph("", "", nodes.inline("", words, classes=["bim-day"]))
 
 
 def differs(_: Path) -> list[Row]:

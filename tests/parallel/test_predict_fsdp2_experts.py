@@ -21,7 +21,10 @@ from helpers.measure.sharding.part import Part
 from helpers.memory import Trace
 from helpers.step import checkpointing
 from helpers.step.precision import FSDP2
+from helpers.torch_versions import has
 
+HAS = has("groups-of-a-unit", torch.__version__)
+pytestmark = pytest.mark.skipif(not HAS, reason="FSDP2 with experts elsewhere is torch's from 2.12 on")
 PRECISIONS = [*FSDP2]
 
 
