@@ -1,7 +1,7 @@
 // The search page. MiniSearch looks in what website/search.py wrote; nothing is fetched, so a book opened from a folder is searched, too.
 BytesInMotion.search = (entries, same) => {
   const COMMON = new Set(
-    "a able an and any are as at be but by can cannot did difference different do does doesn don for from get got has have how i if in into is it its make me my of on or over please possible s so sure t than that the then there this to unable use using want was we what when where which who why will with you your".split(
+    "a able an and any are as at be but by can cannot did difference different do does doesn don for from get got has have how i if in into is it its make me my of on or over per please possible s so sure t than that the then there this to unable use using want was we what when where which who why will with you your".split(
       " ",
     ),
   );
@@ -20,25 +20,33 @@ BytesInMotion.search = (entries, same) => {
   const LEAST = 0.04; // of the best page's score: what has less is not shown
   const NEAR = 0.4; // of a page's best section: a section with this much is shown in place of the page's top, exercises or sources
 
-  // Fusion, fusing and fused are one word.
-  function stem(word) {
+  // Fusion, fusing and fused are one word; so are hierarchies and hierarchical.
+  function stem(said) {
+    const word = said.replace(/(?:ical|ically|ies)$/, "y");
     const ending = ENDINGS.find((end) => word.endsWith(end) && word.length - end.length > 2);
     return ending ? word.slice(0, -ending.length) : word;
   }
 
+  // "ncclAllReduce" has joints, too, which are looked at where it is asked for: `take.humps`.
+  function humps(said, take) {
+    const parts = take.humps ? said.split(/(?<=\p{Ll})(?=\p{Lu})/u).map((part) => part.toLowerCase()) : [];
+    return parts.length > 1 ? take.humps(parts, parts.join("")) : [said.toLowerCase()];
+  }
+
   // The words of a text. One with joints is what `take` makes of its parts and the whole: "all_reduce" of all, reduce and allreduce.
   function split(text, take) {
-    const runs = text.toLowerCase().match(/[\p{L}\p{N}]+(?:[-_.'’][\p{L}\p{N}]+)*/gu) ?? [];
-    return runs.flatMap((run) => {
+    const runs = text.match(/[\p{L}\p{N}]+(?:[-_.'’][\p{L}\p{N}]+)*/gu) ?? [];
+    return runs.flatMap((said) => {
+      const run = said.toLowerCase();
       const parts = run.match(/[\p{L}\p{N}]+/gu);
-      return parts.length > 1 ? take(parts, parts.join(""), run) : parts;
+      return parts.length > 1 ? take(parts, parts.join(""), run) : humps(said, take);
     });
   }
 
   const join = (parts, whole) => [...parts, whole];
   const engine = new MiniSearch({
     fields: FIELDS,
-    storeFields: ["page", ...FIELDS, "at"],
+    storeFields: ["page", ...FIELDS, "at", "aside"],
     tokenize: (text) => split(text, join),
     processTerm: stem,
   });
@@ -81,6 +89,7 @@ BytesInMotion.search = (entries, same) => {
   // What tells in a question. Of an identifier that a page has: the whole, with or without its parts.
   function words(question, parted = true) {
     const take = (parts, whole, run) => (run.includes("_") && has(whole) ? [...(parted ? parts : []), whole] : parts);
+    take.humps = (parts, whole) => (like(whole) ? [whole] : parts);
     const all = split(question, take);
     const telling = all.filter((word) => !COMMON.has(word));
     return telling.length ? telling : all;
@@ -97,8 +106,14 @@ BytesInMotion.search = (entries, same) => {
     const ways = [every, ...others(asked).map((other) => words(other))];
     const all = looked(ways.map((queries) => ({ combineWith: "AND", queries })));
     const told = (hit) => ({ ...hit, score: (plain(hit.heading) === asked ? VERY : 1) * hit.score });
-    const share = ({ queryTerms }) => new Set(queryTerms).size / new Set(any.map(stem)).size;
-    const some = looked(any, LOOSE).map((hit) => ({ ...hit, score: SOME * share(hit) * hit.score }));
+    const share = (terms) => new Set(terms).size / new Set(any.map(stem)).size;
+    const loose = looked(any, LOOSE);
+    const on = new Map(); // the words that a page has, in whichever section
+    for (const { page, queryTerms } of loose) on.set(page, [...(on.get(page) ?? []), ...queryTerms]);
+    const some = loose.map((hit) => ({
+      ...hit,
+      score: SOME * share(hit.queryTerms) * share(on.get(hit.page)) * hit.score,
+    }));
     const pages = new Map();
     for (const hit of [...all.map(told), ...some]) pages.set(hit.page, [...(pages.get(hit.page) ?? []), hit]);
     const titled = ({ title }) => any.every((word) => split(title, join).map(stem).includes(stem(word)));
@@ -109,9 +124,9 @@ BytesInMotion.search = (entries, same) => {
   // Of a page's sections the one to show, its top if its title is what was asked; and what the others add to the best one's score.
   function best(sections, titled) {
     const [first, ...rest] = sections.sort((a, b) => b.score - a.score);
-    const explains = ({ at, heading, score }) =>
-      at && !/^(Exercises|Sources)/.test(heading) && score > NEAR * first.score;
-    const shown = sections.find((hit) => (titled(hit) ? !hit.at : explains(hit))) ?? first;
+    const explains = ({ at, aside, score }) => at && !aside && score > NEAR * first.score;
+    const shown =
+      sections.find((hit) => (titled(hit) ? !hit.at : explains(hit))) ?? sections.find(({ aside }) => !aside) ?? first;
     return { ...shown, score: rest.reduce((sum, { score }) => sum + REST * score, first.score) };
   }
 

@@ -17,6 +17,7 @@ SYNONYMS = Path(__file__).with_name("synonyms.toml")
 SILENT = (nodes.comment, nodes.raw, nodes.math, nodes.math_block, nodes.image, nodes.substitution_definition)
 # What a lab's cells left behind, numbers and traces, and the list of recorded files: nobody searches for them.
 LISTS = {"cell_output", "bim-recorded-runs"}
+ASIDE = ("Exercises", "Sources", "With a pencil")
 WARNINGS = "bim-warnings"  # of a list of NCCL's lines only these are looked for, as code is
 
 
@@ -58,17 +59,26 @@ def _silent(leaf: nodes.Text, top: nodes.Element) -> bool:
 
 
 def entries(env: BuildEnvironment) -> list[dict]:
-    """One entry a section: page (address), title of the page, at (anchor), heading, text, code; pages by name."""
+    """One entry a section: page (address), title of the page, at (anchor), heading, text, code, aside; pages by name."""
     found = []
     for name in sorted(env.found_docs):
         title = env.titles[name].astext()
         for at, heading, section in sections(env.get_doctree(name)):
             text, code = words(section)
             text = text if at else f"{env.metadata[name].get('description', '')} {text}".strip()
-            found.append(
-                {"page": f"{name}.html", "title": title, "at": at, "heading": heading, "text": text, "code": code}
-            )
+            one = {"page": f"{name}.html", "title": title, "at": at, "heading": heading, "text": text, "code": code}
+            found.append(one | {"aside": 1} if aside(section) else one)
     return found
+
+
+def aside(section: nodes.Element) -> bool:
+    """Whether it stands in a page's exercises or sources."""
+    open_ = section
+    while isinstance(open_, nodes.section):
+        if open_.next_node(nodes.title).astext().startswith(ASIDE):
+            return True
+        open_ = open_.parent
+    return False
 
 
 def write_index(app: Sphinx, exception: Exception | None) -> None:

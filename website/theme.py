@@ -31,7 +31,7 @@ STYLES_FOR = {
     'class="bim-predict"': ("widgets/language.css", "guess/predict.css"),
     'class="bim-guessed"': ("guess/predict.css", "guess/kept.css"),
     **dict.fromkeys(('data-cell="', 'class="bim-lacks"'), ("cells/cells.css",)),
-    'class="bim-map"': ("map/map.css",),
+    'class="bim-map"': ("map/map.css", "map/run.css"),
     'class="bim-here"': ("map/here.css",),
     'class="bim-sketch"': (*styles(line("player"))[:-1], "sketch/sketch.css"),  # in the player's colours and shapes
     **{f'data-kind="{widget.name}"': styles(widget) for widget in mounted()},
@@ -42,7 +42,7 @@ SCRIPTS_FOR = {
     'class="bim-predict"': ("guess/guesses.js", "guess/predict.js", "guess/waiting.js"),
     'class="bim-guessed"': ("guess/guesses.js", "guess/calibration.js", "guess/kept.js"),
     'class="bim-sketch"': ("sketch/sketch.js",),
-    'class="bim-map"': ("map/map.js",),
+    'class="bim-map"': ("map/map.js", "map/run.js"),
     'data-cell="': ("cells/buttons.js",),
     'class="bim-recorded': ("sources.js",),
     'class="bim-fact': ("sources.js",),

@@ -14,6 +14,7 @@ from bs4 import BeautifulSoup
 from pages import KB
 
 from website.map.places import DATA, WAYS, faults, scales
+from website.map.run import run
 
 PAGES = [path.removesuffix(".html") for path in pages_of_toc(ROOT)]
 CHAPTERS = [page for page in PAGES[1:] if page.startswith("book/")]
@@ -60,18 +61,22 @@ def test_a_page_says_where_it_is_and_every_chapter_is_two_presses_away(site, pag
         *CHAPTERS[i + 1 : i + 2],
     ]
     pair = {page, chapter, f"notebooks/{Path(page).name}"} & set(PAGES) - {page}
-    assert set(targets(soup, page, "nav.bim-here p a:not([data-page])")) == pair
+    told = targets(soup, page, ":is(nav.bim-here, .bim-card) a.reference[href], nav.bim-here p a:not([data-page])")
+    assert pair <= set(told) and all(told.count(one) == 1 for one in pair), "the lab is named once"
     assert set(CHAPTERS) <= set(targets(soup, page, "#chapters a"))
     assert max(len(link.find_parents("details")) for link in soup.select("#chapters a")) == 1
     assert targets(soup, page, "nav.bim-here > a") == [PAGES[0]]
 
 
 def test_the_map_is_light(site):
-    figure = str(soup_of(site, PAGES[0]).select_one(".bim-map")).encode()
-    parts = [figure, *(path.read_bytes() for path in sorted((site / "_static" / "map").iterdir()))]
-    assert len(parts) == 4
-    assert sum(map(len, parts)) <= 25 * KB
-    assert sum(len(gzip.compress(part, 6)) for part in parts) <= 8 * KB
+    figure = str(soup_of(site, PAGES[0]).select_one(".bim-map"))
+    played = str(soup_of(site, PAGES[0]).select_one(".bim-map-run"))
+    files = {path.name: path.read_bytes() for path in (site / "_static" / "map").iterdir()}
+    assert files.keys() == {"map.css", "map.js", "here.css", "run.css", "run.js"}
+    run = [played.encode(), *(files.pop(name) for name in ("run.css", "run.js"))]
+    drawn = [figure.replace(played, "").encode(), *files.values()]
+    assert sum(map(len, drawn)) <= 25 * KB and sum(map(len, run)) <= 9 * KB
+    assert sum(len(gzip.compress(part, 6)) for part in [*drawn, *run]) <= 9 * KB
     strips = [len(str(soup_of(site, page).select_one("nav.bim-here"))) for page in PAGES[1:]]
     assert max(strips) <= 5 * KB
 
@@ -122,6 +127,41 @@ def test_the_map_zooms_by_keys_and_buttons_and_moves_nothing_else(address, open_
     assert (page.evaluate(wide), page.evaluate(below)) == (before, pytest.approx(place, abs=1))
 
 
+def bottom(page, selector: str) -> float:
+    return page.locator(selector).last.bounding_box()["y"] + page.locator(selector).last.bounding_box()["height"]
+
+
+@pytest.mark.parametrize(("width", "height"), [(1366, 768), (375, 667)])
+def test_an_all_reduce_plays_in_the_first_window(address, open_page, width, height):
+    page, watch = open_page(address("site"), WHOLE, width=width, height=height)
+    assert bottom(page, ".bim-map-run") < bottom(page, ".bim-map-sum") < height
+    assert width < 1000 or bottom(page, ".bim-map figcaption") < height
+    page.get_by_role("button", name="Play", exact=True).first.click()
+    page.wait_for_function("document.querySelector('.bim-map-run p').textContent.startsWith('Step 2 of 14')")
+    view = page.locator(".bim-map-view").bounding_box()
+    for cell in page.locator(".bim-map-bytes g").all():
+        box = cell.bounding_box()
+        assert view["x"] <= box["x"] and box["x"] + box["width"] <= view["x"] + view["width"] and box["y"] > 56
+    page.get_by_role("button", name="Pause").click()
+    watch.assert_clean(WHOLE)
+
+
+def test_the_all_reduce_steps_by_keys_until_every_gpu_is_full(address, open_page):
+    page, _ = open_page(address("site"), WHOLE, reduced_motion="reduce")
+    told = run()
+    page.get_by_role("button", name="Step forward").first.focus()
+    for says, done in zip(told["says"][1:], told["done"][1:], strict=True):
+        page.keyboard.press("ArrowRight")
+        assert page.locator(".bim-map-run p").inner_text() == says
+        assert (
+            page.evaluate("document.querySelector('.bim-map-view svg').style.getPropertyValue('--done')")
+            == f"{done / 8:g}"
+        )
+    assert page.locator(".bim-map-bytes [fill][visibility=inherit]").count() == 64
+    page.keyboard.press("ArrowLeft")
+    assert page.locator(".bim-map-run p").inner_text() == told["says"][-2]
+
+
 def test_a_telephone_shows_the_whole_map_when_asked(address, open_page):
     page, _ = open_page(address("site"), WHOLE, width=375)
     wide = "document.querySelector('.bim-map svg').getBoundingClientRect().width - document.querySelector('.bim-map-view').clientWidth"
@@ -137,7 +177,7 @@ def test_a_telephone_shows_the_whole_map_when_asked(address, open_page):
 
 def test_the_map_leads_on_without_scripts(address, open_page):
     page, _ = open_page(address("site"), WHOLE, java_script_enabled=False)
-    assert not page.locator(".bim-map-zoom").is_visible()
+    assert not page.locator(":is(.bim-map-zoom, .bim-map-run)").first.is_visible()
     page.locator(".bim-map svg a[data-page='book/ring'] text").click()
     page.wait_for_load_state()
     assert page.url.endswith("/book/ring.html")

@@ -56,6 +56,13 @@ def test_a_result_says_where_and_shows_the_words(from_folder, site, address, ope
     watch.assert_clean("search")
 
 
+def test_no_page_is_shown_by_its_exercises_when_another_section_tells_of_it(address, open_page):
+    page, _ = open_page(address("site"), "search.html")
+    shown = page.evaluate("['fsdp', 'difference between FSDP and DDP'].map((one) => BytesInMotion.find(one).hits[0])")
+    assert [one["page"] for one in shown] == ["book/sharded.html"] * 2
+    assert not any(one["heading"] == "With a pencil" for one in shown)
+
+
 def test_nothing_found_is_said(address, open_page):
     page, _ = open_page(address("site"), "search.html?q=xylophone")
     assert page.locator("#search-progress").inner_text() == "No page has “xylophone”."

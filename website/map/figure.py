@@ -1,4 +1,4 @@
-"""The map on a page: the drawing in a box that pans and zooms, a line on its widths, and the same places as a list."""
+"""The map on a page: what plays on it, the drawing in a box that pans and zooms, a line on its widths, and the same places as a list."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from html import escape
 from website.chapters import Chapter
 from website.map.drawing import drawing
 from website.map.places import Scale
+from website.map.run import bar
 
 WIDTHS = "To scale: an H100's bandwidth at each place; of memory, reads and writes together."
 BUTTONS = (("in", "+", "Zoom in"), ("out", "−", "Zoom out"), ("whole", "All", "All of the map"))
@@ -19,7 +20,7 @@ def figure(scales: tuple[Scale, ...], chapters: dict[str, Chapter], link: Callab
         f'<button type="button" data-zoom="{what}" aria-label="{said}">{sign}</button>' for what, sign, said in BUTTONS
     )
     return (
-        f'<figure class="bim-map" id="map"><div class="bim-sideways bim-map-view">{drawing(scales, chapters, link)}</div>'
+        f'<figure class="bim-map" id="map">{bar()}<div class="bim-sideways bim-map-view">{drawing(scales, chapters, link)}</div>'
         f'<figcaption>{WIDTHS}</figcaption><span class="bim-map-zoom">{buttons}</span>'
         f"<details><summary>As a list</summary><ul>{''.join(line(one, chapters, link) for one in scales)}</ul>"
         "</details></figure>"

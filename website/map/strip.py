@@ -1,4 +1,4 @@
-"""The strip under a title: the map, very small, with where this page is; what comes before and next; its lab or its chapter."""
+"""The strip under a title: the map, very small, with where this page is; what comes before and next. Its lab stands in the card."""
 
 from __future__ import annotations
 
@@ -22,19 +22,12 @@ def strip(scales: tuple[Scale, ...], chapters: dict[str, Chapter], page: str, wh
     i = order.index(here)
     last = max(one.number for one in order)
     number = f", {'lab' if page == here.lab else 'chapter'} {here.number} of {last}" if here.number else ""
-    pair = other(here, page, link)
     return (
         f'<nav class="bim-here" aria-label="Where this is"><a href="{escape(link(whole))}#{anchor(here.page)}" '
         f'aria-label="Map: {escape(scale.name)}{number}">{small(scales, here)}</a>'
-        f"<p><span>{escape(scale.name)}{number}</span>{pair}</p>"
+        f"<p><span>{escape(scale.name)}{number}</span></p>"
         f"<p>{turn(order[i - 1], 'prev', link) if i else ''}{turn(order[i + 1], 'next', link) if i + 1 < len(order) else ''}</p></nav>"
     )
-
-
-def other(here: Chapter, page: str, link: Link) -> str:
-    """From a chapter to its lab and back, nothing where there is none."""
-    target, name = (here.page, "Chapter") if page == here.lab else (here.lab, "Lab")
-    return f'<a href="{escape(link(target))}">{name}</a>' if target else ""
 
 
 def turn(one: Chapter, way: str, link: Link) -> str:
