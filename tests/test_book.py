@@ -23,6 +23,7 @@ CHAPTERS = [
         "yours",
         "repair",
         "guesses",
+        "teaching",
         "catalogue",
         "playground",
         "puzzles",

@@ -31,6 +31,7 @@ PARTS = (
     "python",
     "pyz",
     "progress",
+    "plans",
     "changes",
 )
 

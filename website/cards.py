@@ -24,7 +24,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
-from website.lab_runs import lasts, ran
+from website.lab_runs import lasts, longest, ran
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +56,8 @@ def add_card(app: Sphinx, doctree: nodes.document) -> None:
     except ValueError as error:
         log.warning("%s", error, location=docname, type="bim", subtype="card")
         return
+    runs_for = (longest(app.env) or card.get("run", 0)) if docname.startswith("notebooks/") else 0
+    app.env.metadata[docname]["minutes"] = minutes(doctree) + runs_for  # what a plan counts
     read = ("Read", prose(f"{minutes(doctree)} min"))
     rows = [read, *facts(card, lasting, docname, named(app)), *runs, *own_file(app.env)]
     title.parent.insert(title.parent.index(title) + 1, draw_card(card["able"], rows))

@@ -103,6 +103,12 @@ def lasts(env: BuildEnvironment) -> str:
     return minutes(lab_seconds(Path(env.srcdir, "recorded")).get(PurePosixPath(env.docname).name, {}))
 
 
+def longest(env: BuildEnvironment) -> int:
+    """Whole minutes of the longest of those records, 0 where the lab has none."""
+    runs = lab_seconds(Path(env.srcdir, "recorded")).get(PurePosixPath(env.docname).name, {})
+    return max((max(1, round(run["data"]["seconds"] / 60)) for run in runs.values()), default=0)
+
+
 def minutes(runs: Mapping[int, Mapping[str, Any]]) -> str:
     """ "1 min with 2 or 4 ranks, 3 min with 8, on 2 cores"; of a lab that starts no ranks "1 min, on 2 cores"."""
     alike: dict[int, list[str]] = {}

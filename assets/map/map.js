@@ -1,4 +1,5 @@
-// Zooms the map: buttons, + - 0, the wheel with Ctrl (as a touchpad's pinch says it), two fingers. Its box pans as any box that scrolls.
+// Zooms the map: buttons, + - 0, the wheel with Ctrl (as a touchpad's pinch says it), two fingers. Its box pans as any box that scrolls,
+// and under a mouse that drags it; from a place arrow keys lead to the nearest one on their side.
 (() => {
   const MOST = 4;
   const figure = document.getElementById("map");
@@ -25,10 +26,29 @@
   }
 
   const ways = { in: () => zoomTo(zoom * 1.5), out: () => zoomTo(zoom / 1.5), whole: () => zoomTo(least()) };
+  const SIDES = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
   const keys = { "+": ways.in, "=": ways.in, "-": ways.out, 0: ways.whole };
   figure.addEventListener("click", ({ target }) => ways[target.dataset.zoom]?.());
+  function toward([across, down], from) {
+    const middle = (place) => place.querySelector("circle").getBoundingClientRect();
+    const { x, y } = middle(from);
+    const far = [...map.querySelectorAll("a")].map((place) => {
+      const [dx, dy] = [middle(place).x - x, middle(place).y - y];
+      const along = dx * across + dy * down;
+      return [along > 1 ? along + 2 * Math.abs(dx * down + dy * across) : Infinity, place];
+    });
+    const [least, place] = far.sort(([a], [b]) => a - b)[0];
+    if (least < Infinity) place.focus();
+  }
+
   figure.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const from = event.target.closest("svg a");
+    if (from && SIDES[event.key]) {
+      event.preventDefault();
+      toward(SIDES[event.key], from);
+    }
+    if (!keys[event.key]) return;
     event.preventDefault();
     keys[event.key]();
   });
@@ -41,6 +61,20 @@
     },
     { passive: false },
   );
+
+  let drag = null; // where a mouse took hold of it
+  view.addEventListener("pointerdown", ({ pointerType, button, clientX, clientY }) => {
+    if (pointerType === "mouse" && button === 0 && "zoomed" in view.dataset)
+      drag = { x: clientX + view.scrollLeft, y: clientY + view.scrollTop, moved: false, clientX, clientY };
+  });
+  window.addEventListener("pointermove", ({ clientX, clientY }) => {
+    if (!drag) return;
+    drag.moved ||= Math.hypot(clientX - drag.clientX, clientY - drag.clientY) > 4;
+    if (drag.moved) view.scrollTo({ left: drag.x - clientX, top: drag.y - clientY, behavior: "instant" });
+  });
+  window.addEventListener("pointerup", () => setTimeout(() => (drag = null)));
+  view.addEventListener("dragstart", (event) => event.preventDefault()); // of a link
+  view.addEventListener("click", (event) => drag?.moved && event.preventDefault());
 
   let apart = 0; // the two fingers, when they were looked at last
   view.addEventListener(

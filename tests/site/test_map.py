@@ -43,10 +43,10 @@ def test_a_chapter_without_a_place_and_a_place_without_a_chapter_are_told():
 
 def test_every_chapter_is_a_link_on_the_map_and_in_its_list_with_its_lab(site):
     soup = soup_of(site, PAGES[0])
-    assert targets(soup, PAGES[0], ".bim-map svg a") == CHAPTERS
+    assert targets(soup, PAGES[0], ".bim-map-view svg a") == CHAPTERS
     listed = targets(soup, PAGES[0], ".bim-map li a")
     assert sorted(listed) == sorted(PAGES[1:])
-    assert [link["data-page"] for link in soup.select(".bim-map svg a")] == CHAPTERS
+    assert [link["data-page"] for link in soup.select(".bim-map-view svg a")] == CHAPTERS
 
 
 @pytest.mark.parametrize("page", PAGES[1:])
@@ -75,20 +75,20 @@ def test_the_map_is_light(site):
     assert files.keys() == {"map.css", "map.js", "here.css", "run.css", "run.js"}
     run = [played.encode(), *(files.pop(name) for name in ("run.css", "run.js"))]
     drawn = [figure.replace(played, "").encode(), *files.values()]
-    assert sum(map(len, drawn)) <= 25 * KB and sum(map(len, run)) <= 9 * KB
+    assert sum(map(len, drawn)) <= 25 * KB and sum(map(len, run)) <= 10 * KB
     assert sum(len(gzip.compress(part, 6)) for part in [*drawn, *run]) <= 9 * KB
     strips = [len(str(soup_of(site, page).select_one("nav.bim-here"))) for page in PAGES[1:]]
     assert max(strips) <= 5 * KB
 
 
 APART = """() => {
-    const words = [...document.querySelectorAll(".bim-map text")].map((one) => [one.textContent, one.getBoundingClientRect()]);
-    const dots = [...document.querySelectorAll(".bim-map circle")].map((one) => ["a dot", one.getBoundingClientRect()]);
+    const words = [...document.querySelectorAll(".bim-map-view text")].map((one) => [one.textContent, one.getBoundingClientRect()]);
+    const dots = [...document.querySelectorAll(".bim-map-view circle")].map((one) => ["a dot", one.getBoundingClientRect()]);
     const all = [...words, ...dots];
     const wide = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left);
     const high = (a, b) => Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
     const cut = (a, b) => wide(a, b) > 1 && high(a, b) > 4;
-    const edge = document.querySelector(".bim-map svg").getBoundingClientRect();
+    const edge = document.querySelector(".bim-map-view svg").getBoundingClientRect();
     return [
         ...all.flatMap(([a, box], i) => all.slice(i + 1).filter(([, other]) => cut(box, other)).map(([b]) => `${a} on ${b}`)),
         ...words.filter(([, box]) => box.right > edge.right || box.left < edge.left).map(([a]) => `${a} over the edge`),
@@ -100,19 +100,27 @@ APART = """() => {
 def test_names_lie_apart_and_large_enough(address, open_page, width):
     page, watch = open_page(address("site"), WHOLE, width=width)
     assert page.evaluate(APART) == []
-    assert page.evaluate("document.querySelector('.bim-map svg').clientWidth / 800 * 11") >= 9
+    assert page.evaluate("document.querySelector('.bim-map-view svg').clientWidth / 800 * 11") >= 9
     watch.assert_clean(WHOLE)
 
 
 def test_the_map_zooms_by_keys_and_buttons_and_moves_nothing_else(address, open_page):
     page, _ = open_page(address("site"), WHOLE)
-    wide = "document.querySelector('.bim-map svg').clientWidth"
+    wide = "document.querySelector('.bim-map-view svg').clientWidth"
     below = "document.querySelector('.bim-map figcaption').getBoundingClientRect().top + scrollY"
     before, place = page.evaluate(wide), page.evaluate(below)
     page.get_by_role("button", name="Zoom in").click()
     page.keyboard.press("+")
     assert page.evaluate(wide) == pytest.approx(2.25 * before, abs=2)
     assert page.evaluate(below) == pytest.approx(place, abs=1)
+    left = "document.querySelector('.bim-map-view').scrollLeft"
+    was, box = page.evaluate(left), page.locator(".bim-map-view").bounding_box()
+    page.mouse.move(box["x"] + 300, box["y"] + 90)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 240, box["y"] + 90, steps=4)
+    page.mouse.up()
+    assert page.evaluate(left) == was + 60 and page.url.endswith("intro.html")
+    page.evaluate("document.querySelector('.bim-map-view').scrollLeft = 0")
     page.locator(".bim-map-view").focus()
     page.keyboard.press("ArrowRight")
     page.wait_for_function("document.querySelector('.bim-map-view').scrollLeft > 0")
@@ -137,13 +145,26 @@ def test_an_all_reduce_plays_in_the_first_window(address, open_page, width, heig
     assert bottom(page, ".bim-map-run") < bottom(page, ".bim-map-sum") < height
     assert width < 1000 or bottom(page, ".bim-map figcaption") < height
     page.get_by_role("button", name="Play", exact=True).first.click()
-    page.wait_for_function("document.querySelector('.bim-map-run p').textContent.startsWith('Step 2 of 14')")
+    page.wait_for_function("() => document.querySelector('.bim-map-run p').textContent.startsWith('Step 2 of 14')")
     view = page.locator(".bim-map-view").bounding_box()
     for cell in page.locator(".bim-map-bytes g").all():
         box = cell.bounding_box()
         assert view["x"] <= box["x"] and box["x"] + box["width"] <= view["x"] + view["width"] and box["y"] > 56
     page.get_by_role("button", name="Pause").click()
     watch.assert_clean(WHOLE)
+
+
+def test_arrow_keys_lead_from_place_to_place(address, open_page):
+    page, _ = open_page(address("site"), WHOLE)
+    page.locator("#at-ring").focus()
+    for key, there in (
+        ("ArrowDown", "playground"),
+        ("ArrowUp", "ring"),
+        ("ArrowRight", "units"),
+        ("ArrowLeft", "ring"),
+    ):
+        page.keyboard.press(key)
+        assert page.evaluate("document.activeElement.id") == f"at-{there}"
 
 
 def test_the_all_reduce_steps_by_keys_until_every_gpu_is_full(address, open_page):
@@ -164,7 +185,7 @@ def test_the_all_reduce_steps_by_keys_until_every_gpu_is_full(address, open_page
 
 def test_a_telephone_shows_the_whole_map_when_asked(address, open_page):
     page, _ = open_page(address("site"), WHOLE, width=375)
-    wide = "document.querySelector('.bim-map svg').getBoundingClientRect().width - document.querySelector('.bim-map-view').clientWidth"
+    wide = "document.querySelector('.bim-map-view svg').getBoundingClientRect().width - document.querySelector('.bim-map-view').clientWidth"
     below = "document.querySelector('.bim-map figcaption').getBoundingClientRect().top + scrollY"
     place = page.evaluate(below)
     assert page.evaluate(wide) > 100
@@ -178,7 +199,7 @@ def test_a_telephone_shows_the_whole_map_when_asked(address, open_page):
 def test_the_map_leads_on_without_scripts(address, open_page):
     page, _ = open_page(address("site"), WHOLE, java_script_enabled=False)
     assert not page.locator(":is(.bim-map-zoom, .bim-map-run)").first.is_visible()
-    page.locator(".bim-map svg a[data-page='book/ring'] text").click()
+    page.locator(".bim-map-view svg a[data-page='book/ring'] text").click()
     page.wait_for_load_state()
     assert page.url.endswith("/book/ring.html")
     assert page.locator("nav.bim-here").bounding_box()["height"] <= 64
@@ -195,7 +216,7 @@ def test_axe_is_content_with_map_and_strip(address, open_page, width):
 
 
 def test_widths_are_to_one_scale(site):
-    svg = soup_of(site, PAGES[0]).select_one(".bim-map svg")
+    svg = soup_of(site, PAGES[0]).select_one(".bim-map-view svg")
     nvlink, card = (float(svg.select_one(look)["stroke-width"]) for look in (".bim-wire", ".bim-thread"))
     points = re.findall(r"[\d.]+,([\d.]+)", svg.select_one(".bim-river")["d"])
     upper, lower = list(map(float, points[:8])), list(map(float, points[:7:-1]))

@@ -77,7 +77,7 @@ def station(chapter: Chapter, scale: str, x: float, row: float, letters: int, hr
 
 def head(scale: Scale) -> str:
     """A scale's name, and under it what carries its bytes, and how many."""
-    x = EDGES[scale.key][0] + 10 if scale.key in EDGES else 12
+    x = EDGES[scale.key][0] + (6 if scale.key == "sm" else 10) if scale.key in EDGES else 12
     y = 26 if scale.key in EDGES else rail(DESK) + 4
     way = (
         f'<text class="bim-way" x="{x}" y="41">{escape(scale.way)}, {told(scale.key)}</text>'

@@ -138,6 +138,7 @@ export function furniture(widget) {
     about: said("bim-about"),
     what: said("bim-what"),
     sentence: said("bim-sentence"),
+    kinds: said("bim-kinds"),
     coming: h("div"),
     spoken: said("bim-sr", { "aria-live": "polite" }),
     stage: h("div", { class: "bim-stage" }),
@@ -148,7 +149,7 @@ export function furniture(widget) {
   };
   const on = said("bim-controls");
   on.append("The machine: ", machine);
-  const { about, what, sentence, coming, stage, beside, causes, others, spoken, proof } = parts;
+  const { about, what, sentence, kinds, coming, stage, beside, causes, others, spoken, proof } = parts;
   const hand = h(
     "div",
     { class: "bim-tools" },
@@ -158,7 +159,7 @@ export function furniture(widget) {
   const { door } = widget.s;
   const under = [proof.node, hand, tools(widget, encode, () => PYTHON, notice)];
   const more = [stage, beside];
-  parts.room = h("div", { class: "bim-room" }, what, sentence, coming, !door && more, causes);
+  parts.room = h("div", { class: "bim-room" }, what, sentence, kinds, coming, !door && more, causes);
   const stays = h("p", { class: "bim-stays" }, STAYS);
   const body = door
     ? [

@@ -8,6 +8,7 @@ const ALONE = "No published run has its collective and number of ranks, joined a
 const UNTOLD = "no machine"; // the name of that remark
 const WAITS = "Nothing stands there yet.";
 const READS = "Reading ...";
+const KINDS = ": expected "; // what a refusal says behind its reason: all that is read
 
 const upperFirst = (text) => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 
@@ -67,7 +68,9 @@ export function keepRoom({ parts: { room } }, keeps) {
 function sentenceOf({ found, isAwaited }) {
   if (isAwaited) return READS;
   if (!found) return WAITS;
-  return found.refused ? `Not read: ${found.refused}` : found.sentence;
+  return found.refused
+    ? `Not read: ${found.refused.split(KINDS)[0]}${found.refused.includes(KINDS) ? "." : ""}`
+    : found.sentence;
 }
 
 export function tell(widget) {
@@ -79,6 +82,8 @@ export function tell(widget) {
   parts.what.textContent = [found?.what, found?.machine].filter(Boolean).join(", on ");
   parts.sentence.textContent = sentenceOf(widget);
   parts.spoken.textContent = parts.sentence.textContent;
+  const [, kinds] = found?.refused?.split(KINDS) ?? [];
+  parts.kinds.textContent = kinds ? `What is read: ${kinds}.` : "";
   parts.stage.replaceChildren(...[found && chart(found, parts.stage.clientWidth)].filter(Boolean));
   parts.beside.replaceChildren(...(found ? besideLines(found) : []).map((words) => h("p", {}, words)));
   const causes = (found?.causes ?? []).map((one) => causeOf(one, widget));

@@ -10,6 +10,8 @@ import { keepRoom, tell } from "./telling.mjs";
 const PAUSE = 300; // ms after the last key before a text is read
 const QUIET = 150; // ms that a verdict stands while the next one comes
 const LONG = 1000; // ms
+const AT_ONCE = 20; // letters that nobody types as one
+const LINES = 4; // a text with fewer is prose: its lines are long, and wrap
 const VERDICT = "helpers.yours.page:verdict";
 const SHARED = "helpers.yours.page:shared";
 const NAMELESS = "helpers.yours.page:without_names";
@@ -97,6 +99,7 @@ function judge(widget) {
 
 // own: a text or files, or the Error that says why there are none. s: the example and the machine.
 function take(widget, own, s) {
+  widget.parts.box.wrap = (own.text ?? "").split("\n", LINES).length < LINES ? "soft" : "off";
   Object.assign(widget, { given: own, s: { ...widget.s, ...s }, keeps: false });
   judge(widget);
 }
@@ -123,11 +126,14 @@ function doesOf(widget) {
   const later = () => take(widget, { text: widget.parts.box.value }, { example: "" });
   return {
     tryOut: (name) => tryOut(widget, name),
-    typed: ({ inputType }) => {
+    typed: ({ inputType, data }) => {
+      const { box } = widget.parts;
       begin(widget);
-      widget.looks = inputType === "insertFromPaste";
-      if (widget.looks) later();
-      else widget.timer = setTimeout(later, PAUSE);
+      widget.looks = inputType === "insertFromPaste" || data?.length > AT_ONCE; // as some telephones' keyboards paste
+      if (widget.looks) {
+        later();
+        requestAnimationFrame(() => box.scrollTo(0, 0)); // browsers show where it ends
+      } else widget.timer = setTimeout(later, PAUSE);
     },
     open: (files) => open(widget, files),
     pasted: (text) => {
