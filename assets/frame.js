@@ -27,9 +27,28 @@
     button.hidden = false;
   }
 
+  // What the press has changed on this page, for a moment.
+  const SAID = 5000; // ms
+  let saying = 0;
+  function sayReading(guesses) {
+    const said = document.querySelector(".bim-reading-said");
+    const waiting = document.querySelectorAll(".bim-predict:not([data-told])").length;
+    const many = waiting === 1 ? "1 answer on this page waits" : `${waiting || "No"} answers on this page wait`;
+    said.textContent = guesses ? `${many} for your guess.` : "Every answer is open.";
+    clearTimeout(saying);
+    saying = setTimeout(() => said.replaceChildren(), SAID);
+  }
+
   // Read, where all is open, or Guess, where an answer waits for the reader's own: predict.js hears of it.
   function readingSwitch(button) {
-    const show = () => button.setAttribute("aria-pressed", String(root.dataset.reading === "guess"));
+    const show = () => {
+      const guesses = root.dataset.reading === "guess";
+      button.setAttribute("aria-pressed", String(guesses));
+      if (button.matches(".bim-either"))
+        button.title = guesses
+          ? "Answers wait for your guess; press to open them"
+          : "All is open; press to guess first";
+    };
     button.addEventListener("click", () => {
       root.dataset.reading = root.dataset.reading === "guess" ? "read" : "guess";
       try {
@@ -38,6 +57,7 @@
         /* storage may be forbidden */
       }
       document.dispatchEvent(new CustomEvent("bim-reading"));
+      sayReading(root.dataset.reading === "guess");
     });
     document.addEventListener("bim-reading", show);
     show();
@@ -87,6 +107,7 @@
           if (id === current) link.setAttribute("aria-current", "true");
           else if (current || above) link.removeAttribute("aria-current");
         }
+        if (current) inView(document.getElementById("contents"), byId.get(current));
       },
       { rootMargin: "-80px 0px -60% 0px" },
     );
@@ -96,12 +117,21 @@
     }
   }
 
-  // The list of chapters is longer than a window: it opens where the reader is.
+  // A list that is longer than a window shows where the reader is: in its middle, unless it is in view.
+  function inView(list, here) {
+    const [box, line] = [list, here].map((one) => one.getBoundingClientRect());
+    if (line.top >= box.top && line.bottom <= Math.min(box.bottom, innerHeight)) return;
+    list.scrollTop += line.top + line.height / 2 - box.top - box.height / 2;
+  }
+
   function showHere(chapters) {
     const here = chapters.querySelector("[aria-current]");
-    if (!here) return;
-    const [box, line] = [chapters, here].map((one) => one.getBoundingClientRect());
-    chapters.scrollTop += line.top + line.height / 2 - box.top - box.height / 2;
+    if (here) inView(chapters, here);
+  }
+
+  // On a telephone one press shows every chapter; what is folded then, the reader has folded.
+  function unfold({ newState }) {
+    if (newState === "open") chapters.querySelectorAll("details").forEach((part) => (part.open = true));
   }
 
   const BOXES = ".bim-sideways, .bim-text pre, .bim-mount:not([data-mounted])"; // what is not drawn yet shows its numbers in a scroller
@@ -134,7 +164,8 @@
   document.querySelectorAll(".highlight > pre").forEach(copyButton);
   followReading([...document.querySelectorAll(".bim-contents a")]);
   const chapters = document.getElementById("chapters");
-  chapters.addEventListener("toggle", () => showHere(chapters));
+  chapters.addEventListener("beforetoggle", unfold);
+  chapters.addEventListener("toggle", ({ target }) => target === chapters && showHere(chapters));
   showHere(chapters);
   const contents = document.getElementById("contents");
   contents?.addEventListener("click", ({ target }) => {

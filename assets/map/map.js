@@ -1,5 +1,5 @@
-// Zooms the map: buttons, + - 0, the wheel with Ctrl (as a touchpad's pinch says it), two fingers. Its box pans as any box that scrolls,
-// and under a mouse that drags it; from a place arrow keys lead to the nearest one on their side.
+// Zooms the map: buttons, + - 0, the wheel with Ctrl (as a touchpad's pinch says it), two fingers. Its box pans as any that scrolls, and
+// by the mouse; arrow keys lead from place to place.
 (() => {
   const MOST = 4;
   const figure = document.getElementById("map");
@@ -29,16 +29,16 @@
   const SIDES = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
   const keys = { "+": ways.in, "=": ways.in, "-": ways.out, 0: ways.whole };
   figure.addEventListener("click", ({ target }) => ways[target.dataset.zoom]?.());
+  const box = (place) => place.firstChild.getBoundingClientRect(); // of its dot
   function toward([across, down], from) {
-    const middle = (place) => place.querySelector("circle").getBoundingClientRect();
-    const { x, y } = middle(from);
-    const far = [...map.querySelectorAll("a")].map((place) => {
-      const [dx, dy] = [middle(place).x - x, middle(place).y - y];
+    const [{ x, y }, places] = [box(from), [...map.querySelectorAll("a")]];
+    const far = places.map((place) => {
+      const [dx, dy] = [box(place).x - x, box(place).y - y];
       const along = dx * across + dy * down;
-      return [along > 1 ? along + 2 * Math.abs(dx * down + dy * across) : Infinity, place];
+      return along > 1 ? along + 2 * Math.abs(dx * down + dy * across) : Infinity;
     });
-    const [least, place] = far.sort(([a], [b]) => a - b)[0];
-    if (least < Infinity) place.focus();
+    const least = Math.min(...far);
+    if (least < Infinity) places[far.indexOf(least)].focus();
   }
 
   figure.addEventListener("keydown", (event) => {
@@ -62,19 +62,16 @@
     { passive: false },
   );
 
-  let drag = null; // where a mouse took hold of it
-  view.addEventListener("pointerdown", ({ pointerType, button, clientX, clientY }) => {
-    if (pointerType === "mouse" && button === 0 && "zoomed" in view.dataset)
-      drag = { x: clientX + view.scrollLeft, y: clientY + view.scrollTop, moved: false, clientX, clientY };
+  let moved = 0; // by the mouse that holds it
+  const still = (event) => event.preventDefault();
+  view.addEventListener("mousedown", () => (moved = 0));
+  view.addEventListener("mousemove", ({ buttons, movementX: x, movementY: y }) => {
+    if (buttons !== 1 || zoom <= 1) return;
+    moved += Math.abs(x) + Math.abs(y);
+    view.scrollBy({ left: -x, top: -y, behavior: "instant" });
   });
-  window.addEventListener("pointermove", ({ clientX, clientY }) => {
-    if (!drag) return;
-    drag.moved ||= Math.hypot(clientX - drag.clientX, clientY - drag.clientY) > 4;
-    if (drag.moved) view.scrollTo({ left: drag.x - clientX, top: drag.y - clientY, behavior: "instant" });
-  });
-  window.addEventListener("pointerup", () => setTimeout(() => (drag = null)));
-  view.addEventListener("dragstart", (event) => event.preventDefault()); // of a link
-  view.addEventListener("click", (event) => drag?.moved && event.preventDefault());
+  view.addEventListener("dragstart", still); // of a link
+  view.addEventListener("click", (event) => event.detail && moved > 4 && still(event));
 
   let apart = 0; // the two fingers, when they were looked at last
   view.addEventListener(

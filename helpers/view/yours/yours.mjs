@@ -10,8 +10,7 @@ import { keepRoom, tell } from "./telling.mjs";
 const PAUSE = 300; // ms after the last key before a text is read
 const QUIET = 150; // ms that a verdict stands while the next one comes
 const LONG = 1000; // ms
-const AT_ONCE = 20; // letters that nobody types as one
-const LINES = 4; // a text with fewer is prose: its lines are long, and wrap
+const [AT_ONCE, LINES] = [20, 4]; // letters that nobody types as one; a text with fewer lines is prose, and wraps
 const VERDICT = "helpers.yours.page:verdict";
 const SHARED = "helpers.yours.page:shared";
 const NAMELESS = "helpers.yours.page:without_names";
