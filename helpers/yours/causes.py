@@ -129,7 +129,7 @@ KINDS = {
         "allocator", "{{s['segment_pool_id']: s['total_size'] for s in torch.cuda.memory_snapshot()}}", accuses=False
     ),
     "huge request": Kind("too-big", SNAPSHOT, "out-of-memory"),
-    "other processes": Kind("training-memory", PROCESSES, "out-of-memory"),
+    "other processes": Kind("training-memory", PROCESSES, "processes"),
     "ranks on one GPU": Kind("ranks", PROCESSES, "out-of-memory"),
     "memory fraction": Kind(
         "allocator", "grep -rnE 'memory_fraction|gpu_memory_utilization|PYTORCH.*ALLOC_CONF' .", "out-of-memory"
