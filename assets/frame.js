@@ -161,7 +161,7 @@
   alive.observe(text, { attributeFilter: ["data-mounted"], subtree: true });
   // A formula grows inside its box when its letters' font arrives, and the box itself keeps its size.
   document.fonts.addEventListener("loadingdone", () => boxes.forEach(reachable));
-  document.querySelectorAll(".highlight > pre").forEach(copyButton);
+  document.querySelectorAll(".highlight > pre:not(.cell_output *)").forEach(copyButton); // code, not what it printed
   followReading([...document.querySelectorAll(".bim-contents a")]);
   const chapters = document.getElementById("chapters");
   chapters.addEventListener("beforetoggle", unfold);

@@ -52,11 +52,13 @@ def _part(part: Part, page: str, link: Callable[[str], str], is_open: bool) -> I
     yield f'<details class="bim-chapters-part"{" open" if here else ""}><summary>{escape(part.name)}</summary><ul>'
     for one in part.chapters:
         number = f"<span>{one.number}</span> " if one.number else ""
-        lab = _link(one.lab, f'<abbr title="Lab: {escape(one.name)}">lab</abbr>', page, link) if one.lab else ""
+        lab = _link(one.lab, "<abbr>lab</abbr>", page, link, f"Lab: {one.name}") if one.lab else ""
         yield f'<li data-page="{one.page}">{_link(one.page, number + escape(one.name), page, link)}{lab}</li>'
     yield "</ul></details>"
 
 
-def _link(target: str, text: str, page: str, link: Callable[[str], str]) -> str:
+def _link(target: str, text: str, page: str, link: Callable[[str], str], name: str = "") -> str:
+    """A link, marked on its own page. name: what it is called and shows as a tooltip, where its text is too short to tell."""
     current = ' class="current" aria-current="page"' if target == page else ""
-    return f'<a href="{escape(link(target))}"{current}>{text}</a>'
+    named = f' aria-label="{escape(name)}" title="{escape(name)}"' if name else ""
+    return f'<a href="{escape(link(target))}"{current}{named}>{text}</a>'

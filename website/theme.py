@@ -74,6 +74,9 @@ def needed(body: str, files: dict[str, tuple[str, ...]]) -> list[str]:
 def mend(body: str) -> str:
     """Repair what writers leave behind: names that differ from the visible text, and tables that cannot scroll."""
     body = body.replace('<summary aria-label="Toggle hidden content">', "<summary>")
+    body = body.replace(
+        '<a class="headerlink"', '<a class="headerlink" aria-hidden="true" tabindex="-1"'
+    )  # the list beside the page has them
     body = PRINTED.sub(in_columns, body)
     body = re.sub(r'<code class="([^"]*)">((?:<span class="pre">[^<]*</span>\s*)+)</code>', whole, body)
     return re.sub(r"<table\b.*?</table>", r'<div class="bim-sideways">\g<0></div>', body, flags=re.DOTALL)

@@ -67,7 +67,7 @@ def station(chapter: Chapter, scale: str, x: float, row: float, letters: int, hr
     letters = max(1, letters - 3 * bool(number))
     first, *more = wrap(chapter.name, letters, break_long_words=False)
     x0, y0 = (x + 8, rail(row) + 4) if scale == "desk" else (x - 4, rail(row) - 8 - LINE * len(more))
-    name = number + escape(first) + "".join(f'<tspan x="{x0:g}" dy="{LINE}">{escape(line)}</tspan>' for line in more)
+    name = number + escape(first) + "".join(f' <tspan x="{x0:g}" dy="{LINE}">{escape(line)}</tspan>' for line in more)
     return (
         f'<a href="{escape(href)}" id="{anchor(chapter.page)}" data-page="{chapter.page}">'
         f'<circle cx="{x:g}" cy="{rail(row):g}" r="3.5"/>'

@@ -41,6 +41,7 @@ function intake({ does, index, known }) {
     class: "bim-sr",
     tabindex: "-1",
     multiple: true,
+    "aria-hidden": "true", // the words beside it open it
     "aria-label": "Files of yours",
   });
   file.addEventListener("change", async () => {
