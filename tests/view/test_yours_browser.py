@@ -24,6 +24,7 @@ from helpers.view.yours.examples import examples
 from helpers.view.yours.known import CHAPTERS, known
 from helpers.view.yours.widget import verdict_on
 from helpers.yours import is_my_number_good, own
+from helpers.yours.asked import KNOWN
 from helpers.yours.causes import KINDS
 from helpers.yours.page import BOX, MOST, verdict
 from helpers.yours.places import gpu_place
@@ -124,7 +125,8 @@ def sentence(page: Page):
 
 
 def tell(found) -> str:
-    return f"Not read: {found.refused}" if found.refused else found.sentence
+    why, kinds, _ = found.refused.partition(": expected ")
+    return f"Not read: {why}{'.' if kinds else ''}" if found.refused else found.sentence
 
 
 def test_everything_on_one_page(open_alone, folder):
@@ -271,8 +273,15 @@ def pasted_texts(page: Page) -> None:
     for text in ("hello", "98.4 GB/s", examples()[0]["text"].replace("365.60", "565.60")):
         page.evaluate(TYPED, text)
         expect(sentence(page)).to_have_text(tell(is_my_number_good(text)))
+    page.evaluate(TYPED, "hello")
+    expect(page.locator(".bim-kinds")).to_have_text(f"What is read: {KNOWN.partition(': expected ')[2]}.")
     page.evaluate(TYPED, " ")
     expect(sentence(page)).to_have_text("Nothing stands there yet.")
+    page.locator("textarea").focus()
+    page.keyboard.insert_text("CUDA out of memory. " * 40)
+    expect(sentence(page)).to_be_in_viewport()
+    expect(page.locator("textarea")).to_have_attribute("wrap", "soft")
+    page.wait_for_function("() => document.querySelector('textarea').scrollTop === 0")
     page.evaluate(DROPPED, "# Avg bus bandwidth    : 7.25 ")
     expect(sentence(page)).to_contain_text("7.25 GB/s alone says nothing")
 
