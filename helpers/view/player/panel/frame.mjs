@@ -15,7 +15,7 @@ export function frame(does, { live, bar, figures, details }) {
     role: "group",
     "aria-label": "Step player: Space plays, arrow keys step, Home and End jump",
   });
-  const enlarge = document.fullscreenEnabled && tool("Enlarge", does.enlarge, { class: "bim-tool bim-enlarge" });
+  const enlarge = document.fullscreenEnabled && tool("Enlarge", does.enlarge);
   const enlarged = () => {
     if (enlarge) enlarge.textContent = document.fullscreenElement === root ? "Close" : "Enlarge";
   };
