@@ -125,8 +125,8 @@ def sentence(page: Page):
 
 
 def tell(found) -> str:
-    why, kinds, _ = found.refused.partition(": expected ")
-    return f"Not read: {why}{'.' if kinds else ''}" if found.refused else found.sentence
+    why = found.refused.replace(KNOWN, f"{KNOWN.partition(':')[0]}.")
+    return f"Not read: {why}" if why else found.sentence
 
 
 def test_everything_on_one_page(open_alone, folder):

@@ -8,7 +8,7 @@ const ALONE = "No published run has its collective and number of ranks, joined a
 const UNTOLD = "no machine"; // the name of that remark
 const WAITS = "Nothing stands there yet.";
 const READS = "Reading ...";
-const KINDS = ": expected "; // what a refusal says behind its reason: all that is read
+const KINDS = " known here: expected "; // behind it a refusal lists all that is read
 
 const upperFirst = (text) => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 
@@ -68,9 +68,8 @@ export function keepRoom({ parts: { room } }, keeps) {
 function sentenceOf({ found, isAwaited }) {
   if (isAwaited) return READS;
   if (!found) return WAITS;
-  return found.refused
-    ? `Not read: ${found.refused.split(KINDS)[0]}${found.refused.includes(KINDS) ? "." : ""}`
-    : found.sentence;
+  const [why, kinds] = (found.refused ?? "").split(KINDS);
+  return why ? `Not read: ${why}${kinds ? " known here." : ""}` : found.sentence;
 }
 
 export function tell(widget) {
