@@ -20,9 +20,9 @@ BytesInMotion.search = (entries, same) => {
   const LEAST = 0.04; // of the best page's score: what has less is not shown
   const NEAR = 0.4; // of a page's best section: a section with this much is shown in place of the page's top, exercises or sources
 
-  // Fusion, fusing and fused are one word; so are hierarchies and hierarchical.
+  // Fusion, fusing and fused are one word; so are hierarchies and hierarchical, quantise and quantization.
   function stem(said) {
-    const word = said.replace(/(?:ical|ically|ies)$/, "y");
+    const word = said.replace(/(?:ical|ically|ies)$/, "y").replace(/iz(?=(?:e|ed|es|ing|ations?)$)/, "is");
     const ending = ENDINGS.find((end) => word.endsWith(end) && word.length - end.length > 2);
     return ending ? word.slice(0, -ending.length) : word;
   }
