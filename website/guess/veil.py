@@ -1,7 +1,8 @@
 """What a page goes on to say of the number that a block asks for: for who guesses, veiled until he has guessed or looked.
 
 The rule. Behind a block, in its own section, every sentence is veiled that says its answer in any spelling (website/guess/spelling.py),
-with its unit or cited alone: a sentence as a whole, since half of one cannot be read. What stands in `code style` is an example's choice
+with its unit or cited alone: a sentence as a whole, since half of one cannot be read. So is the first sentence right behind the block,
+if it cites a number: "That is 14.1 times as much" tells the answer, too. What stands in `code style` is an example's choice
 and no result; headings, pictures and charts are left alone. The words stay where they are, for search, for paper and for who reads
 (`html[data-reading]`, assets/mode.js); assets/guess/predict.js takes the veil away.
 """
@@ -24,7 +25,8 @@ def veil(app: Sphinx, doctree: nodes.document) -> None:
     """Every block's answer in what follows it."""
     for block, question in questions(doctree):
         for paragraph in behind(doctree, block):
-            hide(paragraph, question, [*spelled(paragraph, question), *cited(paragraph, question)])
+            found = [*spelled(paragraph, question), *cited(paragraph, question), *follows(paragraph, question)]
+            hide(paragraph, question, found)
 
 
 def behind(doctree: nodes.document, block: nodes.raw) -> Iterator[nodes.paragraph]:
@@ -48,10 +50,26 @@ def cited(paragraph: nodes.paragraph, question: Question) -> Iterator[Said]:
     """Where it cites the answer as a number alone; whatever it counts stands farther off."""
     at = 0
     for node, reads in parts(paragraph):
-        by_role = any(CITED & set(above.get("classes", ())) for above in ancestors(node))
-        if by_role and (found := alone(reads)) and found.same(question.answer):
+        if by_role(node) and (found := alone(reads)) and found.same(question.answer):
             yield found._replace(start=at, end=at + len(reads))
         at += len(reads)
+
+
+def follows(paragraph: nodes.paragraph, question: Question) -> Iterator[Said]:
+    """The start of a paragraph right behind a block, where its first sentence cites a number or goes on of "that"."""
+    i, at = paragraph.parent.index(paragraph), 0
+    if not i or paragraph.parent[i - 1].astext() != CLOSING:
+        return
+    _, end = next(sentences_of(paragraph), (0, 0))
+    for node, reads in parts(paragraph):
+        if at < end and (by_role(node) or reads.startswith("That ")):
+            yield question.answer._replace(start=0)
+        at += len(reads)
+
+
+def by_role(node: nodes.Node) -> bool:
+    """A number that a role has brought in."""
+    return any(CITED & set(above.get("classes", ())) for above in ancestors(node))
 
 
 def parts(paragraph: nodes.paragraph) -> list[Part]:
