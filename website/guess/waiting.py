@@ -2,7 +2,8 @@
 
 An output behind a block that tells its answer waits for that block: a line of `gap` tells it, and so does the number with its unit, in
 whichever spelling. What a checker says behind "Hint:" is folded by itself. As every solution it waits for the block before it, and the
-build fails where there is none. JupyterLab and nbval know nothing of it.
+build fails where there is none. And on a page nobody has said what a line of `gap` says of the cell's own guess. JupyterLab and nbval
+know nothing of it.
 """
 
 import json
@@ -19,6 +20,7 @@ from website.guess.asked import ASKED, Question, ancestors, order, question, raw
 
 log = logging.getLogger(__name__)
 HINT = re.compile(r"\s*\bHint: ")
+PRESET = re.compile(r"(\??) You said (.+?), it is (.+?): ")
 
 
 def fold(app: Sphinx, doctree: nodes.document) -> None:
@@ -46,7 +48,7 @@ def told(text: str, asked: list[Question]) -> Iterator[str]:
 
 def replace(block: nodes.literal_block, names: list[str]) -> bool:
     """The output folded for these blocks, or the hint in it; -> was there a hint?"""
-    text = block.astext()
+    text = PRESET.sub(r"\1 It is \3. The guess in the cell, \2: ", block.astext())
     hint = HINT.search(text)
     if names:
         waits = escape(json.dumps(names))
@@ -54,6 +56,8 @@ def replace(block: nodes.literal_block, names: list[str]) -> bool:
     elif hint:
         shown = [with_text(block, text[: hint.start()])] if hint.start() else []
         block.parent.replace(block, [*shown, *folded(block, sentence(text[hint.end() :]), "A hint")])
+    elif text != block.astext():
+        block.parent.replace(block, with_text(block, text))
     return hint is not None
 
 
