@@ -120,6 +120,9 @@ def test_an_article_is_named_where_a_page_first_speaks_of_it():
         first = re.search(r"\barticles?\b", text)
         assert not first or text[first.start() - 1] == "{", page.stem
         assert not [one.title for one in articles if one.url in text], page.stem
+    for lab in LABS:  # where JupyterLab knows no roles
+        first = re.search(r"\barticles?\b(?: \[\*(.*?)\*\]\((.*?)\))?", FENCE.sub("", lab_prose(lab)))
+        assert not first or (first[1], first[2]) in {(one.title, one.url) for one in articles}, lab.stem
 
 
 @pytest.mark.parametrize("page", CHAPTERS, ids=lambda p: p.stem)

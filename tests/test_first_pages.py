@@ -38,7 +38,7 @@ def test_every_page_is_linked_from_the_front_page_and_the_readme():
 
 
 def test_a_chapter_has_one_name():
-    """That of the table of contents, or else its title, which holds it: in the README and in verdicts."""
+    """That of the table of contents, or else its title, which holds it: in the README, in verdicts and in its lab."""
     listed = yaml.safe_load((ROOT / "_toc.yml").read_text())["parts"]
     names = {one["file"]: one.get("title") for part in listed for one in part["chapters"]}
     for page, name in names.items():
@@ -46,6 +46,7 @@ def test_a_chapter_has_one_name():
         name = name or title
         assert name.casefold() in title.casefold() and ":" not in name
         assert CHAPTERS.get(stem, name) == name
+        assert (lab := ROOT / "notebooks" / f"{stem}.ipynb") not in LABS or f"chapter [{name}](" in lab.read_text()
         assert (
             f" | [{stem}]({page}.md) | [" not in README or f"| {name} | [{stem}]" in README or stem == "recorded-runs"
         )
