@@ -82,7 +82,8 @@
     return svg;
   }
 
-  const whole = (text) => text.replace(/(\d) (?=\S)/g, "$1\u00a0"); // a number stays with its unit
+  // A number stays with its unit, unless that is a long word.
+  const whole = (text) => text.replace(/(\d) (?=\S{1,5}(\s|$))/g, "$1\u00a0");
 
   function row(guess) {
     const { said, truth, unit, units, text, question, page, at } = guess;

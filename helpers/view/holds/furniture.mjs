@@ -80,7 +80,7 @@ function asked({ way, beside, rank }) {
     { class: "bim-controls" },
     h("span", {}, "Who holds what under ", way.select),
     h("span", {}, " beside ", beside.select),
-    h("span", {}, ", told for rank ", rank.select),
+    h("span", {}, " seen from rank ", rank.select),
   );
 }
 
