@@ -351,7 +351,7 @@ def test_a_line_to_be_drawn_names_its_chart(site):
 def test_what_the_text_says_of_an_answer_is_veiled(site):
     html = (site / "book" / "ring.html").read_text(encoding="utf-8")
     said = re.findall(r'<span class="bim-veiled bim-veiled-bytes">([^<]+)</span>', html)
-    assert "".join(said[:5]).replace("\xa0", " ") == "On 64 GPUs it would be 126 MiB: hardly more.", (
+    assert "".join(said[:5]).replace("\xa0", " ") == "On 4,096 GPUs it would be 127.97 MiB: hardly more.", (
         "what stands right behind the block"
     )
     html = (site / "book" / "too-big.html").read_text(encoding="utf-8")
