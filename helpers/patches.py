@@ -119,7 +119,8 @@ ZEROING = Patch(
     "helpers.tracker.optimizers",
 )
 FAKE_RANKS = Patch(
-    "in torch.distributed.fsdp._fully_shard: _get_device_handle, _get_device_from_mesh, FSDPParamGroup._validate_no_meta_params",
+    "in torch.distributed.fsdp._fully_shard: _get_device_handle, _get_device_from_mesh, FSDPParamGroup._validate_no_meta_params; "
+    "torch.accelerator.current_stream",
     "FSDP2 takes meta tensors for parameters that are yet to come, and refuses to train them; a prediction has no others",
     "helpers.measure.sharding.fsdp2",
 )

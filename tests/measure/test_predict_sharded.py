@@ -16,6 +16,7 @@ from helpers.memory import CLASSES
 from helpers.memory.allocator import replay
 from helpers.memory.closed_form import activations, fsdp2_states, states
 from helpers.step.models import build
+from helpers.torch_versions import has
 
 LLAMA = replace(MODELS["Llama-2-7B"], layers=2)
 SEQ = 512
@@ -175,6 +176,7 @@ def test_a_tied_head_in_pieces_is_refused_under_zero():
     predict_step(LLAMA, **ask)
 
 
+@pytest.mark.skipif(not has("types-of-a-unit", torch.__version__), reason="FSDP2 refuses it up to torch 2.12")
 def test_pieces_free_the_logits_under_fsdp2_and_one_gradient_of_the_table_stays():
     """Llama-2's loss on eight ranks: forward ends with the fp32 input of the head's reduction, and no table."""
     whole, pieces = (

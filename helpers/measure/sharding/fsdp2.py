@@ -68,6 +68,7 @@ def fake_ranks(count: int) -> Iterator[None]:
         for module in (_fsdp_collectives, _fsdp_param_group, _fsdp_state):
             stack.enter_context(FAKE_RANKS.during(module, "_get_device_handle", lambda _kind: HANDLE))
         stack.enter_context(FAKE_RANKS.during(home, "_get_device_from_mesh", lambda _mesh: torch.device("meta")))
+        stack.enter_context(FAKE_RANKS.during(torch.accelerator, "current_stream", lambda _device=None: _Stream()))
         group = _fsdp_param_group.FSDPParamGroup
         stack.enter_context(FAKE_RANKS.during(group, "_validate_no_meta_params", lambda _group: None))
         yield
