@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import pytest
 import widget_harness
@@ -13,7 +15,10 @@ from playwright.sync_api import Page, expect
 
 from helpers.pipeline import PipelineSchedule, with_shards
 from helpers.view.pipeline.spec import PipelineSpec, pipeline_spec, stops
-from helpers.view.pipeline.widget import pipeline_sentence
+from helpers.view.pipeline.widget import pipeline_html, pipeline_sentence
+from helpers.view.shared.bundle import plain_script
+from helpers.view.widgets import line
+from website.scripts import call
 
 START = pipeline_spec()
 SAYS = (
@@ -138,6 +143,29 @@ def test_two_schedules_share_a_time_axis_and_only_what_fits_is_offered(open_pipe
     page.get_by_role("combobox", name="Schedule").select_option("gpipe")
     shows(page, pipeline_spec("gpipe", 4, 8, versus="zb-h1"))
     assert not page.get_by_role("combobox", name="Stages per rank").is_visible()
+
+
+def test_an_order_comes_when_it_is_shown(open_alone, tmp_path):
+    """On a page from a folder: first the one that is shown, another one when it is chosen."""
+    widget, shim = line("pipeline"), Path(__file__).parents[2] / "assets" / "shim.js"
+    script = plain_script(widget.entry, "pipeline", tuple(widget.page.KNOWS))
+    told = {name: value() for name, value in (widget.page.KNOWS | widget.page.LATER).items()}
+    files = {"shim.js": shim.read_text(), "widgets/pipeline.js": script}
+    files |= {f"known/{name}.js": call("know", name, value) for name, value in told.items()}
+    mounts = f"<p>{pipeline_html(START)}<script src=shim.js></script>"
+    for path, text in (files | {"page.html": f"<!doctype html><meta charset=utf-8>{mounts}"}).items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text, encoding="utf-8")
+    page = open_alone((tmp_path / "page.html").as_uri())
+    shows(page, START)
+    scripts = page.locator("script[src*='known/']")
+    asked = "all => all.map((one) => one.src.replace(/.*known./, ''))"
+    assert scripts.evaluate_all(asked) == ["pipelines.js", "pipeline-1f1b.js"]
+    page.get_by_role("combobox", name="Schedule").select_option("interleaved")
+    shows(page, pipeline_spec("interleaved"))
+    assert scripts.evaluate_all(asked)[2:] == ["pipeline-interleaved.js"]
+    sizes = [len(gzip.compress(text.encode(), 6)) for path, text in files.items() if path.startswith("known/pipeline-")]
+    assert max(sorted(sizes)[:3]) <= 6_000 and max(sizes) <= 40_000, "as much as one algorithm of the player"
 
 
 @pytest.mark.matrix("more of one widget in the browser")
