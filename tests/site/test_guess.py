@@ -339,13 +339,14 @@ def test_beside_an_answer_stands_what_is_tempting(site):
     assert said.startswith("Tempting and wrong: 64 MiB, the buffer once.")
 
 
-def test_a_line_to_be_drawn_names_its_chart(site):
-    html = (site / "book" / "trees.html").read_text(encoding="utf-8")
+@pytest.mark.parametrize(("page", "kind"), [("trees", "curve"), ("hierarchy", "bar")])
+def test_what_is_to_be_drawn_is_a_line_or_a_row_of_a_chart_of_the_page(page, kind, site):
+    html = (site / "book" / f"{page}.html").read_text(encoding="utf-8")
     asks = [json.loads(unescape(found)) for found in re.findall(r'data-guess="([^"]*)"', html)]
-    (curve,) = [one for one in asks if one["kind"] == "curve"]
+    (asked,) = [one for one in asks if one["kind"] == kind and "chart" in one]
     specs = [json.loads(unescape(found)) for found in re.findall(r'data-kind="chart"[^>]*? data-spec="([^"]*)"', html)]
-    (spec,) = [one for one in specs if one["name"] == curve["chart"]]
-    assert curve["line"] in [trace.get("name") for trace in spec["data"]]
+    (spec,) = [one for one in specs if one["name"] == asked["chart"]]
+    assert asked["line"] in [name for trace in spec["data"] for name in (trace.get("name"), *trace["y"])]
 
 
 def test_what_the_text_says_of_an_answer_is_veiled(site):
