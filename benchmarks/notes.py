@@ -4,7 +4,9 @@
 
 Noted and not: the same processes in turns, a pair of blocks of `calls` all_reduces at a time; a pair's ratio is one sample. DETAIL is
 read when a group is made, so it has processes of its own, which take their blocks between the others'. A block lasts as long as
-on its slowest rank. In brackets: where the true median lies in 95 cases of 100. The CPU time is the calling thread's.
+on its slowest rank. What the look at strides and values costs (hooks/guarding.py): blocks that take it once more, beside blocks that
+do not, for sums and for maxima, which it searches for a NaN. In brackets: where the true median lies in 95 cases of 100. The CPU time
+is the calling thread's.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -21,6 +24,7 @@ import torch.distributed as dist
 
 from helpers.ranks import Ranks
 from helpers.ranks.hooks import noting
+from helpers.ranks.hooks.guarding import guard
 from helpers.units import KIB, nbytes_text, seconds_text
 
 from .samples import Median, at_least, median_of
@@ -38,12 +42,20 @@ class Block(NamedTuple):
 
 def pairs_of_blocks(npairs: int, calls: int) -> list[tuple[Block, Block]]:
     """Inside ranks: (noted, not noted), pair by pair; which of them is first changes every time."""
-    x = torch.ones(NBYTES // 4)
-    ways = [nullcontext, noting.unnoted]
-    found = []
+    return _pairs(npairs, [partial(_block, way, calls) for way in (nullcontext, noting.unnoted)])
+
+
+def guarded_pairs(npairs: int, calls: int, op: dist.ReduceOp.RedOpType) -> list[tuple[Block, Block]]:
+    """Inside ranks: (guarded once more, as it is)."""
+    check = guard("all_reduce", dist.all_reduce)
+    return _pairs(npairs, [partial(_block, nullcontext, calls, op=op, before=one) for one in (check, None)])
+
+
+def _pairs(npairs: int, ways: list[Callable[[torch.Tensor], Block]]) -> list[tuple[Block, Block]]:
+    x, found = torch.ones(NBYTES // 4), []
     dist.barrier()
     for i in range(npairs):
-        blocks = {way: _block(way, calls, x) for way in (ways if i % 2 else ways[::-1])}
+        blocks = {way: way(x) for way in (ways if i % 2 else ways[::-1])}
         found.append(tuple(blocks[way] for way in ways))
     return found
 
@@ -55,11 +67,19 @@ def bare_blocks(nblocks: int, calls: int) -> list[tuple[Block]]:
     return [(_block(noting.unnoted, calls, x),) for _ in range(nblocks)]
 
 
-def _block(way: Callable[[], AbstractContextManager], calls: int, x: torch.Tensor) -> Block:
+def _block(
+    way: Callable[[], AbstractContextManager],
+    calls: int,
+    x: torch.Tensor,
+    op: dist.ReduceOp.RedOpType = dist.ReduceOp.SUM,
+    before: Callable[[tuple, dict], None] | None = None,
+) -> Block:
     with way():
         wall, cpu = time.perf_counter(), time.thread_time()
         for _ in range(calls):
-            dist.all_reduce(x)
+            if before:
+                before((x,), {"op": op})
+            dist.all_reduce(x, op)
         return Block((time.perf_counter() - wall) / calls, (time.thread_time() - cpu) / calls)
 
 
@@ -83,25 +103,37 @@ class Found(NamedTuple):
     pairs: list[tuple[Block, Block]]
     detailed: list[Block]
     times: list[float]
+    guarded: dict[str, list[tuple[Block, Block]]]
 
     @property
     def cost(self) -> Median:
         """Percent of an all_reduce that its notes cost."""
-        return median_of([100 * (noted.wall / bare.wall - 1) for noted, bare in self.pairs])
+        return percent(self.pairs)
+
+
+def percent(pairs: list[tuple[Block, Block]]) -> Median:
+    """By how much the first of a pair is longer."""
+    return median_of([100 * (more.wall / less.wall - 1) for more, less in pairs])
 
 
 def measure(rounds: int, npairs: int, calls: int, say: Callable[[str], object] = print) -> Found:
     """Rounds of pairs with and without notes, then blocks in DETAIL mode."""
-    found = Found([], [], [])
+    found = Found([], [], [], {"SUM": [], "MAX": []})
     with both() as (plain, detail):
         for number in range(1, rounds + 1):
             now = slowest(plain.run(pairs_of_blocks, npairs, calls))
             slow = [block for (block,) in slowest(detail.run(bare_blocks, npairs, calls))]
             found.pairs.extend(now)
+            for op, pairs in found.guarded.items():
+                pairs.extend(slowest(plain.run(guarded_pairs, npairs, calls, getattr(dist.ReduceOp, op))))
             found.detailed.extend(slow)
             found.times.append(typical(slow).wall / typical([bare for _, bare in now]).wall)
             say(f"round {number} of {rounds}: notes {found.cost:.1f} %, DETAIL {median_of(found.times):.2f} times")
     return found
+
+
+def _more_cpu(pairs: list[tuple[Block, Block]]) -> float:
+    return max(0.0, median_of([more.cpu - less.cpu for more, less in pairs]).value)
 
 
 def typical(blocks: list[Block]) -> Block:
@@ -124,6 +156,8 @@ def main(rounds: int = 20, npairs: int = 40, calls: int = 5) -> None:
     share = 100 * extra / middle["without"].wall
     print(f"notes cost   {found.cost:.1f} %, median of {len(found.pairs)} pairs of blocks of {calls}")
     print(f"             {seconds_text(max(0.0, extra))} of CPU an all_reduce, {share:.1f} % of its time")
+    for op, pairs in found.guarded.items():
+        print(f"its guard    {percent(pairs):.1f} % of a {op}, {seconds_text(_more_cpu(pairs))} of CPU")
     print(f"DETAIL costs {median_of(found.times):.2f} times an all_reduce without it, median of {rounds} rounds")
 
 

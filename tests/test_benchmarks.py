@@ -79,13 +79,14 @@ def test_notes_are_measured_in_turns(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].startswith("round 1 of 2: notes ") and lines[2].startswith("round 2 of 2: notes ")
     assert "median of 6 pairs of blocks of 1" in lines[6] and "of CPU an all_reduce" in lines[7]
-    assert lines[8].startswith("DETAIL costs ") and lines[8].endswith("median of 2 rounds")
+    assert "% of a SUM" in lines[8] and "% of a MAX" in lines[9]
+    assert lines[10].startswith("DETAIL costs ") and lines[10].endswith("median of 2 rounds")
 
 
 def test_a_block_lasts_as_long_as_on_its_slowest_rank():
     fast, slow = notes.Block(1.0, 0.5), notes.Block(2.0, 0.1)
     assert notes.slowest([[(fast, slow)], [(slow, fast)]]) == [(slow, slow)]
-    assert notes.Found([(slow, fast)] * 3, [], []).cost == (100, 100, 100)
+    assert notes.Found([(slow, fast)] * 3, [], [], {}).cost == (100, 100, 100)
 
 
 @pytest.mark.matrix("benchmarks, run for real")

@@ -21,6 +21,7 @@ PARTS = (
     "recorded_runs",
     "lab_runs",
     "torch_table",
+    "findings",
     "strategies_table",
     "tools_table",
     "warnings_list",

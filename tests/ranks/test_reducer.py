@@ -100,6 +100,20 @@ def test_a_functional_collective_is_named(two):
         two.run(reduces_functionally, True)
 
 
+def test_a_nan_in_a_functional_maximum_is_said(two):
+    def said():
+        from torch.distributed import _functional_collectives as functional
+
+        x = torch.full((2,), float("nan") if dist.get_rank() else 2.0)
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            functional.wait_tensor(functional.all_reduce(x, "max", dist.group.WORLD))
+        return [str(one.message).partition(".")[0] for one in found]
+
+    two.run(imports)
+    assert two.run(said) == [[], ["all_reduce on rank 1: NaN in 2 of 2 elements"]]
+
+
 def test_what_c_plus_plus_issued_is_done_in_the_end(two):
     two.run(imports)
     two.run(trains_ddp, False)

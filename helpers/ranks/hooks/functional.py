@@ -18,6 +18,7 @@ from helpers.ranks.notes.notes import Writer
 from helpers.ranks.notes.reader_lines import caller
 
 from .completion import Completion
+from .guarding import warn_of_nan
 from .outermost import busy, unnoted
 
 # Names differ between torch 2.11 and 2.13; only the outermost is noted.
@@ -71,10 +72,14 @@ class Functional:
             if torch.compiler.is_compiling() or busy():
                 return original(*args, **kwargs)
             given = signature.bind(*args, **kwargs).arguments
-            group = group_text(resolved(resolve(given["group"], given.get("tag", ""))))
+            group = resolved(resolve(given["group"], given.get("tag", "")))
+            if str(given.get("reduceOp")).lower() in ("max", "min") and isinstance(
+                tensor := given.get("self"), torch.Tensor
+            ):
+                warn_of_nan(name, [tensor], group)
             writer, completion = self._writer, self._completion
             op, agreed = name.removesuffix("_autograd"), _agreed(name, given)
-            record = writer.enter(op, agreed, " (functional)", group, where=caller(sys._getframe(1)))
+            record = writer.enter(op, agreed, " (functional)", group_text(group), where=caller(sys._getframe(1)))
             token = completion.begin(writer, record)
             # The first call imports torch._dynamo: seconds, and nobody waits
             completion.launched(writer, record, token, [])

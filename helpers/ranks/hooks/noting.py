@@ -22,6 +22,7 @@ from helpers.ranks.notes.reader_lines import caller
 
 from .completion import Completion
 from .functional import Functional
+from .guarding import SAID, guard
 from .outermost import busy, unnoted
 from .reducer import Reducer
 
@@ -35,7 +36,8 @@ def install(writer: Writer, completion: Completion, device_type: str = "cpu", ev
     noted = {}
     for op in (*COLLECTIVES, *GROUPS, *POINT_TO_POINT, "batch_isend_irecv", "destroy_process_group"):
         if original := getattr(c10d, op, None) or getattr(dist, op, None):  # names differ between torch 2.11 and 2.13
-            noted[id(original)] = original, noter.noted(original, description(op, original))
+            check = None if everywhere else guard(op, original)  # a script that is only watched stays as it is
+            noted[id(original)] = original, noter.noted(original, description(op, original), check)
     _rebind(noted, "" if everywhere else "torch.distributed")
     NOTED.put(dist.Work, "wait", noter.noted_wait(dist.Work.wait))
     noter.reducer.await_need()
@@ -67,13 +69,16 @@ class Noter:
         self.reducer.forget()
         self.functional.forget()
         self.handles.clear()
+        SAID.clear()
         self.writer.clear()
 
-    def noted(self, original: Callable, describe: Callable) -> Callable:
+    def noted(self, original: Callable, describe: Callable, check: Callable | None = None) -> Callable:
         @functools.wraps(original)
         def call(*args, **kwargs):
             if busy() or (described := describe(args, kwargs)) is None:
                 return original(*args, **kwargs)
+            if check:
+                check(args, kwargs)
             record = self.writer.enter(*described, where=caller(sys._getframe(1)))
             token = self.completion.begin(self.writer, record)
             try:
