@@ -3,6 +3,7 @@
 # Expected: 36 on every rank, or an error: a DTensor stands for the whole tensor, and .item() asks for its value.
 # Seen: 3, 7, 11 and 15, each rank its own part. The sum is Partial, still to be added up, and .item() neither adds nor refuses;
 # full_tensor() gives 36. (x > 7).any() is true on one rank alone, so `if` goes two ways, and the next collective hangs.
+# (In 2.14 and 2.15 any() is true on all; .item() of the sum is as it was.)
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
