@@ -75,7 +75,7 @@ def test_a_file_that_is_damaged_fails_the_build(monkeypatch, tmp_path):
         "public/torch-8xh200-all_reduce.json: source.checked: expected a date like 2026-11-23, got 'soon'"
     ]
     _, warned = listed(monkeypatch, "guessed")
-    assert warned[0].startswith("'guessed' is no kind of recorded run: expected one of run, lab, memory")
+    assert warned[0].startswith("'guessed' is no kind of recorded run: expected one of run, lab, torch, memory")
 
 
 def test_the_pages_that_ask_for_a_run_are_found():
