@@ -17,6 +17,7 @@ BytesInMotion.search = (entries, same) => {
   const REST = 0.2; // what the other sections of a page add to its best one
   const SOME = 0.2; // what counts a section that has some of the words, not all
   const VERY = 2; // what counts a section whose heading is the question
+  const NAMED = 1.2; // and one whose heading has its words
   const LEAST = 0.04; // of the best page's score: what has less is not shown
   const NEAR = 0.4; // of a page's best section: a section with this much is shown in place of the page's top, exercises or sources
 
@@ -105,7 +106,9 @@ BytesInMotion.search = (entries, same) => {
     if (!any.length) return { hits: [], unknown };
     const ways = [every, ...others(asked).map((other) => words(other))];
     const all = looked(ways.map((queries) => ({ combineWith: "AND", queries })));
-    const told = (hit) => ({ ...hit, score: (plain(hit.heading) === asked ? VERY : 1) * hit.score });
+    const holds = (text) => any.every((word) => split(text, join).map(stem).includes(stem(word)));
+    const clear = (heading) => (plain(heading) === asked ? VERY : holds(heading) ? NAMED : 1);
+    const told = (hit) => ({ ...hit, score: clear(hit.heading) * hit.score });
     const share = (terms) => new Set(terms).size / new Set(any.map(stem)).size;
     const loose = looked(any, LOOSE);
     const on = new Map(); // the words that a page has, in whichever section
@@ -116,7 +119,7 @@ BytesInMotion.search = (entries, same) => {
     }));
     const pages = new Map();
     for (const hit of [...all.map(told), ...some]) pages.set(hit.page, [...(pages.get(hit.page) ?? []), hit]);
-    const titled = ({ title }) => any.every((word) => split(title, join).map(stem).includes(stem(word)));
+    const titled = ({ title }) => holds(title);
     const found = [...pages.values()].map((sections) => best(sections, titled)).sort((a, b) => b.score - a.score);
     return { hits: found.filter(({ score }) => score > LEAST * found[0].score), unknown };
   }
