@@ -34,9 +34,9 @@ def slow_notes(npairs: int, calls: int) -> list[tuple]:
 
 
 def test_notes_cost_at_most_a_quarter_of_a_small_all_reduce(four):
-    found = Found(slowest(four.run(pairs_of_blocks, PAIRS, CALLS)), [], [])
+    found = Found(slowest(four.run(pairs_of_blocks, PAIRS, CALLS)), [], [], {})
     assert found.cost.value < PERCENT, f"{found.cost:.1f} %"
 
 
 def test_notes_that_are_slow_are_found_out(four):
-    assert Found(slowest(four.run(slow_notes, 10, 1)), [], []).cost.value > PERCENT
+    assert Found(slowest(four.run(slow_notes, 10, 1)), [], [], {}).cost.value > PERCENT

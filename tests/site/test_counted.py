@@ -12,7 +12,10 @@ from tabs import until
 
 PAGES = pages_of_toc(ROOT)
 FIFTH = PAGES[3::5]  # chapters and labs
-SHARES = [(FIFTH, 12), ([path for path in PAGES if path not in FIFTH], 48)]  # and at least so many kinds of guesses there
+SHARES = [
+    (FIFTH, 12),
+    ([path for path in PAGES if path not in FIFTH], 48),
+]  # and at least so many kinds of guesses there
 LIGHT = "**/*.{woff2,css.map}", "**/widgets/*.js", "**/schedules/**", "**/vendor/**"  # what covers nothing
 # Words and pictures of the text that no reader can see, but for what is folded or hidden on purpose; a widget's own is its own.
 COVERED = """() => {
@@ -71,7 +74,9 @@ def opened(site_address, open_page):
 
 
 @pytest.mark.parametrize(
-    ("paths", "least"), some_rows(SHARES, SHARES[:1], "what is covered on the other pages"), ids=("a fifth", "the others")
+    ("paths", "least"),
+    some_rows(SHARES, SHARES[:1], "what is covered on the other pages"),
+    ids=("a fifth", "the others"),
 )
 def test_who_reads_has_everything_open_and_who_guesses_answers_by_keys(opened, paths, least):
     covered, hidden, silent, asked = {}, {}, {}, 0

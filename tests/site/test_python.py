@@ -5,6 +5,7 @@ import socket
 import zipfile
 
 import pytest
+from lanes import some
 
 from website import python
 
@@ -36,7 +37,9 @@ def test_a_page_that_asks_nothing_loads_no_python(address, open_page):
     assert [url for url in watch.asked if "python" in url] == []
 
 
-@pytest.mark.parametrize("folder", [False, True], ids=["http", "folder"])
+@pytest.mark.parametrize(
+    "folder", some([False, True], [True], "Python in a page from a server"), ids=["http", "folder"]
+)
 def test_the_library_answers_in_the_page(folder, sample, address, open_page):
     page, watch = open_page(sample.as_uri() if folder else address("sample"), PLAIN)
     assert ask(page, "json:dumps", [1, None, {"a": "ä⇒"}]) == {"value": [1, None, {"a": "ä⇒"}]}
