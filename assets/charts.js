@@ -147,7 +147,8 @@ BytesInMotion.charts = (() => {
     return notes.map((note) => (note.xref === "paper" ? { ...note, text: short(note.text), yanchor: "top" } : note));
   }
 
-  // What the reader is asked to draw first (assets/guess/predict.js), where he guesses: lines, or bars by the names of their rows.
+  // What the reader is asked to draw first (assets/guess/predict.js), where he guesses: lines, or bars by the names of their rows. One
+  // name may stand for "NAME, prediction" and "NAME, recorded".
   const toBeDrawn = (chart) =>
     document.documentElement.dataset.reading === "guess"
       ? [...document.querySelectorAll(".bim-predict:not([data-told])")]
@@ -172,7 +173,7 @@ BytesInMotion.charts = (() => {
     const asked = toBeDrawn(spec.name);
     const shown = data.map((trace, i) => ({
       ...without(withoutWords(trace, spec.data[i], ends.includes(i)), asked),
-      ...((hidden.has(trace.name) || asked.includes(trace.name)) && { visible: false }),
+      ...((hidden.has(trace.name) || asked.some((name) => `${trace.name},`.startsWith(`${name},`))) && { visible: false }),
     }));
     const whole = {
       ...layout,

@@ -56,9 +56,10 @@ BytesInMotion.guesses = (() => {
     return each.length === 1 ? each[0] : each.reduce((sum, one) => sum + Math.abs(one), 0) / each.length;
   }
 
-  function sentence({ said, truth, unit, units, text, labels }) {
+  function sentence({ kind, said, truth, unit, units, text, labels }) {
     const far = off({ said, truth });
-    if (said.length === 1) return `You said ${mine(said[0], unit, units, text)}, it is ${text}: ${gap(far)}.`;
+    const own = () => (kind === "bar" || kind === "order" ? spell : mine)(said[0], unit, units, text); // as on its scale
+    if (said.length === 1) return `You said ${own()}, it is ${text}: ${gap(far)}.`;
     const each = said.map((value, i) => doublings(value, truth[i]));
     const worst = each.reduce((top, one, i) => (Math.abs(one) > Math.abs(each[top]) ? i : top), 0);
     const mean = gap(far).replace(/(.*) times too .*/, "off by a factor of $1");

@@ -68,6 +68,8 @@ test("the sentence says both numbers; that of a curve its mean and its worst pla
   assert.equal(sentence(number), "You said 40 ms, it is 9.6 ms: 4.2 times too high.");
   const many = { said: [3], truth: [1], unit: "GiB", units: BYTES };
   assert.match(sentence({ ...many, text: "1024 MiB" }), /^You said 3072 MiB, it is 1024 MiB/, "both in one unit");
+  const drawn = { ...many, kind: "bar", text: "1024 MiB" };
+  assert.match(sentence(drawn), /^You said 3 GiB, it is 1024 MiB/, "what was drawn as on its scale");
   const tiny = { ...many, said: [1e-6], text: "1 GiB" };
   assert.match(sentence(tiny), /^You said 1.05 KiB/, "unless nothing is left of it there");
   const curve = { said: [1, 4, 1], truth: [1, 1, 4], unit: "ms", units: TIME, labels: ["1 KiB", "2 KiB", "4 KiB"] };

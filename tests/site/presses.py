@@ -82,6 +82,12 @@ def guess(page, block) -> str:
     knows = json.loads(block.get_attribute("data-guess"))
     answer, control = block.locator(".bim-predict-answer"), block.locator("input").first
     assert not answer.is_visible() and block.get_attribute("data-told") is None
+    if knows["kind"] != "number":  # what nobody moved is no guess, in no way to send it
+        assert control.get_attribute("aria-valuetext") == "not set"
+        control.press("Enter")
+        block.locator("[aria-disabled]").click(force=True)
+        assert "Move the mark first" in block.locator(".bim-predict-gap").inner_text()
+        assert block.get_attribute("data-told") is None
     if knows["kind"] == "number":
         control.fill(f"{1.02 * knows['truth'][0]:.6f}")
     elif knows["kind"] == "curve":

@@ -17,7 +17,7 @@ from sphinx.environment import BuildEnvironment
 
 from website.guess.answers import Answer, read, said, spelled, units_like
 
-FINE = 20  # places of a slider in each factor of ten
+FINE = 20  # places of a slider in each factor of ten, or in each 2^3 where the unit is one of bytes: KiB, MiB and GiB are among them
 PARTS = 4  # in which ticks part an axis that begins at nothing
 MOST = 6  # ticks
 BYTES = 2.0**5
@@ -53,7 +53,9 @@ class Axis:
 
     @property
     def step(self) -> float:
-        return 1 / FINE if self.low else self.high / 200
+        if not self.low:
+            return self.high / 200
+        return (math.log10(2**3) if "KiB" in units_like(self.unit) else 1) / FINE
 
 
 def axis(kind: str, unit: str, ends: str, answer: Answer) -> Axis:
@@ -72,7 +74,7 @@ def known(env: BuildEnvironment, beside: str, unit: str) -> list[tuple[str, Answ
 
 
 def drawn(name: str, on: Axis, answer: Answer, options: Mapping[str, str], beside: list[tuple[str, Answer]]) -> str:
-    """The figure with its control, which begins in the middle."""
+    """The figure with its control, which begins at the low end, far from any answer."""
     ticks = "".join(f'<span style="--to:{on.place(tick)}">{escape(told(tick, on.unit))}</span>' for tick in on.ticks)
     rows = [
         row(f"<span>{escape(label)}, {escape(whole(one.text))}</span>", on.place(one.value)) for label, one in beside
@@ -81,11 +83,11 @@ def drawn(name: str, on: Axis, answer: Answer, options: Mapping[str, str], besid
     first, last = on.at(on.low), on.at(on.high)
     control = (
         f'<b style="--to:{on.place(answer.value)}"></b><input id="predict-{name}" name="guess" type="range" '
-        f'min="{first:.6g}" max="{last:.6g}" step="{on.step:.6g}" value="{(first + last) / 2:.6g}">'
+        f'min="{first:.9g}" max="{last:.9g}" step="{on.step:.9g}" value="{first:.9g}">'
     )
     return (
         f'<div class="bim-predict-axis {"bim-predict-places" if on.low else "bim-predict-bars"}">'
-        f'<div class="bim-predict-ticks" aria-hidden="true">{ticks}</div>{"".join(rows)}{row(own, "50%", control)}</div>'
+        f'<div class="bim-predict-ticks" aria-hidden="true">{ticks}</div>{"".join(rows)}{row(own, "0%", control)}</div>'
     )
 
 

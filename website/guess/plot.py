@@ -12,6 +12,7 @@ LEFT, TOP, WIDE, HIGH = 64, 10, 400, 190  # pixels of the drawing: the axes' cor
 WHOLE = (LEFT + WIDE + 24, TOP + HIGH + 42)
 NEXT = 90  # pixels that a name along the axis needs, in the letters of a telephone
 FINE = 0.005  # of the axis: a step of an arrow key
+START = 0.1  # of the axis: below the whole line, whose axis reaches ten times lower
 
 
 def plot(line: Drawn, unit: str) -> str:
@@ -19,7 +20,7 @@ def plot(line: Drawn, unit: str) -> str:
     count = len(line.labels)
     points = [(across(i, count), TOP + HIGH * (1 - line.height(value))) for i, value in enumerate(line.values)]
     truth = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    inputs = "".join(slider(line, i, unit) for i in range(count))
+    inputs = "".join(slider(line, i) for i in range(count))
     return (
         f'<div class="bim-predict-plot" style="--points:{count}">'
         f'<svg viewBox="0 0 {WHOLE[0]} {WHOLE[1]}" aria-hidden="true">{axes(line, unit)}'
@@ -49,11 +50,7 @@ def axes(line: Drawn, unit: str) -> str:
     return f'{ticks}<path class="bim-predict-axis" d="M{LEFT} {TOP}v{HIGH}h{WIDE}"/>{names}{title}'
 
 
-def slider(line: Drawn, i: int, unit: str) -> str:
-    """The point's own control, upright over its column; in the middle until it is moved."""
+def slider(line: Drawn, i: int) -> str:
+    """The point's own control, upright over its column; near the bottom until it is moved."""
     name = f"{line.across}, {line.labels[i]}" if line.across else line.labels[i]
-    middle = (line.low * line.high) ** 0.5
-    return (
-        f'<input type="range" min="0" max="1" step="{FINE}" value="0.5" style="--i:{i}" '
-        f'aria-label="{escape(name)}" aria-valuetext="{escape(spelled(middle, unit))}">'
-    )
+    return f'<input type="range" min="0" max="1" step="{FINE}" value="{START}" style="--i:{i}" aria-label="{escape(name)}">'
