@@ -13,7 +13,9 @@ import leftovers
 import pytest
 
 HERE = Path(__file__).parent
-SHARED = [HERE / name for name in ("by_torch.py", "lanes.py", "leftovers.py", "warm.py", "warm_kernels.py", "weights.toml")]
+SHARED = [
+    HERE / name for name in ("by_torch.py", "lanes.py", "leftovers.py", "warm.py", "warm_kernels.py", "weights.toml")
+]
 SETTINGS = "[pytest]\npythonpath = tests\naddopts = --strict-markers -ra\nmarkers =\n  gpus(n): needs n GPUs\n"
 SETTINGS += "  firefox: needs Firefox\n  matrix(why): more\n"
 

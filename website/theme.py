@@ -18,6 +18,10 @@ from website.scripts import write
 from website.widgets import styles
 
 SHORT = 24  # letters of code or of a formula's TeX that stay in one line also on a telephone
+SHORT_IN_A_CELL = 12  # and of code in a table, whose last column shall be in view
+CODE = r'<code class="([^"]*)">((?:<span class="pre">[^<]*</span>\s*)+)</code>'
+TABLE_OR_CODE = re.compile(rf"<table\b.*?</table>|{CODE}", re.DOTALL)
+JOINT = re.compile(r"(?<=[_./=:,(])(?=\w)")  # where a name may go on in the next line
 COLUMNS = re.compile(r"\S {3,}\S")  # what pads a column, not what ends a sentence
 PRINTED = re.compile(r'(<div class="output (?:stream|text_plain)[^>]*>.*?<pre)>(.*?)</pre>', re.DOTALL)
 log = logging.getLogger(__name__)
@@ -78,8 +82,12 @@ def mend(body: str) -> str:
         '<a class="headerlink"', '<a class="headerlink" aria-hidden="true" tabindex="-1"'
     )  # the list beside the page has them
     body = PRINTED.sub(in_columns, body)
-    body = re.sub(r'<code class="([^"]*)">((?:<span class="pre">[^<]*</span>\s*)+)</code>', whole, body)
-    return re.sub(r"<table\b.*?</table>", r'<div class="bim-sideways">\g<0></div>', body, flags=re.DOTALL)
+    return TABLE_OR_CODE.sub(lambda found: whole(found) if found[1] else sideways(found[0]), body)
+
+
+def sideways(table: str) -> str:
+    """A table that may scroll, though its code breaks at joints."""
+    return f'<div class="bim-sideways">{re.sub(CODE, lambda code: whole(code, SHORT_IN_A_CELL), table)}</div>'
 
 
 def in_columns(output: re.Match) -> str:
@@ -88,10 +96,13 @@ def in_columns(output: re.Match) -> str:
     return f'{output[1]} class="bim-columns">{output[2]}</pre>' if COLUMNS.search(text) else output[0]
 
 
-def whole(code: re.Match) -> str:
-    """Short code in the line is not broken: `2(P - 1)`."""
+def whole(code: re.Match, short: int = SHORT) -> str:
+    """Short code is not broken: `2(P - 1)`; a longer one breaks at its joints."""
     letters = len(html.unescape(re.sub(r"<[^>]*>", "", code[2])))
-    return f'<code class="{code[1]} bim-unbroken">{code[2]}</code>' if letters <= SHORT else code[0]
+    if letters <= short:
+        return f'<code class="{code[1]} bim-unbroken">{code[2]}</code>'
+    jointed = re.sub(r">[^<]+<", lambda text: JOINT.sub("<wbr>", text[0]), code[2])
+    return f'<code class="{code[1]}">{jointed}</code>'
 
 
 def contents(toc: str) -> str:

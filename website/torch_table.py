@@ -21,7 +21,7 @@ from helpers.torch_versions import changes
 from website.hierarchy_table import head, table, text
 
 log = logging.getLogger(__name__)
-TRIED = "PyTorch", "On", "Passed", "Skipped", "When"
+TRIED = "PyTorch", "On", "Passed", "When"
 DIFFERS = "Since", "What", "Before", "From then on"
 Row = list[list[nodes.Node]]
 
@@ -40,7 +40,7 @@ class TorchVersionsDirective(SphinxDirective):
             log.warning("torch-versions: %s", error, location=self.get_location(), type="bim", subtype="torch")
             return []
         self.env.note_reread()  # another record changes it
-        return [table("bim-torch", [[text(words)] for words in heads], found)]
+        return [table("bim-counted", [[text(words)] for words in heads], found)]
 
 
 def tried(folder: Path) -> list[Row]:
@@ -56,8 +56,9 @@ def lanes(run: dict[str, Any]) -> list[Row]:
     found = []
     for name, lane in run["data"]["lanes"].items():
         other = f", {cells} of them with an output of this release" if name == "labs" and cells else ""
-        passed = f"{lane['passed']:,} {'cells' if name == 'labs' else 'tests'}{other}"
-        found.append([head(version), [text(name)], [text(passed)], [text(f"{lane['skipped']}")], [day(lane["date"])]])
+        skipped = f"; {lane['skipped']:,} skipped" if lane["skipped"] else ""
+        passed = f"{lane['passed']:,} {'cells' if name == 'labs' else 'tests'}{other}{skipped}"
+        found.append([head(version), [text(name)], [text(passed)], [day(lane["date"])]])
     return found
 
 
