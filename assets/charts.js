@@ -78,7 +78,7 @@ BytesInMotion.charts = (() => {
     return body;
   }
 
-  // The page without scripts has three digits, and perhaps not every point: on request all of both. See page/sheet.mjs.
+  // The page without scripts has three digits, and perhaps not every point: on request all of both. See page/tools.mjs.
   function inFull(table, [, ...points], columns) {
     const { grouped } = BytesInMotion.defined("sheet");
     const [short] = table.tBodies;

@@ -17,7 +17,7 @@ from website.scripts import call, write
 from website.widgets import styles
 
 SHOWN = re.compile(r'(<div class="highlight-i?python3? notranslate")>(.*?<pre>(.*?)</pre></div>\n)</div>', re.DOTALL)
-LOADING = SHARED / "page" / "loading.mjs"
+LOADING = SHARED / "page" / "python.mjs"
 SUFFIXES = (".ipynb", ".md")
 FRAGMENT = "a name: "  # what it is about stands in the text around it
 

@@ -27,7 +27,8 @@ from website.packing import packed
 from website.scripts import call, write
 
 log = logging.getLogger(__name__)
-PARTS = ("sheet", "loading")  # of shared/page, for scripts that are no widgets: charts, and the cells of a page
+# Of shared/page, for scripts that are no widgets: charts, and the cells of a page
+PARTS = {"sheet": "tools.mjs", "loading": "python.mjs"}
 
 
 class WidgetDirective(SphinxDirective):
@@ -87,8 +88,8 @@ def styles(widget: Widget) -> tuple[str, ...]:
 def widget_files() -> dict[str, str]:
     """Each widget's modules as one small plain script, every sheet, and what each must know; the tokens are on every page already."""
     files = {}
-    for name in PARTS:
-        script = plain_script(table.SHARED / "page" / f"{name}.mjs", name)
+    for name, module in PARTS.items():
+        script = plain_script(table.SHARED / "page" / module, name)
         files[f"widgets/{name}.js"] = minify.string("application/javascript", script)
     for widget in table.mounted():
         script = plain_script(widget.entry, widget.name, tuple(widget.page.KNOWS))

@@ -2,13 +2,13 @@
 
 from .about import About, about, algorithm
 from .algorithms import CATALOGUE, double_tree
-from .lower import Message, host, lower
+from .lower import host, lower
 from .outcomes import OPS, origins, outcome
 from .price import Price, crossover, price
 from .primitives import PRIMITIVES, Primitive, find_primitive
 from .profiles import Load, loads, price_loads
 from .promises import PROMISES, Promise, owner, promise
-from .rendezvous import rendezvous
+from .rendezvous import Message, rendezvous
 from .schedule import Schedule, beside
 from .simulate import check, contributions, simulate
 from .topology import Neighbours, Nodes

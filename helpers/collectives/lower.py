@@ -7,27 +7,11 @@ the switch, and the times are not: every adding and every multicast of the switc
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Literal, NamedTuple
 
+from .rendezvous import Message, Program
 from .schedule import Schedule
 from .transfers import Op, Step
 
-
-class Message(NamedTuple):
-    """What one rank does with one peer in one step: all chunks between two places in a step travel as one message per op.
-
-    kind "move": from one of the rank's own slots to another; nothing travels. places: (src, dst) where one of the two is a
-    switch that a rank hosts; None between ranks themselves.
-    """
-
-    kind: Literal["send", "recv", "move"]
-    peer: int
-    chunks: tuple[int, ...]
-    op: Op
-    places: tuple[int, int] | None = None
-
-
-Program = tuple[tuple[Message, ...], ...]
 _ORDER = ("send", "recv", "move")
 
 

@@ -7,9 +7,26 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
-from .lower import Message, Program
-from .transfers import ScheduleError
+from .transfers import Op, ScheduleError
+
+
+class Message(NamedTuple):
+    """What one rank does with one peer in one step: all chunks between two places in a step travel as one message per op.
+
+    kind "move": from one of the rank's own slots to another; nothing travels. places: (src, dst) where one of the two is a
+    switch that a rank hosts; None between ranks themselves.
+    """
+
+    kind: Literal["send", "recv", "move"]
+    peer: int
+    chunks: tuple[int, ...]
+    op: Op
+    places: tuple[int, int] | None = None
+
+
+Program = tuple[tuple[Message, ...], ...]
 
 
 def rendezvous(programs: Sequence[Program]) -> None:

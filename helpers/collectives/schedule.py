@@ -21,11 +21,10 @@ from .transfers import (
     are_ids,
     as_step,
     in_range,
+    one_word,
     transfers,
     whole,
 )
-
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}")
 
 
 @dataclass(frozen=True)
@@ -235,14 +234,6 @@ def beside(*schedules: Schedule) -> Schedule:
         used |= slots
     rows = zip_longest(*(s.steps for s in schedules), fillvalue=())
     return composed._with(steps=tuple(tuple(chain.from_iterable(row)) for row in rows))
-
-
-def one_word(name: str, value: object) -> None:
-    """A name travels in texts, links and copied cells, so it is made of what means nothing there; "-" stands for none."""
-    if not (isinstance(value, str) and NAME.fullmatch(value)):
-        raise ScheduleError(
-            f'{name} must be one word of at most 64 letters, digits and "_.+-", like "two-rings", got {value!r}'
-        )
 
 
 def _count(ids: Iterable[int], size: int) -> list[int]:

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 Op = Literal["copy", "reduce"]
 ARROWS: dict[Op, str] = {"copy": "→", "reduce": "⇒"}
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}")
 _OPS = {arrow: op for op, arrow in ARROWS.items()}
 
 
@@ -65,6 +66,14 @@ def as_step(step: Iterable[Transfer | Row]) -> Step:
 def whole(name: str, value: object, least: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise ScheduleError(f"{name} must be a whole number >= {least}, got {value!r}")
+
+
+def one_word(name: str, value: object) -> None:
+    """A name travels in texts, links and copied cells, so it is made of what means nothing there; "-" stands for none."""
+    if not (isinstance(value, str) and NAME.fullmatch(value)):
+        raise ScheduleError(
+            f'{name} must be one word of at most 64 letters, digits and "_.+-", like "two-rings", got {value!r}'
+        )
 
 
 def in_range(name: str, value: object, size: int, where: str) -> None:

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from helpers.collectives import ScheduleError
-from helpers.collectives.schedule import one_word
+from helpers.collectives.transfers import one_word
 
 
 class Kind(NamedTuple):

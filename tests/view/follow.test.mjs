@@ -1,7 +1,7 @@
 // Links and a kernel's specs are followed or refused, and what a change came to is said once it stands still.
 import assert from "node:assert/strict";
+import { follow, landed } from "../../helpers/view/shared/page/lifecycle.mjs";
 import { test } from "node:test";
-import { follow, landed } from "../../helpers/view/shared/page/follow.mjs";
 
 // A widget that counts: one number, at most 9, in a link "#n-NUMBER".
 function counter({ live = false, hash = "" } = {}) {

@@ -119,7 +119,7 @@ LADLE = {
     "__init__.py": '"""A widget that somebody plants."""\n',
     "page.py": '''"""Its directive."""
 from helpers.view.shared.mount import fallback, mount
-from helpers.view.shared.options import positive
+from helpers.view.shared.mount import positive
 
 OPTIONS = {"spoons": positive}
 KNOWS = {"kitchen": lambda: ["spoon", "fork"]}
@@ -131,7 +131,7 @@ def html(argument, options, content=""):
     "ladle.css": ".bim-ladle { min-height: 4em; }\n",
     "ladle.mjs": """// One button that counts.
 import { h } from "SHARED/dom.mjs";
-import { copy } from "SHARED/link.mjs";
+import { copy } from "SHARED/tools.mjs";
 
 function render({ model, el }) {
   let spoons = Number(/^#ladle-0--spoons-(\\d+)$/.exec(location.hash)?.[1] ?? model.get("spec").spoons);

@@ -16,7 +16,7 @@ from helpers.pipeline.orders import read
 from helpers.pipeline.schedule import KINDS
 from helpers.view.pipeline.spec import MOST, PipelineSpec, known, pipeline_spec, stops, texts
 from helpers.view.pipeline.widget import pipeline_sentence
-from helpers.view.shared.percents import percent
+from helpers.view.shared.words import percent
 
 CASES, TEXTS = 1_000, 600
 GOOD = pipeline_spec("interleaved", nranks=4, nmicrobatches=8, versus="gpipe").as_json()

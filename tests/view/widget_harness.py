@@ -10,7 +10,7 @@ from pathlib import Path
 
 from helpers.view import widgets as table
 from helpers.view.shared.bundle import plain_script
-from helpers.view.shared.spec import Spec
+from helpers.view.shared.mount import Spec
 from helpers.view.shared.widget import VIEW, stylesheet
 
 INTER = VIEW.parents[1] / "assets" / "vendor" / "inter" / "inter-latin-wght-normal.woff2"

@@ -1,16 +1,15 @@
 // The widget `calculator`: what a step or a server needs, term by term, beside a predicted run. Ties the choice and the drawing together.
-import { placeOf } from "../shared/page/lifecycle.mjs";
 import { h } from "../shared/page/dom.mjs";
-import { tool, tools } from "../shared/page/link.mjs";
-import { twin } from "../shared/page/tables.mjs";
+import { placeOf } from "../shared/page/lifecycle.mjs";
+import { tool, tools, twin } from "../shared/page/tools.mjs";
+import { decode, encode, python } from "./link.mjs";
+import { computed, highest } from "./moments.mjs";
 import { bars } from "./panel/bars.mjs";
 import { changed, controls, find, fits } from "./panel/choosing.mjs";
 import { symbols } from "./panel/symbols.mjs";
-import { decode, encode, python } from "./link.mjs";
-import { computed, highest } from "./moments.mjs";
+import { termList } from "./panel/terms.mjs";
 import { nearest, runOf } from "./runs.mjs";
 import { AT, NOWHERE, ONLY, remarks, sentence, sized, unitOf } from "./says.mjs";
-import { termList } from "./panel/terms.mjs";
 
 function furniture(widget) {
   const [choices, said, stage, heading, list, beside] = ["div", "p", "div", "p", "div", "div"].map((tag) => h(tag));

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from helpers.view.calculator.forms import forms
 from helpers.view.calculator.widget import calculator_html, calculator_spec
-from helpers.view.shared.options import flag, positive, text, whole
+from helpers.view.shared.mount import flag, positive, text, whole
 
 OPTIONS = {
     **dict.fromkeys(("batch", "seq", "data", "tensor", "width", "cache"), positive),

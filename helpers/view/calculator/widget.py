@@ -14,10 +14,9 @@ from helpers.memory.closed_form import FormError, Step, Terms, inference, step
 from helpers.memory.sharding import Sharding, ShardingError
 from helpers.units import nbytes_text
 from helpers.view.calculator.forms import DEVICES, TENSORS, forms
-from helpers.view.shared.columns import column
-from helpers.view.shared.mount import fallback, mount
-from helpers.view.shared.spec import Spec
+from helpers.view.shared.mount import Spec, fallback, mount
 from helpers.view.shared.widget import SpecWidget
+from helpers.view.shared.words import column
 
 MODES = ("train", "serve")
 TRAINING = {

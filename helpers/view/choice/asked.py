@@ -12,7 +12,7 @@ from helpers.nccl.platforms import platform
 from helpers.nccl.runs import nvlink_runs
 from helpers.nccl.tuning import COLLECTIVES
 from helpers.units import nbytes_text, parse_nbytes
-from helpers.view.shared.spec import Spec
+from helpers.view.shared.mount import Spec
 
 SIZES = [2**n for n in range(10, 35)]
 VERSIONS = ("2.23.4", "2.26.2", "2.27.3", "2.27.5", "2.28.9", "2.29.2", "2.29.7", "2.30.7")

@@ -1,6 +1,5 @@
 // The widget `choice`: what NCCL would choose, by size and by version. Ties state and drawing together.
-import { follow, landed } from "../shared/page/follow.mjs";
-import { onWidth, placeOf } from "../shared/page/lifecycle.mjs";
+import { follow, landed, onWidth, placeOf } from "../shared/page/lifecycle.mjs";
 import { nbytesText } from "../shared/page/numbers.mjs";
 import { chosen, compared, estimates, settled, verdict, way } from "./asked.mjs";
 import { furniture, offer } from "./furniture.mjs";

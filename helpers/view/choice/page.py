@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from helpers.view.choice.asked import published
 from helpers.view.choice.widget import choice_html, choice_spec
+from helpers.view.shared.mount import positive, text
 from helpers.view.shared.nccl import known
-from helpers.view.shared.options import positive, text
 
 OPTIONS = {
     "nbytes": text,

@@ -1,7 +1,6 @@
 // Over one axis of sizes: who wins, by version, and every candidate's time; and for one size, of what each estimate is made.
-import { svg } from "../shared/page/dom.mjs";
+import { canvas, hold, label, line, moved, rect, svg } from "../shared/page/dom.mjs";
 import { nbytesText, secondsText } from "../shared/page/numbers.mjs";
-import { canvas, hold, label, line, moved, rect } from "../shared/page/shapes.mjs";
 import { GRAINS, way } from "./asked.mjs";
 
 const [FIRST, LAST] = GRAINS;

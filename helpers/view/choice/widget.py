@@ -10,10 +10,9 @@ import traitlets
 from helpers.nccl import Candidate, Choice
 from helpers.units import nbytes_text, seconds_text
 from helpers.view.choice.asked import ChoiceSpec, choice_spec
-from helpers.view.shared.columns import column
 from helpers.view.shared.mount import fallback, mount
 from helpers.view.shared.widget import SpecWidget
-from helpers.view.shared.words import counted
+from helpers.view.shared.words import column, counted
 
 HARDLY = 0.5e-9  # seconds: less than what is shown
 

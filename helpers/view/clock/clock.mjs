@@ -1,12 +1,11 @@
 // The widget `clock`: one message under NCCL's three protocols, drawn over one time. Ties state and drawing together.
 import { h } from "../shared/page/dom.mjs";
-import { follow, landed } from "../shared/page/follow.mjs";
-import { onWidth, placeOf } from "../shared/page/lifecycle.mjs";
+import { follow, landed, onWidth, placeOf } from "../shared/page/lifecycle.mjs";
+import { nbytesText, secondsText } from "../shared/page/numbers.mjs";
 import { furniture } from "./furniture.mjs";
-import { firstOf, known, lanesOf, moment, reading, readable, stops, verdict } from "./lanes.mjs";
+import { firstOf, known, lanesOf, moment, readable, reading, stops, verdict } from "./lanes.mjs";
 import { decode, fits } from "./link.mjs";
 import { lanesPicture, winnersStrip, winnersText } from "./picture.mjs";
-import { nbytesText, secondsText } from "../shared/page/numbers.mjs";
 
 const PLAY_MS = 6000; // for all of the clock
 const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

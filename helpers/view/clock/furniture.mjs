@@ -2,9 +2,8 @@
 import { button, turn } from "../shared/page/controls.mjs";
 import { h } from "../shared/page/dom.mjs";
 import { legend, said, sizer } from "../shared/page/furniture.mjs";
-import { tools } from "../shared/page/link.mjs";
 import { nbytesText, PERCENT, SECONDS } from "../shared/page/numbers.mjs";
-import { table, twin } from "../shared/page/tables.mjs";
+import { table, tools, twin } from "../shared/page/tools.mjs";
 import { GRAINS, told } from "./lanes.mjs";
 import { encode, python } from "./link.mjs";
 

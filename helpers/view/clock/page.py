@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from helpers.view.clock.widget import clock_html, clock_spec, protocols
-from helpers.view.shared.options import text, whole
+from helpers.view.shared.mount import text, whole
 from helpers.view.shared.schedules.traces import links
 
 OPTIONS = {"nbytes": text, "link": text, "at": whole}

@@ -1,7 +1,6 @@
 // Three lanes over one time: what a protocol's 128 bytes of the wire hold, the bar of its price, and below it what GPU B can read.
-import { h, set, svg } from "../shared/page/dom.mjs";
+import { canvas, h, hold, label, line, moved, rect, set, svg } from "../shared/page/dom.mjs";
 import { nbytesText, secondsText, ticks, times } from "../shared/page/numbers.mjs";
-import { canvas, hold, label, line, moved, rect } from "../shared/page/shapes.mjs";
 import { crossings, firstOf, GRAINS, pieceEnds, told } from "./lanes.mjs";
 
 const WIRE = 128; // bytes of the wire in a strip, a pixel each

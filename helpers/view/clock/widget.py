@@ -13,11 +13,9 @@ import traitlets
 from helpers.nccl.protocols import LEAST_SLICE, PROTOCOLS
 from helpers.units import nbytes_text, parse_nbytes, seconds_text
 from helpers.view.clock.lanes import KNOWN, Lane, lanes, moment
-from helpers.view.shared.columns import column
-from helpers.view.shared.mount import fallback, mount
-from helpers.view.shared.spec import Spec
+from helpers.view.shared.mount import Spec, fallback, mount
 from helpers.view.shared.widget import SpecWidget
-from helpers.view.shared.words import listed
+from helpers.view.shared.words import column, listed
 
 SIZES = [2**n for n in range(3, 29)]
 

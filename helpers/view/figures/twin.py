@@ -11,7 +11,7 @@ from typing import NamedTuple
 import plotly.graph_objects as go
 
 from helpers.units import parse_nbytes
-from helpers.view.shared.columns import headed, scale, told
+from helpers.view.shared.words import headed, scale, told
 
 Value = float | str | None
 

@@ -2,9 +2,8 @@
 import { transport } from "../shared/page/controls.mjs";
 import { h } from "../shared/page/dom.mjs";
 import { choosers, said } from "../shared/page/furniture.mjs";
-import { tools } from "../shared/page/link.mjs";
 import { nbytesText, SIZES } from "../shared/page/numbers.mjs";
-import { table, twin } from "../shared/page/tables.mjs";
+import { table, tools, twin } from "../shared/page/tools.mjs";
 import { encode, python } from "./link.mjs";
 import { LETTERS } from "./picture.mjs";
 import { byClass, CLASSES, matched, momentsOf, NAMES, ranksOf, states } from "./steps.mjs";

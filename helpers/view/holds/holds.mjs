@@ -1,8 +1,7 @@
 // The widget `holds`: a recorded training step of several ranks, moment by moment. Ties state and drawing together.
 import { listen } from "../shared/page/controls.mjs";
 import { h } from "../shared/page/dom.mjs";
-import { follow, landed } from "../shared/page/follow.mjs";
-import { onWidth, placeOf } from "../shared/page/lifecycle.mjs";
+import { follow, landed, onWidth, placeOf } from "../shared/page/lifecycle.mjs";
 import { motion } from "../shared/page/motion.mjs";
 import { furniture, offer, titled } from "./furniture.mjs";
 import { decode, fits } from "./link.mjs";

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from helpers.view.holds.steps import known
 from helpers.view.holds.widget import holds_html, holds_spec
-from helpers.view.shared.options import text, whole
+from helpers.view.shared.mount import text, whole
 
 OPTIONS = {"beside": text, "at": whole, "rank": whole}
 KNOWS = {"holdings": known}

@@ -1,7 +1,6 @@
 // The ranks beside each other: a row per layer, a box per class, filled with what the rank holds of it; and all of its bytes below.
-import { svg } from "../shared/page/dom.mjs";
+import { badge, canvas, label, line, moved, rect, svg } from "../shared/page/dom.mjs";
 import { nbytesText, times } from "../shared/page/numbers.mjs";
-import { badge, canvas, label, line, moved, rect } from "../shared/page/shapes.mjs";
 import { CLASSES, momentsOf, peak, states } from "./steps.mjs";
 
 export const LETTERS = ["P", "G", "O", "A"];

@@ -1,7 +1,6 @@
 // A rank's bytes over the moments of the step: a bar a moment, its top what it was on the way there; drag to go to a moment.
-import { svg } from "../shared/page/dom.mjs";
+import { canvas, hold, label, line, rect, svg } from "../shared/page/dom.mjs";
 import { nbytesText } from "../shared/page/numbers.mjs";
-import { canvas, hold, label, line, rect } from "../shared/page/shapes.mjs";
 import { momentsOf, peak } from "./steps.mjs";
 
 const [TOP, PLOT, BELOW] = [18, 56, 18];

@@ -22,8 +22,7 @@ from helpers.view.holds.steps import (
     nranks,
     states,
 )
-from helpers.view.shared.mount import fallback, mount
-from helpers.view.shared.spec import Spec
+from helpers.view.shared.mount import Spec, fallback, mount
 from helpers.view.shared.widget import SpecWidget
 
 

@@ -1,7 +1,7 @@
 // The widget `memory`: what is alive while a step runs, by class, by layer, block by block; recorded, predicted or live.
 import { listen } from "../shared/page/controls.mjs";
 import { placeOf } from "../shared/page/lifecycle.mjs";
-import { twin } from "../shared/page/tables.mjs";
+import { twin } from "../shared/page/tools.mjs";
 import { doesOf } from "./deeds.mjs";
 import { onTheme } from "./draw/colours.mjs";
 import { pointers } from "./draw/pointers.mjs";

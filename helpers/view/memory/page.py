@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from helpers.units import parse_nbytes
 from helpers.view.memory.spec import devices, page_html
-from helpers.view.shared.options import text, whole
+from helpers.view.shared.mount import text, whole
 
 OPTIONS = {**dict.fromkeys(("at", "rank"), whole), **dict.fromkeys(("limit", "axis"), text)}
 KNOWS = {"devices": devices}

@@ -1,16 +1,16 @@
 // What the widget shows: another trace, another moment, the picture, the list and the numbers.
 import { h } from "../shared/page/dom.mjs";
 import { SECONDS } from "../shared/page/numbers.mjs";
-import { table } from "../shared/page/tables.mjs";
+import { table } from "../shared/page/tools.mjs";
 import { layerText } from "./draw/bars.mjs";
 import { draw } from "./draw/easel.mjs";
-import { listing } from "./panel/list.mjs";
-import { unlight } from "./panel/lighting.mjs";
-import { besides, rankTable } from "./panel/others.mjs";
-import { controlsOf, fill, keysOf } from "./panel/choices.mjs";
-import { counted } from "./panel/allocator.mjs";
-import { dress, momentRows, NOUNS, sentence } from "./panel/telling.mjs";
 import { around, isWhole, placed } from "./draw/window.mjs";
+import { counted } from "./panel/allocator.mjs";
+import { controlsOf, fill, keysOf } from "./panel/choices.mjs";
+import { unlight } from "./panel/lighting.mjs";
+import { listing } from "./panel/list.mjs";
+import { besides, rankTable } from "./panel/others.mjs";
+import { dress, momentRows, NOUNS, sentence } from "./panel/telling.mjs";
 import { prepared, rivalOf, views, wholeOf } from "./scope.mjs";
 import { amount, sizeOf, thousands } from "./trace/amounts.mjs";
 import { byLayer } from "./trace/parts.mjs";

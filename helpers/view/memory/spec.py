@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from helpers.facts import ACCELERATORS
 from helpers.memory import Sample, Trace, pack
 from helpers.view.memory.text import trace_sentence, trace_table
-from helpers.view.shared.mount import fallback, mount
+from helpers.view.shared.mount import Spec, fallback, mount
 from helpers.view.shared.recorded import recorded_set, traces_of
-from helpers.view.shared.spec import Spec
 
 # Bytes of a packed trace that a saved notebook may hold; a larger one is saved as its table, or recorded
 LARGEST = 24_000

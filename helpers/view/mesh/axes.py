@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from helpers.view.shared.spec import Spec
+from helpers.view.shared.mount import Spec
 from helpers.view.shared.words import counted
 
 NAMES = ("pipeline", "data", "shard", "tensor")  # from the outermost, where nobody says otherwise

@@ -1,10 +1,9 @@
 // What stands still: the axes with their sizes and their order, the room for the ranks, the words, tools, the table.
 import { h } from "../shared/page/dom.mjs";
 import { chooser, said } from "../shared/page/furniture.mjs";
-import { tools } from "../shared/page/link.mjs";
 import { count } from "../shared/page/numbers.mjs";
-import { table, twin } from "../shared/page/tables.mjs";
-import { ALL, CALLS, crossing, groups, MOST, nodesIn, NODES, sizeOf, where } from "./axes.mjs";
+import { table, tools, twin } from "../shared/page/tools.mjs";
+import { ALL, CALLS, crossing, groups, MOST, NODES, nodesIn, sizeOf, where } from "./axes.mjs";
 import { encode, python } from "./link.mjs";
 import { letterOf } from "./ranks.mjs";
 

@@ -1,6 +1,5 @@
 // The widget `mesh`: ranks on axes; an axis lights up its groups, a rank its own. Ties state and drawing together.
-import { follow, landed } from "../shared/page/follow.mjs";
-import { placeOf } from "../shared/page/lifecycle.mjs";
+import { follow, landed, placeOf } from "../shared/page/lifecycle.mjs";
 import { nranksOf, refusal, words } from "./axes.mjs";
 import { furniture, offer } from "./furniture.mjs";
 import { decode, fits } from "./link.mjs";

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from helpers.view.mesh.widget import mesh_html, mesh_spec
-from helpers.view.shared.options import positive, text, whole
+from helpers.view.shared.mount import positive, text, whole
 
 OPTIONS = {"expert": positive, "gpus": positive, "axis": text, "rank": whole}
 KNOWS = {}

@@ -1,10 +1,8 @@
 // The widget `occupancy`: sliders for what a block takes, the SM that it fills, and what runs out first. Ties state and drawing together.
 import { h } from "../shared/page/dom.mjs";
-import { follow, landed } from "../shared/page/follow.mjs";
-import { placeOf } from "../shared/page/lifecycle.mjs";
-import { tools } from "../shared/page/link.mjs";
+import { follow, landed, placeOf } from "../shared/page/lifecycle.mjs";
 import { nbytesText, PERCENT } from "../shared/page/numbers.mjs";
-import { table, twin } from "../shared/page/tables.mjs";
+import { table, tools, twin } from "../shared/page/tools.mjs";
 import { occupancySentence, occupied, REGISTERS, THREADS } from "./count.mjs";
 import { decode, encode, fits, python } from "./link.mjs";
 import { curvePicture, curveRows, limitsTable, smPicture } from "./sm.mjs";

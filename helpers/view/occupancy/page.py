@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from helpers.units import parse_nbytes
 from helpers.view.occupancy.widget import gpus, occupancy_html, occupancy_spec
-from helpers.view.shared.options import text, whole
+from helpers.view.shared.mount import text, whole
 
 OPTIONS = {"threads": whole, "registers": whole, "shared": text}
 KNOWS = {"gpus": gpus}

@@ -12,11 +12,9 @@ import traitlets
 from helpers.facts import ACCELERATORS
 from helpers.memory.occupancy import RESERVED, SHARED_GRAIN, Occupancy, occupancy
 from helpers.units import nbytes_text
-from helpers.view.shared.mount import fallback, mount
-from helpers.view.shared.percents import percent
-from helpers.view.shared.spec import Spec
+from helpers.view.shared.mount import Spec, fallback, mount
 from helpers.view.shared.widget import SpecWidget
-from helpers.view.shared.words import listed
+from helpers.view.shared.words import listed, percent
 
 NVIDIA = {name: gpu for name, gpu in ACCELERATORS.items() if gpu.blocks and gpu.capability[0].isdigit()}
 

@@ -10,7 +10,7 @@ from helpers.overlap import Overlap, fill, gathered, overlap
 from helpers.units import MIB, nbytes_text, parse_nbytes
 from helpers.view.overlap.jobs import GPUS, OFFERED, backwards, seconds_of, units
 from helpers.view.overlap.ways import ways
-from helpers.view.shared.spec import Spec
+from helpers.view.shared.mount import Spec
 
 MODES = ("buckets", "units", "recorded")
 TOKENS = tuple(2**n for n in range(8, 16))

@@ -1,9 +1,8 @@
 // The widget `overlap`: a step's computation and its calls on two lanes. Ties state and drawing together.
-import { follow, landed } from "../shared/page/follow.mjs";
-import { onWidth, placeOf } from "../shared/page/lifecycle.mjs";
-import { changeTo, furniture, offer, stopOf, readout } from "./panel/furniture.mjs";
+import { follow, landed, onWidth, placeOf } from "../shared/page/lifecycle.mjs";
 import { othersOf, stepOf, units } from "./job.mjs";
 import { decode, fits } from "./link.mjs";
+import { changeTo, furniture, offer, readout, stopOf } from "./panel/furniture.mjs";
 import { picture, strip } from "./panel/picture.mjs";
 import { recordedPicture } from "./panel/ranks.mjs";
 import { best, compared, figuresOf, verdict } from "./words.mjs";

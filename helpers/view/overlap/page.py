@@ -13,7 +13,7 @@ from __future__ import annotations
 from helpers.view.overlap.asked import overlap_spec
 from helpers.view.overlap.jobs import known
 from helpers.view.overlap.widget import overlap_html
-from helpers.view.shared.options import positive, text, whole
+from helpers.view.shared.mount import positive, text, whole
 from helpers.view.shared.schedules.traces import links
 
 OPTIONS = {

@@ -12,9 +12,9 @@ from helpers.units import nbytes_text
 from helpers.view.overlap.asked import OverlapSpec, bucket_text, overlap_spec
 from helpers.view.overlap.ways import ways
 from helpers.view.overlap.words import overlap_sentence
-from helpers.view.shared.columns import column
 from helpers.view.shared.mount import fallback, mount
 from helpers.view.shared.widget import SpecWidget
+from helpers.view.shared.words import column
 
 
 def overlap_html(spec: OverlapSpec) -> str:

@@ -1,10 +1,9 @@
 // What stands still: the sentence with its choices, the sliders, room for the picture, the words, tools, a schedule of the reader's own.
 import { h } from "../shared/page/dom.mjs";
 import { chooser, said } from "../shared/page/furniture.mjs";
-import { tool, tools } from "../shared/page/link.mjs";
 import { times } from "../shared/page/numbers.mjs";
 import { asker } from "../shared/page/python.mjs";
-import { folded, table, twin } from "../shared/page/tables.mjs";
+import { folded, table, tool, tools, twin } from "../shared/page/tools.mjs";
 import { WEARS } from "./picture.mjs";
 import { apart, encode, interleaves, last, PARTS, python } from "./state.mjs";
 import { GRAINS, MOST, upper, wordOf, written } from "./timeline.mjs";

@@ -18,7 +18,7 @@ from functools import partial
 from helpers.pipeline import SCHEDULES, PipelineSchedule
 from helpers.view.pipeline.spec import known, pipeline_spec, texts
 from helpers.view.pipeline.widget import pipeline_html
-from helpers.view.shared.options import flag, positive, text, whole
+from helpers.view.shared.mount import flag, positive, text, whole
 
 OPTIONS = {
     **dict.fromkeys(("nranks", "nmicrobatches", "nvirtual"), positive),

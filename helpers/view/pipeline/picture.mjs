@@ -1,8 +1,7 @@
 // The schedules over one time axis. For every rank its computations as blocks, under them which of its stages are whole, where they are
 // sharded, and as steps whose activations it holds; the cursor, and the messages that are under way there.
-import { svg } from "../shared/page/dom.mjs";
+import { canvas, hold, label, line, moved, rect, svg } from "../shared/page/dom.mjs";
 import { percentOf, ticks, times } from "../shared/page/numbers.mjs";
-import { canvas, hold, label, line, moved, rect } from "../shared/page/shapes.mjs";
 import { GRAINS, holds, idleUntil, wordOf } from "./timeline.mjs";
 import { gatheredBy, heldText, timeText, underWay } from "./words.mjs";
 

@@ -1,9 +1,8 @@
 // The widget `pipeline`: a schedule over time, its messages, its bubble, what every rank holds. Ties state, clock and drawing together.
 import { listen, transport } from "../shared/page/controls.mjs";
-import { follow, landed } from "../shared/page/follow.mjs";
-import { onWidth, placeOf } from "../shared/page/lifecycle.mjs";
+import { canvas, rect } from "../shared/page/dom.mjs";
+import { follow, landed, onWidth, placeOf } from "../shared/page/lifecycle.mjs";
 import { motion } from "../shared/page/motion.mjs";
-import { canvas, rect } from "../shared/page/shapes.mjs";
 import { furniture, legend } from "./furniture.mjs";
 import { picture } from "./picture.mjs";
 import { alternatives, changed, decode, fileOf, fits, lacking, needs, runsOf, stopsOf } from "./state.mjs";

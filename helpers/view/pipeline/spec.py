@@ -11,7 +11,7 @@ from helpers.collectives import ScheduleError
 from helpers.pipeline import SCHEDULES, PipelineSchedule, Timeline, Times, timeline
 from helpers.pipeline.orders import proved
 from helpers.pipeline.schedule import KINDS, SHARDS
-from helpers.view.shared.spec import Spec
+from helpers.view.shared.mount import Spec
 
 PARTS = ("forward", "input", "weight", "hop")
 QUARTER = Fraction(1, 4)  # the grain of every time

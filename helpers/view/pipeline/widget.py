@@ -14,11 +14,9 @@ from helpers.pipeline import SCHEDULES, PipelineSchedule, Timeline, idle, peak, 
 from helpers.pipeline.dry_run import with_messages
 from helpers.pipeline.timeline import Time
 from helpers.view.pipeline.spec import PARTS, PipelineSpec, pipeline_spec, texts
-from helpers.view.shared.columns import told
 from helpers.view.shared.mount import fallback, mount
-from helpers.view.shared.percents import percent
 from helpers.view.shared.widget import SpecWidget
-from helpers.view.shared.words import counted, listed
+from helpers.view.shared.words import counted, listed, percent, told
 
 HEAD = ("Schedule", "Rank", "Computes", "Idle", "by the closed form", "Idle, of all time", "Holds at most")
 

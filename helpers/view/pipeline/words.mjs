@@ -1,7 +1,6 @@
 // What the widget says: of a whole step as widget.py does, of what happens at the cursor, of other numbers of microbatches; its figures.
 import { h } from "../shared/page/dom.mjs";
-import { count, number, percentOf } from "../shared/page/numbers.mjs";
-import { grouped } from "../shared/page/sheet.mjs";
+import { count, grouped, number, percentOf } from "../shared/page/numbers.mjs";
 import { GRAINS, holds, idleUntil } from "./timeline.mjs";
 
 const listed = (words) => words.join(", ").replace(/, (?=[^,]*$)/, " and ");

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from helpers.view.player.spec import player_spec
 from helpers.view.player.text import player_html
-from helpers.view.shared.options import positive, text, whole
+from helpers.view.shared.mount import positive, text, whole
 from helpers.view.shared.schedules.named import resolve
 from helpers.view.shared.schedules.traces import catalogue, links
 

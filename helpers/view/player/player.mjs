@@ -3,7 +3,7 @@ import { loadTables, logTable, memoryTable } from "../shared/drawing/tables.mjs"
 import { listen, listenFar, transport } from "../shared/page/controls.mjs";
 import { onWidth, placeOf } from "../shared/page/lifecycle.mjs";
 import { shown, start } from "../shared/page/motion.mjs";
-import { twin } from "../shared/page/tables.mjs";
+import { twin } from "../shared/page/tools.mjs";
 import { doesOf } from "./deeds.mjs";
 import { frame } from "./panel/frame.mjs";
 import { readout } from "./panel/readout.mjs";

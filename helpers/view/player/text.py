@@ -6,9 +6,9 @@ from helpers.collectives import Price, Schedule
 from helpers.facts import LINKS
 from helpers.units import nbytes_text, seconds_text
 from helpers.view.player.spec import PlayerSpec, prices, schedules, times
-from helpers.view.shared.columns import column
 from helpers.view.shared.mount import fallback, mount
 from helpers.view.shared.schedules.named import Asked
+from helpers.view.shared.words import column
 
 NOTATION = "chunk:sender⇒receiver is added, chunk:sender→receiver overwrites"
 

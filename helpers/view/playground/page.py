@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from helpers.collectives import Schedule
 from helpers.view.playground.widget import SIZES, begun, known, playground_html, playground_spec
-from helpers.view.shared.options import positive, text, whole
+from helpers.view.shared.mount import positive, text, whole
 from helpers.view.shared.schedules.traces import catalogue, links
 
 OPTIONS = {

@@ -3,7 +3,7 @@ import { memoryTable } from "../shared/drawing/tables.mjs";
 import { listen, transport } from "../shared/page/controls.mjs";
 import { onWidth, placeOf } from "../shared/page/lifecycle.mjs";
 import { motion, shown } from "../shared/page/motion.mjs";
-import { twin } from "../shared/page/tables.mjs";
+import { twin } from "../shared/page/tools.mjs";
 import { doesOf } from "./deeds.mjs";
 import { exchange } from "./exchange.mjs";
 import { board } from "./panel/board.mjs";

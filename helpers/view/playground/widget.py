@@ -14,10 +14,9 @@ from helpers.collectives import PROMISES, Schedule
 from helpers.exercises.puzzles import PUZZLES
 from helpers.facts import LINKS
 from helpers.units import parse_nbytes
-from helpers.view.shared.mount import fallback, mount
+from helpers.view.shared.mount import Spec, fallback, mount
 from helpers.view.shared.schedules.named import Asked, built, resolve
 from helpers.view.shared.schedules.traces import PROMISES_IN_WORDS, as_data, catalogue, links
-from helpers.view.shared.spec import Spec
 from helpers.view.shared.widget import CourseWidget
 
 NRANKS = range(2, 9)  # more cannot be pressed

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from helpers.view.primitive.widget import primitive_html, primitive_spec, primitives
-from helpers.view.shared.options import positive, text, whole
+from helpers.view.shared.mount import positive, text, whole
 
 OPTIONS = {"nranks": positive, "root": whole, "values": text, "op": text}
 KNOWS = {"primitives": primitives}

@@ -1,8 +1,6 @@
 // The widget `primitive`: ranks by slots before and after one call, with the reader's own numbers. Ties state and drawing together.
-import { follow } from "../shared/page/follow.mjs";
-import { placeOf } from "../shared/page/lifecycle.mjs";
-import { copy } from "../shared/page/link.mjs";
-import { twin } from "../shared/page/tables.mjs";
+import { follow, placeOf } from "../shared/page/lifecycle.mjs";
+import { copy, twin } from "../shared/page/tools.mjs";
 import { decode, encode, fits, python } from "./link.mjs";
 import { readNumber, readRows, usual } from "./numbers.mjs";
 import { overlay } from "./panel/arrows.mjs";

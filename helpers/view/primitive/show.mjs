@@ -1,5 +1,5 @@
 // What stands there: both tables, what is said, where a number comes from.
-import { table } from "../shared/page/tables.mjs";
+import { table } from "../shared/page/tools.mjs";
 import { rowsText } from "./numbers.mjs";
 import { choices, volumes } from "./panel/choice.mjs";
 import { afterTable, beforeTable, refill, rove } from "./panel/matrix.mjs";

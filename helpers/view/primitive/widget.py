@@ -12,8 +12,7 @@ import traitlets
 from helpers.collectives import PRIMITIVES, find_primitive, origins, outcome
 from helpers.collectives.outcomes import givers
 from helpers.view.primitive.rows import Rows, Values, list_text, read_values, whole
-from helpers.view.shared.mount import fallback, mount
-from helpers.view.shared.spec import Spec
+from helpers.view.shared.mount import Spec, fallback, mount
 from helpers.view.shared.widget import SpecWidget
 
 NRANKS = range(2, 17)

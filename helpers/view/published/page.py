@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from helpers.view.published.known import known
 from helpers.view.published.widget import published_html, published_spec
-from helpers.view.shared.options import text
+from helpers.view.shared.mount import text
 
 OPTIONS = {"at": text, "axis": text}
 KNOWS = {"published": known}

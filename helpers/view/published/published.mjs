@@ -1,7 +1,6 @@
 // The widget `published`: published times of nccl-tests over the size, up to three runs and a reader's own.
 // Ties state and drawing together.
-import { follow, landed } from "../shared/page/follow.mjs";
-import { onWidth, placeOf } from "../shared/page/lifecycle.mjs";
+import { follow, landed, onWidth, placeOf } from "../shared/page/lifecycle.mjs";
 import { nbytesText } from "../shared/page/numbers.mjs";
 import { lineThrough } from "./data/line.mjs";
 import { another, nearest } from "./data/nearest.mjs";

@@ -14,11 +14,9 @@ import traitlets
 from helpers.nccl.published import Published, published
 from helpers.units import nbytes_text, parse_nbytes
 from helpers.view.published.words import LETTERS, name, reading
-from helpers.view.shared.columns import column
-from helpers.view.shared.mount import fallback, mount
-from helpers.view.shared.spec import Spec
+from helpers.view.shared.mount import Spec, fallback, mount
 from helpers.view.shared.widget import SpecWidget
-from helpers.view.shared.words import listed
+from helpers.view.shared.words import column, listed
 
 AXES = ("busbw", "time")
 # Which NCCL made the rows of the folder 2.27.3? At 8 MiB the versions take different ways.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from helpers.collectives.routing import Routes, made_up
-from helpers.view.shared.spec import Spec
+from helpers.view.shared.mount import Spec
 
 NRANKS = (2, 4, 8)
 TOKENS = (4, 6, 8, 12, 16)

@@ -1,9 +1,8 @@
 // What stands still: the question as a sentence with its choices, two sliders, the room for the picture, the words, tools.
 import { h } from "../shared/page/dom.mjs";
 import { choosers, said } from "../shared/page/furniture.mjs";
-import { tool, tools } from "../shared/page/link.mjs";
 import { times } from "../shared/page/numbers.mjs";
-import { table, twin } from "../shared/page/tables.mjs";
+import { table, tool, tools, twin } from "../shared/page/tools.mjs";
 import { CAPACITIES, encode, OFFERED, python } from "./link.mjs";
 import { computed } from "./words.mjs";
 

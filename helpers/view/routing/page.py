@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from helpers.view.routing.asked import routing_spec
 from helpers.view.routing.widget import routing_html
-from helpers.view.shared.options import positive, whole
+from helpers.view.shared.mount import positive, whole
 
 
 def factor(words: str | None) -> float:

@@ -1,8 +1,7 @@
 // A band for each rank that sends: its tokens, and what it puts into the slots of every expert. Experts stand under the rank that has
 // them, so a block of a band is what one rank sends to another. Below, how many copies each expert computes.
-import { svg } from "../shared/page/dom.mjs";
+import { badge, canvas, label, line, rankClass, rect, svg } from "../shared/page/dom.mjs";
 import { nbytesText, times } from "../shared/page/numbers.mjs";
-import { badge, canvas, label, line, rankClass, rect } from "../shared/page/shapes.mjs";
 import { slotsOf } from "./routes.mjs";
 import { ROW } from "./words.mjs";
 

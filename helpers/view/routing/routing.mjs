@@ -1,6 +1,5 @@
 // The widget `routing`: tokens on their way to experts, slots and drops. Ties state and drawing together.
-import { follow, landed } from "../shared/page/follow.mjs";
-import { onWidth, placeOf } from "../shared/page/lifecycle.mjs";
+import { follow, landed, onWidth, placeOf } from "../shared/page/lifecycle.mjs";
 import { furniture } from "./furniture.mjs";
 import { decode, fits, OFFERED } from "./link.mjs";
 import { picture } from "./picture.mjs";

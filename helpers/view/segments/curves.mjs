@@ -1,7 +1,6 @@
 // Allocated and reserved over the events, with the device's limit and a cursor that can be dragged.
-import { svg } from "../shared/page/dom.mjs";
+import { canvas, label, line, svg } from "../shared/page/dom.mjs";
 import { count, nbytesText } from "../shared/page/numbers.mjs";
-import { canvas, label, line } from "../shared/page/shapes.mjs";
 
 const TALL = 132;
 const PLOT = { top: 8, bottom: 20, left: 56, right: 8 };

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from helpers.view.segments.spec import segments_spec
 from helpers.view.segments.widget import segments_html
-from helpers.view.shared.options import text, whole
+from helpers.view.shared.mount import text, whole
 
 OPTIONS = {"step": whole, **dict.fromkeys(("mode", "limit", "recorded"), text)}
 KNOWS = {}

@@ -2,9 +2,8 @@
 import { listen, transport } from "../shared/page/controls.mjs";
 import { h } from "../shared/page/dom.mjs";
 import { placeOf } from "../shared/page/lifecycle.mjs";
-import { tools } from "../shared/page/link.mjs";
 import { motion } from "../shared/page/motion.mjs";
-import { twin } from "../shared/page/tables.mjs";
+import { tools, twin } from "../shared/page/tools.mjs";
 import { decode, encode, python } from "./link.mjs";
 import { legend } from "./parts.mjs";
 import { opened } from "./replay.mjs";

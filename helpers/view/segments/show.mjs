@@ -1,7 +1,7 @@
 // What stands there: the segments at an event, drawn and told.
 import { h } from "../shared/page/dom.mjs";
 import { SIZES } from "../shared/page/numbers.mjs";
-import { table } from "../shared/page/tables.mjs";
+import { table } from "../shared/page/tools.mjs";
 import { curves } from "./curves.mjs";
 import { column, controls, figures } from "./parts.mjs";
 import { cells, classesAt, stateAt } from "./replay.mjs";

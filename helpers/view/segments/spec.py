@@ -13,8 +13,8 @@ from helpers.memory.allocator.programs import WRITTEN
 from helpers.memory.allocator.rules import MIN_BLOCK
 from helpers.memory.trace import CLASSES, Event, Trace
 from helpers.units import MIB, nbytes_text, parse_nbytes
+from helpers.view.shared.mount import Spec
 from helpers.view.shared.recorded import names, recorded_set, traces_of
-from helpers.view.shared.spec import Spec
 from helpers.view.shared.words import counted
 
 MODES = ("fixed", "expandable", "both")

@@ -1,7 +1,6 @@
 // The picture: every segment a strip, every block a cell; free cells are hollow, what is not there (any more) is a dotted frame.
-import { h } from "../shared/page/dom.mjs";
+import { canvas, h, label, rect } from "../shared/page/dom.mjs";
 import { count, nbytesText } from "../shared/page/numbers.mjs";
-import { canvas, label, rect } from "../shared/page/shapes.mjs";
 import { layOut } from "./layout.mjs";
 import { cells, stateAt } from "./replay.mjs";
 

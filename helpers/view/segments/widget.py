@@ -7,9 +7,9 @@ import traitlets
 from helpers.memory.allocator.rules import MIN_BLOCK
 from helpers.memory.trace import Trace
 from helpers.view.segments.spec import MODES, SegmentsSpec, segments_sentence, segments_spec
-from helpers.view.shared.columns import column
 from helpers.view.shared.mount import fallback, mount
 from helpers.view.shared.widget import CourseWidget
+from helpers.view.shared.words import column
 
 ROWS = 12  # of the fallback's table
 

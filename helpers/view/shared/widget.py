@@ -12,7 +12,7 @@ import traitlets
 
 from helpers.view import widgets as table
 from helpers.view.shared.bundle import bundle
-from helpers.view.shared.spec import Spec
+from helpers.view.shared.mount import Spec
 from helpers.view.shared.tokens import css
 
 VIEW = Path(__file__).parents[1]

@@ -11,8 +11,8 @@ from helpers.collectives import Nodes, Schedule, price
 from helpers.collectives.ports import Network, Tariff, chunk_nbytes, flows, under
 from helpers.facts import LINKS
 from helpers.units import nbytes_text, seconds_text
-from helpers.view.shared.percents import percent
 from helpers.view.shared.schedules.named import What, link_of, resolve, size_of
+from helpers.view.shared.words import percent
 from helpers.view.sketch.svg import WIDTH, Moment, Sketch, badge, group, label, line, mark, rect
 
 MOST = 8  # ranks that have room under each other

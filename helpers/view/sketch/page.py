@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from html import escape
 
-from helpers.view.shared.options import positive, text, whole
+from helpers.view.shared.mount import positive, text, whole
 from helpers.view.sketch.busiest import busiest
 from helpers.view.sketch.chips import chips
 from helpers.view.sketch.follow import follow

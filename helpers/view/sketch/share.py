@@ -6,7 +6,7 @@ import math
 
 from helpers.facts import LINKS, Link
 from helpers.units import nbytes_text, seconds_text
-from helpers.view.shared.percents import percent
+from helpers.view.shared.words import percent
 from helpers.view.sketch.svg import WIDTH, Moment, Sketch, element, group, label, line, mark, rect
 
 FIRST, LAST = 10, 30  # powers of two: 1 KiB to 1 GiB

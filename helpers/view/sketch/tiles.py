@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from helpers.units import nbytes_text
-from helpers.view.shared.options import positive
+from helpers.view.shared.mount import positive
 from helpers.view.sketch.svg import Moment, Sketch, group, label, line, rect
 
 MANY = 4  # tiles to a side

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from helpers.view.shared.options import text, whole
+from helpers.view.shared.mount import text, whole
 from helpers.view.warp.widget import warp_html, warp_spec
 
 OPTIONS = {**dict.fromkeys(("taken", "other", "stride", "offset", "nbytes"), whole), "branch": text}

@@ -1,12 +1,10 @@
 // The widget `warp`: one warp at a branch, at a load, at the banks; sliders change it, the counts follow. Ties state and drawing together.
 import { h } from "../shared/page/dom.mjs";
-import { follow, landed } from "../shared/page/follow.mjs";
-import { placeOf } from "../shared/page/lifecycle.mjs";
-import { tools } from "../shared/page/link.mjs";
-import { table, twin } from "../shared/page/tables.mjs";
+import { follow, landed, placeOf } from "../shared/page/lifecycle.mjs";
+import { table, tools, twin } from "../shared/page/tools.mjs";
 import { knobs, pick, rowsOf } from "./knobs.mjs";
 import { counts, warpSentence } from "./lanes.mjs";
-import { python, fits, decode, VIEWS, encode } from "./link.mjs";
+import { decode, encode, fits, python, VIEWS } from "./link.mjs";
 import { warpPicture } from "./picture.mjs";
 
 const NAMES = { branch: "at a branch", memory: "loading from memory", banks: "loading from shared memory" };

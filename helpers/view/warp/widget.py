@@ -8,11 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from helpers.memory.warps import BRANCHES, LANES, bank_conflicts, coalesce, diverge, pattern, strided
-from helpers.view.shared.mount import fallback, mount
-from helpers.view.shared.percents import percent
-from helpers.view.shared.spec import Spec
+from helpers.view.shared.mount import Spec, fallback, mount
 from helpers.view.shared.widget import SpecWidget
-from helpers.view.shared.words import counted
+from helpers.view.shared.words import counted, percent
 
 VIEWS = ("branch", "memory", "banks")
 LENGTHS, STRIDES, OFFSETS, SIZES = range(1, 9), range(34), range(0, 129, 4), (2, 4, 8)

@@ -1,6 +1,5 @@
 // The widget `watch`: a call on ranks while it runs. It lives in a kernel only; what it shows is the trait `call`.
-import { h, set } from "../shared/page/dom.mjs";
-import { badge, canvas } from "../shared/page/shapes.mjs";
+import { badge, canvas, h, set } from "../shared/page/dom.mjs";
 import { heading, steps } from "./telling.mjs";
 
 const OVER = ["done", "failed", "stopped"];

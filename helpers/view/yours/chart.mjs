@@ -1,7 +1,6 @@
 // The reader's curve beside the nearest published one and the prediction: busbw over size.
-import { h, svg } from "../shared/page/dom.mjs";
+import { canvas, h, label, line, svg } from "../shared/page/dom.mjs";
 import { legend } from "../shared/page/furniture.mjs";
-import { canvas, label, line } from "../shared/page/shapes.mjs";
 import { bandwidthText, nbytesText } from "../shared/page/numbers.mjs";
 
 const HIGH = 250;

@@ -2,9 +2,8 @@
 import { cell, py } from "../shared/page/copied.mjs";
 import { h } from "../shared/page/dom.mjs";
 import { said } from "../shared/page/furniture.mjs";
-import { tool, tools } from "../shared/page/link.mjs";
-import { table, twin } from "../shared/page/tables.mjs";
 import { SECONDS, SIZES } from "../shared/page/numbers.mjs";
+import { table, tool, tools, twin } from "../shared/page/tools.mjs";
 import { encode } from "./link.mjs";
 
 const STAYS = "Nothing that you give leaves this browser: Python reads it here, in the page.";

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from helpers.view.shared.options import flag, text
+from helpers.view.shared.mount import flag, text
 from helpers.view.yours.known import known
 from helpers.view.yours.widget import judged, yours_html, yours_spec
 

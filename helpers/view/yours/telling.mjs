@@ -1,8 +1,8 @@
 // The verdict in words: what it is, the sentence, what stands beside it, and the causes in order.
 import { h } from "../shared/page/dom.mjs";
-import { copy, tool } from "../shared/page/link.mjs";
-import { chart } from "./chart.mjs";
 import { nbytesText } from "../shared/page/numbers.mjs";
+import { copy, tool } from "../shared/page/tools.mjs";
+import { chart } from "./chart.mjs";
 
 const ALONE = "No published run has its collective and number of ranks, joined as these are.";
 const UNTOLD = "no machine"; // the name of that remark

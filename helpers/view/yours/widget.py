@@ -11,8 +11,7 @@ from functools import cache
 from typing import Any
 
 from helpers.facts import MACHINES
-from helpers.view.shared.mount import fallback, mount
-from helpers.view.shared.spec import Spec
+from helpers.view.shared.mount import Spec, fallback, mount
 from helpers.view.yours.examples import examples
 from helpers.yours import Verdict, is_my_number_good
 

@@ -1,7 +1,7 @@
 // The widget `yours`: what a reader pastes, drops or chooses, and Python's verdict on it. Ties state, asking and drawing together.
 import { onWidth, placeOf } from "../shared/page/lifecycle.mjs";
-import { copy } from "../shared/page/link.mjs";
 import { asker } from "../shared/page/python.mjs";
+import { copy } from "../shared/page/tools.mjs";
 import { furniture } from "./furniture.mjs";
 import { given, opened, tooMuch } from "./given.mjs";
 import { decode } from "./link.mjs";

@@ -1,5 +1,5 @@
 // What every letter of a formula stands for, with its value here.
-import { table } from "../../shared/page/tables.mjs";
+import { table } from "../../shared/page/tools.mjs";
 import { count } from "../states.mjs";
 
 const SIZES = [

@@ -1,9 +1,8 @@
 // The terms of one moment, class by class, each a list that opens; beside a class, the predicted run's figure.
 import { h } from "../../shared/page/dom.mjs";
-import { offers } from "../../shared/page/sheet.mjs";
-import { folded, table } from "../../shared/page/tables.mjs";
-import { byClass } from "./bars.mjs";
+import { folded, offers, table } from "../../shared/page/tools.mjs";
 import { CLASSES, colour, sized } from "../says.mjs";
+import { byClass } from "./bars.mjs";
 
 const swatch = (cls) => h("i", { class: "bim-swatch", style: `background:${colour(cls)}`, "aria-hidden": "true" });
 

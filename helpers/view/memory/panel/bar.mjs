@@ -1,7 +1,7 @@
 // The transport bar: native buttons, a native range over the events on show, a native select for the speed.
 import { button, speeds, turn } from "../../shared/page/controls.mjs";
 import { h, svg } from "../../shared/page/dom.mjs";
-import { tool } from "../../shared/page/link.mjs";
+import { tool } from "../../shared/page/tools.mjs";
 
 const SIGNS = { farther: "M4 9h12v2H4z", nearer: "M4 9h5V4h2v5h5v2h-5v5H9v-5H4z" };
 

@@ -1,6 +1,6 @@
 // What can be chosen in words, and what the lists under the picture hold.
 import { h } from "../../shared/page/dom.mjs";
-import { tool } from "../../shared/page/link.mjs";
+import { tool } from "../../shared/page/tools.mjs";
 import { swatch } from "../draw/colours.mjs";
 import { amount, thousands, withUnit } from "../trace/amounts.mjs";
 import { saidAt } from "../trace/store.mjs";

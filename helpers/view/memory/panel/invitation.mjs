@@ -1,6 +1,6 @@
 // One's own step: a snapshot of PyTorch, dropped or chosen, and the lines that make one.
 import { h } from "../../shared/page/dom.mjs";
-import { copy, tool } from "../../shared/page/link.mjs";
+import { copy, tool } from "../../shared/page/tools.mjs";
 
 const LINES = `import torch
 

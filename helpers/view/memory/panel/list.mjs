@@ -1,6 +1,6 @@
 // What is alive at the chosen moment: rows that add up to the curve.
 import { h } from "../../shared/page/dom.mjs";
-import { row } from "../../shared/page/tables.mjs";
+import { row } from "../../shared/page/tools.mjs";
 import { swatch } from "../draw/colours.mjs";
 import { amount, thousands } from "../trace/amounts.mjs";
 import { opOf, placeOf } from "../trace/lines.mjs";

@@ -1,6 +1,6 @@
 // Several ranks on one clock: what each holds at this moment, and its peak.
 import { h } from "../../shared/page/dom.mjs";
-import { table } from "../../shared/page/tables.mjs";
+import { table } from "../../shared/page/tools.mjs";
 import { alike } from "../draw/axis.mjs";
 import { amount, sizeOf } from "../trace/amounts.mjs";
 import { saidAt } from "../trace/store.mjs";

@@ -1,6 +1,6 @@
 // The widget's fixed furniture, built once: heading and badge, controls, picture and keys, transport, layers, list, tools.
 import { h } from "../../shared/page/dom.mjs";
-import { tool, tools } from "../../shared/page/link.mjs";
+import { tool, tools } from "../../shared/page/tools.mjs";
 import { invitation } from "./invitation.mjs";
 import { tipNode } from "./tip.mjs";
 

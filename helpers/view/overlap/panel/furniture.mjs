@@ -1,11 +1,8 @@
 // What stands still: the question as a sentence with its choices, the slider with what each place exposes, the lanes, the words, tools.
-import { h } from "../../shared/page/dom.mjs";
+import { h, hold } from "../../shared/page/dom.mjs";
 import { choosers, legend, said } from "../../shared/page/furniture.mjs";
-import { tool, tools } from "../../shared/page/link.mjs";
-import { nbytesText, SECONDS, secondsText } from "../../shared/page/numbers.mjs";
-import { hold } from "../../shared/page/shapes.mjs";
-import { grouped } from "../../shared/page/sheet.mjs";
-import { table, twin } from "../../shared/page/tables.mjs";
+import { grouped, nbytesText, SECONDS, secondsText } from "../../shared/page/numbers.mjs";
+import { table, tool, tools, twin } from "../../shared/page/tools.mjs";
 import { NRANKS, placesOf } from "../job.mjs";
 import { encode, MODES, python, SHARES, TOKENS } from "../link.mjs";
 import { bucketText, figuresOf } from "../words.mjs";

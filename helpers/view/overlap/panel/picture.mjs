@@ -1,7 +1,6 @@
 // Two lanes over one time: what computes, and what keeps the link; where nothing computes it is hatched. Below them, what is gathered.
-import { svg } from "../../shared/page/dom.mjs";
+import { canvas, label, line, rect, svg } from "../../shared/page/dom.mjs";
 import { nbytesText, secondsText, ticks } from "../../shared/page/numbers.mjs";
-import { canvas, label, line, rect } from "../../shared/page/shapes.mjs";
 import { secondsIn } from "../lanes.mjs";
 import { exposedText } from "../words.mjs";
 

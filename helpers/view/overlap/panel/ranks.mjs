@@ -1,7 +1,7 @@
 // A recorded step in the same language: of every rank a lane that computes and one of the link, hatched where nothing computes.
-import { badge, canvas, label, rect } from "../../shared/page/shapes.mjs";
-import { axis, gapsOf, hatch, shows } from "./picture.mjs";
+import { badge, canvas, label, rect } from "../../shared/page/dom.mjs";
 import { exposedText } from "../words.mjs";
+import { axis, gapsOf, hatch, shows } from "./picture.mjs";
 
 const GRAIN = 1e-4; // seconds of a unit of the times
 const [TOP, HIGH, GAP, BETWEEN] = [20, 20, 3, 14];

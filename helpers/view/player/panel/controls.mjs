@@ -1,8 +1,8 @@
 // The controls as one sentence: "all_reduce by ring on 4 ranks, 64 MiB, over NVLink 4". What the page talks about is a native select
 // in it; all else is said in words until a reader asks for more choices.
 import { h } from "../../shared/page/dom.mjs";
-import { tool } from "../../shared/page/link.mjs";
-import { times, nbytesText } from "../../shared/page/numbers.mjs";
+import { nbytesText, times } from "../../shared/page/numbers.mjs";
+import { tool } from "../../shared/page/tools.mjs";
 import { choose, find, nodeSizes, offered } from "../../shared/schedules/choices.mjs";
 
 const OFFERED = [1, ...times(13, (i) => 1024 * 4 ** i)];

@@ -1,6 +1,6 @@
 // The player's fixed furniture: stage and transport bar, sentence, buttons. Built once; the player fills it.
 import { h } from "../../shared/page/dom.mjs";
-import { tool, tools } from "../../shared/page/link.mjs";
+import { tool, tools } from "../../shared/page/tools.mjs";
 
 export function frame(does, { live, bar, figures, details }) {
   const controls = h("div");

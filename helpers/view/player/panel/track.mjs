@@ -3,8 +3,8 @@ import { drawMemory } from "../../shared/drawing/memory.mjs";
 import { timeView } from "../../shared/drawing/time.mjs";
 import { topologyView } from "../../shared/drawing/topology.mjs";
 import { h } from "../../shared/page/dom.mjs";
-import { tool } from "../../shared/page/link.mjs";
 import { shown } from "../../shared/page/motion.mjs";
+import { tool } from "../../shared/page/tools.mjs";
 import { loadText } from "../../shared/schedules/load.mjs";
 import { rooms } from "./rooms.mjs";
 

@@ -1,9 +1,8 @@
 // The memory view as a board: a cell per rank and chunk, to press or to drag from, and the step's transfers as arrows.
-import { GUTTER, cell } from "../../shared/drawing/cell.mjs";
+import { cell, GUTTER } from "../../shared/drawing/cell.mjs";
 import { cellLook, touched } from "../../shared/drawing/memory.mjs";
-import { h, svg } from "../../shared/page/dom.mjs";
+import { badge, canvas, h, rankClass, svg } from "../../shared/page/dom.mjs";
 import { times } from "../../shared/page/numbers.mjs";
-import { badge, rankClass, canvas } from "../../shared/page/shapes.mjs";
 import { inside } from "../../shared/schedules/cells.mjs";
 
 const SLIM = 420; // pixels: a board narrower than this is on a telephone, whole on one screen with the topology and the bar

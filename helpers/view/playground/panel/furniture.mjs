@@ -1,6 +1,6 @@
 // The playground's fixed furniture. Built once; the playground fills it.
 import { h } from "../../shared/page/dom.mjs";
-import { tool, tools } from "../../shared/page/link.mjs";
+import { tool, tools } from "../../shared/page/tools.mjs";
 
 function part(name, title, ...more) {
   const [heading, body] = [h("p", { class: "bim-title" }, title), h("div", { class: "bim-view" })];

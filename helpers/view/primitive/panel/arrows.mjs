@@ -1,6 +1,5 @@
 // What is drawn over both tables: curves from the cells that a chosen cell is made of, and the cells on their way while it plays.
-import { h, set, svg } from "../../shared/page/dom.mjs";
-import { rankClass } from "../../shared/page/shapes.mjs";
+import { h, rankClass, set, svg } from "../../shared/page/dom.mjs";
 
 const MANY = 240; // more cells than this travel as rows
 

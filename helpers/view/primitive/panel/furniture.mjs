@@ -1,7 +1,7 @@
 // The widget's fixed furniture: two panels, the sentence, the code, the buttons. Built once; the widget fills it.
 import { icon } from "../../shared/page/controls.mjs";
 import { h } from "../../shared/page/dom.mjs";
-import { tool, tools } from "../../shared/page/link.mjs";
+import { tool, tools } from "../../shared/page/tools.mjs";
 
 function panel(name) {
   const title = h("p", { class: "bim-title" });

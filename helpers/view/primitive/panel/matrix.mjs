@@ -1,7 +1,6 @@
 // Two tables, ranks by slots: before, where every number can be written over, and after, where every cell tells where it comes from.
-import { h, set } from "../../shared/page/dom.mjs";
+import { badge, canvas, h, set } from "../../shared/page/dom.mjs";
 import { times } from "../../shared/page/numbers.mjs";
-import { badge, canvas } from "../../shared/page/shapes.mjs";
 import { numberText } from "../numbers.mjs";
 import { gives } from "../promise.mjs";
 

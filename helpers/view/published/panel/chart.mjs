@@ -1,6 +1,5 @@
 // Every curve over the sizes: what was measured solid with a mark a size, repeats as bars, NCCL's model dashed, a plain line dotted.
-import { svg } from "../../shared/page/dom.mjs";
-import { canvas, hold, label, line, moved } from "../../shared/page/shapes.mjs";
+import { canvas, hold, label, line, moved, svg } from "../../shared/page/dom.mjs";
 import { lineAt } from "../data/line.mjs";
 import { HIGH, scales } from "./scales.mjs";
 

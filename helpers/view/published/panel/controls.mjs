@@ -1,6 +1,6 @@
 // A sentence for each curve whose words can be changed; the slider of sizes; what the axis shows and what is drawn beside.
 import { h } from "../../shared/page/dom.mjs";
-import { tool } from "../../shared/page/link.mjs";
+import { tool } from "../../shared/page/tools.mjs";
 import { FIELDS, offered, valueOf } from "../data/nearest.mjs";
 import { colourOf } from "./chart.mjs";
 

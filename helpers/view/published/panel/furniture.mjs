@@ -1,7 +1,6 @@
 // What stands still: the sentences with their choices, the picture, the slider, what is read off, where it comes from, tools.
 import { h } from "../../shared/page/dom.mjs";
-import { tool, tools } from "../../shared/page/link.mjs";
-import { twin } from "../../shared/page/tables.mjs";
+import { tool, tools, twin } from "../../shared/page/tools.mjs";
 import { LETTERS } from "../data/words.mjs";
 import { encode, python } from "../link.mjs";
 import { sizer, switches } from "./controls.mjs";

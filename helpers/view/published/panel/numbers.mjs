@@ -1,7 +1,7 @@
 // A size read off, a card a curve; and every size as a table.
 import { h } from "../../shared/page/dom.mjs";
-import { bandwidthText, nbytesText, secondsText, SECONDS } from "../../shared/page/numbers.mjs";
-import { table } from "../../shared/page/tables.mjs";
+import { bandwidthText, nbytesText, SECONDS, secondsText } from "../../shared/page/numbers.mjs";
+import { table } from "../../shared/page/tools.mjs";
 import { lineAt } from "../data/line.mjs";
 import { nameOf, percent } from "../data/words.mjs";
 import { chip } from "./controls.mjs";

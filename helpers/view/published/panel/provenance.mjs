@@ -1,6 +1,6 @@
 // Each curve by its letter: what it is, what is odd about it, and where it comes from, one click away.
 import { h } from "../../shared/page/dom.mjs";
-import { folded } from "../../shared/page/tables.mjs";
+import { folded } from "../../shared/page/tools.mjs";
 import { nameOf, oddity, summary } from "../data/words.mjs";
 import { chip } from "./controls.mjs";
 

@@ -1,7 +1,7 @@
 // Room for a reader's own table: pasted, chosen or dropped. Python reads it here, in the browser, and it is sent nowhere.
 import { h, set } from "../../shared/page/dom.mjs";
-import { tool } from "../../shared/page/link.mjs";
 import { asker } from "../../shared/page/python.mjs";
+import { tool } from "../../shared/page/tools.mjs";
 
 const HINT =
   "What nccl-tests printed, the file run-….json.gz that make gpu-check wrote, or the JSON of a sweep. It stays in your browser.";

@@ -1,6 +1,5 @@
 // A chunk is a cell with slots, in every view.
-import { svg } from "../page/dom.mjs";
-import { rankClass, label, rect } from "../page/shapes.mjs";
+import { label, rankClass, rect, svg } from "../page/dom.mjs";
 
 export const GUTTER = 34; // the column of ranks, as wide in every view
 const NARROW = 4; // pixels: slots narrower than this stand in several rows

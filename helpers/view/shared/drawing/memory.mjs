@@ -1,12 +1,11 @@
 // Memory: a row per rank, a column per chunk, a slot per origin; and beside it what each rank has sent and received.
-import { svg } from "../page/dom.mjs";
+import { badge, canvas, label, line, moved, rankClass, rect, svg } from "../page/dom.mjs";
 import { shown } from "../page/motion.mjs";
-import { times, nbytesText } from "../page/numbers.mjs";
-import { badge, rankClass, canvas, label, line, moved, rect } from "../page/shapes.mjs";
+import { nbytesText, times } from "../page/numbers.mjs";
 import { owed, slotState } from "../schedules/cells.mjs";
 import { value } from "../schedules/replay.mjs";
 import { sign } from "../schedules/text.mjs";
-import { GUTTER, cell } from "./cell.mjs";
+import { cell, GUTTER } from "./cell.mjs";
 
 const HEAD = 34;
 const BELOW = 4;

@@ -1,9 +1,8 @@
 // The picture as tables: who holds what now, what every rank received so far with the arithmetic of the example values, and who
 // carried how much.
-import { valuesIn } from "./memory.mjs";
 import { eased, shown } from "../page/motion.mjs";
 import { PERCENT, SIZES, times } from "../page/numbers.mjs";
-import { table } from "../page/tables.mjs";
+import { table } from "../page/tools.mjs";
 import { inside } from "../schedules/cells.mjs";
 import { carried, nicText } from "../schedules/load.mjs";
 import { timeAt } from "../schedules/model.mjs";
@@ -11,6 +10,7 @@ import { input, value } from "../schedules/replay.mjs";
 import { chunkText } from "../schedules/sentence.mjs";
 import { place } from "../schedules/text.mjs";
 import { idle } from "../schedules/timeline.mjs";
+import { valuesIn } from "./memory.mjs";
 
 // Rank by chunk at a state: whose contributions are inside, or the values.
 export function memoryTable(view, state, numbers) {

@@ -1,9 +1,8 @@
 // Time: a lane per rank. The model's messages are bars with a hollow alpha part and a tinted bytes part (a prediction, so outlined);
 // a recorded run's are solid, with a dot. Waiting is blank, and what each rank waited so far stands beside its lane.
-import { set, svg } from "../page/dom.mjs";
+import { badge, canvas, hold, label, line, moved, rankClass, rect, set, svg } from "../page/dom.mjs";
 import { eased, shown, uneased } from "../page/motion.mjs";
-import { times, secondsText } from "../page/numbers.mjs";
-import { badge, canvas, hold, label, line, moved, rankClass, rect } from "../page/shapes.mjs";
+import { secondsText, times } from "../page/numbers.mjs";
 import { positionAt, ticks, timeAt } from "../schedules/model.mjs";
 import { sign } from "../schedules/text.mjs";
 import { idle, percent } from "../schedules/timeline.mjs";

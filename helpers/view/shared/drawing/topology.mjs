@@ -1,8 +1,7 @@
 // Topology: ranks and their links; in a step the links in use are thick, and chunks travel along them.
-import { set, svg } from "../page/dom.mjs";
+import { badge, canvas, label, moved, rankClass, rect, set, svg } from "../page/dom.mjs";
 import { eased, shown } from "../page/motion.mjs";
 import { nbytesText } from "../page/numbers.mjs";
-import { badge, rankClass, canvas, label, moved, rect } from "../page/shapes.mjs";
 import { carried } from "../schedules/load.mjs";
 import { sign } from "../schedules/text.mjs";
 import { cell } from "./cell.mjs";

@@ -29,6 +29,10 @@ export function number(value) {
   return `${rounded(value, decimals)}`;
 }
 
+// "-1234567.25" -> "−1,234,567.25"
+export const grouped = (text) =>
+  text.replace(/^-?\d+/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ",")).replace("-", "−");
+
 export function nbytesText(nbytes) {
   const [size, unit] = SIZES.find(([s]) => s <= Math.max(nbytes, 1));
   return `${number(nbytes / size)} ${unit}`;

@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 from helpers.collectives import Schedule
 from helpers.facts import LINKS, Link
 from helpers.units import parse_nbytes
+from helpers.view.shared.mount import Spec
 from helpers.view.shared.schedules.traces import LINK, NBYTES, NRANKS, build, catalogue, usual
-from helpers.view.shared.spec import Spec
 
 What = Schedule | str | tuple[str, str]
 

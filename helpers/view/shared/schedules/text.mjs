@@ -8,7 +8,7 @@ function transfer(text) {
   return { chunk: +found[1], src: +found[2], dst: +found[4], adds: found[3] === "⇒" };
 }
 
-/** A name, as NAME of helpers.collectives.schedule has it: it stands in texts, links and copied cells. */
+/** A name, as NAME of helpers.collectives.transfers has it: it stands in texts, links and copied cells. */
 export const isName = (word) => /^[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}$/.test(word);
 export const misnamed = (what, shown) =>
   `${what} must be one word of at most 64 letters, digits and "_.+-", like "two-rings", got ${shown}`;
