@@ -58,11 +58,11 @@ def test_every_module_has_a_scope_of_its_own(node, tmp_path):
 
 
 def test_what_nobody_asks_for_stays_behind(node, tmp_path):
-    """A chain of unused functions goes, a function used only by a used one stays, and a property is no use of a name."""
+    """A chain of unused functions goes, one used only by a used one stays; properties and words of strings are no use of a name."""
     main = write(
         tmp_path,
-        leaf="// idle, spare and twice\nexport function twice(n) {\n  return times2(n);\n}\nconst times2 = (n) => 2 * n;\n"
-        "export function idle() {\n  return spare();\n}\nconst spare = () => 7;\nconst many = [1,\n  2,\n];\n",
+        leaf='// idle, spare and twice\nexport function twice(n) {\n  return times2(n, "spare", "not-many");\n}\n'
+        "const times2 = (n) => 2 * n;\nexport function idle() {\n  return spare();\n}\nconst spare = () => 7;\nconst many = [1,\n  2,\n];\n",
         main='import { twice, idle } from "./leaf.mjs";\nconst box = { idle: 1, many: [...[twice(4)]] };\n'
         "console.log(JSON.stringify([box.many, box.spare ?? null]));\nexport default box;\n",
     )

@@ -121,8 +121,8 @@ def _lean(body: str, handed: str) -> str:
 
 
 def _mentioned(part: str) -> set[str]:
-    """Every word outside of comments that may be a name at the top: a word after one dot is a property."""
-    return set(re.findall(r"(?<![^.]\.)\b\w+", re.sub(r"^\s*//.*", "", part, flags=re.M)))
+    """Every word that may be a name at the top: none in a comment, alone in quotes, or with a hyphen; after one dot it is a property."""
+    return set(re.findall(r"(?<![^.]\.)(?<!\w-)\b\w+\b(?!-\w)", re.sub(r'^\s*//.*|"[\w-]*"', "", part, flags=re.M)))
 
 
 def _bare(path: Path, text: str) -> str:
