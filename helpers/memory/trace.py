@@ -147,6 +147,15 @@ class Trace:
         """(event index, name, bytes alive there) of every mark, in order: the stages of the article's table."""
         return [(i, e.op, self._totals[i]) for i, e in enumerate(self.events) if e.kind == "mark"]
 
+    def at(self, mark: str, number: int = -1) -> dict[str, int]:
+        """{class: bytes alive} at the last mark of that name, or at another of them. TraceError naming the marks that there are."""
+        found = [i for i, name, _ in self.marks if name == mark]
+        if not found:
+            raise TraceError(
+                f"the marks are {', '.join(dict.fromkeys(name for _, name, _ in self.marks))}, got {mark!r}"
+            )
+        return dict(zip(CLASSES, map(int, self.by_class[found[number]]), strict=True))
+
     def rounded(self, nbytes: int = 512) -> Trace:
         """The same trace with every block rounded up to a multiple of `nbytes`, as the CUDA allocator rounds to 512."""
         if nbytes < 1:

@@ -27,9 +27,9 @@ LARGER = pytest.mark.matrix("a choice that GPT-2 has had, in a larger model")
 
 def after_forward(trace) -> int:
     """Bytes that autograd keeps when the second forward is over."""
-    index = [index for index, name, _ in trace.marks if name == "after forward"][1]
+    held = trace.at("after forward")
     # Activations, and a table that only checkpoints read
-    return int(trace.by_class[index][5] + trace.by_class[index][7])
+    return held["activation"] + held["temporary"]
 
 
 @pytest.mark.parametrize("case", some(CASES, ALONE, AGAIN), ids=str)

@@ -58,10 +58,7 @@ def test_what_is_frozen_costs_its_bytes_and_no_more():
     model = nn.Sequential(nn.Linear(256, 256, bias=False), nn.Linear(256, 8, bias=False))
     model[0].weight.requires_grad_(False)
     done = predict_step(model, inputs=torch.zeros(2, 256), loss=LOSS["loss"], optimizer="adamw-fused", precision="bf16")
-    index = next(i for i, name, _ in done.trace.marks if name == "after step")
-    alive = {}
-    for block in done.trace.alive(index):
-        alive[block.cls] = alive.get(block.cls, 0) + block.nbytes
+    alive = done.trace.at("after step", 0)
     small = 256 * 8
     assert alive["parameter"] == 2 * (256 * 256 + small) and alive["gradient"] == 2 * small
     assert alive["optimizer"] == 3 * 4 * small

@@ -23,12 +23,6 @@ SEQ = 512
 STATES = ("parameter", "gradient", "optimizer")
 
 
-def rest(prediction, mark: str = "after step") -> dict[str, int]:
-    """Bytes by class at the last moment of that name."""
-    index = [i for i, name, _ in prediction.trace.marks if name == mark][-1]
-    return dict(zip(CLASSES, map(int, prediction.trace.by_class[index]), strict=True))
-
-
 def units() -> list[int]:
     """Parameters of each block, and of all the rest."""
     block = LLAMA.layer_nparams()
@@ -47,14 +41,16 @@ def blocks_of(units, precision, zero, nranks) -> dict[str, int]:
 @pytest.mark.parametrize("zero", [1, 2, 3])
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_zero_states_of_one_rank_are_the_formulas(zero, nranks, precision):
-    found = rest(predict_step(LLAMA, seq=SEQ, precision=precision, sharding=Sharding(data=nranks, zero=zero)))
+    found = predict_step(LLAMA, seq=SEQ, precision=precision, sharding=Sharding(data=nranks, zero=zero)).trace.at(
+        "after step"
+    )
     assert {cls: found[cls] for cls in STATES} == blocks_of(units(), precision, zero, nranks)
     assert found["communication"] == 0
 
 
 def test_ddp_holds_the_gradients_twice():
     alone, ddp = (predict_step(LLAMA, seq=SEQ, sharding=Sharding(data=n)) for n in (1, 8))
-    assert rest(ddp)["communication"] == rest(ddp)["gradient"] == 2 * LLAMA.nparams
+    assert ddp.trace.at("after step")["communication"] == ddp.trace.at("after step")["gradient"] == 2 * LLAMA.nparams
     assert ddp.peak.nbytes - alone.peak.nbytes == 2 * LLAMA.nparams
 
 
@@ -62,7 +58,7 @@ def test_stage_three_gathers_a_block_ahead_and_no_more():
     """In forward: two blocks, and the rest of the model, which stays gathered."""
     prediction = predict_step(LLAMA, seq=SEQ, sharding=Sharding(data=8, zero=3))
     *blocks, outer = units()
-    assert rest(prediction, "after forward")["communication"] == 2 * outer
+    assert prediction.trace.at("after forward")["communication"] == 2 * outer
     column = prediction.trace.by_class[:, CLASSES.index("communication")]
     forward = [int(column[i]) for i, e in enumerate(prediction.trace.events) if e.phase == "forward"]
     assert max(forward) == 2 * (outer + 2 * blocks[0])
@@ -72,21 +68,21 @@ def test_stage_three_gathers_a_block_ahead_and_no_more():
 def test_megatrons_distributed_optimizer_keeps_6_and_12_over_d(nranks):
     """Megatron-LM's docs/user-guide/features/dist_optimizer.md: bf16 weights, fp32 gradients whole, 12 bytes shared out."""
     done = predict_step(LLAMA, seq=SEQ, precision="bf16-fp32grads", sharding=Sharding(data=nranks, zero=1))
-    found = rest(done)
+    found = done.trace.at("after step")
     assert {cls: found[cls] for cls in STATES} == blocks_of(units(), "bf16-fp32grads", 1, nranks)
     assert sum(found[cls] for cls in STATES) == pytest.approx((6 + 12 / nranks) * LLAMA.nparams, rel=1e-5)
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adamw", "adamw-foreach", "adamw-fused"])
 def test_optimizers_work_on_shares(optimizer):
-    found = rest(predict_step(LLAMA, seq=SEQ, optimizer=optimizer, sharding=Sharding(data=8, zero=2)))
+    found = predict_step(LLAMA, seq=SEQ, optimizer=optimizer, sharding=Sharding(data=8, zero=2)).trace.at("after step")
     assert found["optimizer"] == states(units(), "bf16", optimizer, zero=2, nranks=8).nbytes["optimizer"]
 
 
 @pytest.mark.parametrize("checkpoint", ["none", "selective", "full"])
 def test_tensor_and_sequence_with_checkpointing(checkpoint):
     sharding = Sharding(tensor=4, sequence=True)
-    found = rest(predict_step(LLAMA, seq=SEQ, checkpoint=checkpoint, sharding=sharding), "after forward")
+    found = predict_step(LLAMA, seq=SEQ, checkpoint=checkpoint, sharding=sharding).trace.at("after forward")
     want = activations(LLAMA, 1, SEQ, checkpoint=checkpoint, sharding=sharding).total
     assert found["activation"] == pytest.approx(want, rel=0.005)
 
@@ -97,7 +93,7 @@ def test_all_ways_together():
     shape = replace(LLAMA, layers=8)
     prediction = predict_step(shape, seq=SEQ, sharding=sharding)
     block = 2 * shape.hidden + (shape.layer_nparams() - 2 * shape.hidden) // 2
-    assert {cls: rest(prediction)[cls] for cls in STATES} == blocks_of([block] * 2, "bf16", 1, 8)
+    assert {cls: prediction.trace.at("after step")[cls] for cls in STATES} == blocks_of([block] * 2, "bf16", 1, 8)
     assert prediction.trace.about["label"].endswith(
         "8 data, ZeRO-1, tensor 2 with sequence, stage 1 of 4, 8 micro-batches"
     )
@@ -113,14 +109,14 @@ def test_llama_3_70b_under_fsdp2_with_torchtitans_checkpointing_on_64_ranks():
     assert process_time() - start < 25  # five times what is promised
     shapes = [tuple(p.shape) for p in build(shape).parameters()]
     want = dict(fsdp2_states(shapes, 64).nbytes)
-    found = rest(done)
+    found = done.trace.at("after step")
     assert {cls: found[cls] for cls in STATES} == want | {"optimizer": want["optimizer"] + 512 * len(shapes)}
     assert sum(want.values()) == 16 * shape.nparams // 64
     assert found["communication"] == found["activation"] == 0
     # A token keeps, of each layer: its input, of seven products q, v, gate and down, attention's output and one fp32 number a head.
     kept = 2 * shape.hidden + 2 * (shape.heads * shape.head_dim + shape.kv_hidden + shape.ffn + shape.hidden)
     kept += 2 * shape.heads * shape.head_dim + 4 * shape.heads
-    after = rest(done, "after forward")["activation"]
+    after = done.trace.at("after forward")["activation"]
     assert after == pytest.approx(8192 * (shape.layers * kept + 4 * shape.vocab), rel=0.005)
 
 
@@ -138,7 +134,7 @@ def test_outside_a_pipeline_every_micro_batch_of_fsdp2_is_reduced():
 def test_a_module_of_your_own_is_shared_out_by_data():
     model = nn.Sequential(*[nn.Linear(64, 64) for _ in range(4)])
     ask = {"inputs": torch.empty(8, 64), "loss": torch.sum, "precision": "fp32"}
-    found = rest(predict_step(model, sharding=Sharding(data=4, zero=3), **ask))
+    found = predict_step(model, sharding=Sharding(data=4, zero=3), **ask).trace.at("after step")
     assert found["parameter"] == blocks_of([64 * 65] * 4, "fp32", 3, 4)["parameter"]
     with pytest.raises(ShardingError, match="shared out by data and zero only, got tensor 2"):
         predict_step(model, sharding=Sharding(tensor=2), **ask)
@@ -186,9 +182,9 @@ def test_pieces_free_the_logits_under_fsdp2_and_one_gradient_of_the_table_stays(
         for n in (1, 8)
     )
     logits, table = 4096 * LLAMA.vocab, LLAMA.vocab * LLAMA.hidden
-    assert rest(whole, "after forward")["activation"] - rest(pieces, "after forward")["activation"] > 4 * logits
-    assert rest(pieces, "after forward")["communication"] == 4 * table
-    assert rest(whole, "after forward")["communication"] == 2 * (table + LLAMA.hidden)
+    assert whole.trace.at("after forward")["activation"] - pieces.trace.at("after forward")["activation"] > 4 * logits
+    assert pieces.trace.at("after forward")["communication"] == 4 * table
+    assert whole.trace.at("after forward")["communication"] == 2 * (table + LLAMA.hidden)
 
 
 @pytest.mark.parametrize("sharding", [None, Sharding(data=8, zero=3)], ids=str)

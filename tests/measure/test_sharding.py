@@ -18,7 +18,6 @@ from helpers.measure.sharding import (
     make_buckets,
     part,
 )
-from helpers.memory import CLASSES
 from helpers.memory.closed_form import activations
 from helpers.pipeline import SCHEDULES, most_waiting, peak
 from helpers.units import MIB
@@ -42,25 +41,20 @@ def traced(shape, sharding, batch=1, seq=SEQ):
     return mine, watch.trace
 
 
-def held(trace, mark: str) -> dict[str, int]:
-    index = next(i for i, name, _ in trace.marks if name == mark)
-    return dict(zip(CLASSES, map(int, trace.by_class[index]), strict=True))
-
-
 @pytest.mark.parametrize("sequence", [False, True])
 @pytest.mark.parametrize("shape, tensor", [(LLAMA, 2), (LLAMA, 8), (GPT, 5), (MODELS["GPT-2"], 4)])
 def test_tensor_parallel_activations_are_the_closed_forms(shape, tensor, sequence):
     seq = 1000 if tensor == 5 else SEQ
     _, trace = traced(shape, Sharding(tensor=tensor, sequence=sequence), seq=seq)
     want = activations(shape, 1, seq, sharding=Sharding(tensor=tensor, sequence=sequence)).total
-    assert held(trace, "after forward")["activation"] == pytest.approx(want, rel=0.005)
+    assert trace.at("after forward")["activation"] == pytest.approx(want, rel=0.005)
 
 
 def test_experts_elsewhere_keep_what_experts_here_keep_in_balance():
     there, trace = traced(MIXTRAL, Sharding(data=8, expert=8))
     here, _ = traced(MIXTRAL, Sharding(data=8))
     want = activations(MIXTRAL, 1, SEQ).total
-    assert held(trace, "after forward")["activation"] == pytest.approx(want, rel=0.005)
+    assert trace.at("after forward")["activation"] == pytest.approx(want, rel=0.005)
     experts = 3 * MIXTRAL.hidden * MIXTRAL.ffn * MIXTRAL.layers
     assert count(here) - count(there) == 7 * experts, "one expert of eight in each layer"
     sent = [e.nbytes for e in trace.events if e.kind == "alloc" and e.op.endswith("all_to_all_single")]
@@ -100,10 +94,10 @@ def test_the_first_stage_keeps_as_much_as_the_whole_model_does():
     """With enough micro-batches: a quarter of the layers, four times."""
     _, trace = traced(LLAMA, Sharding(pipeline=4, stage=0, micro_batches=4))
     blocks = activations(LLAMA, 1, SEQ)["blocks"].nbytes
-    kept = held(trace, "after forward")
+    kept = trace.at("after forward")
     assert kept["activation"] == pytest.approx(blocks, rel=0.03), "and the angles of each micro-batch"
     _, last = traced(LLAMA, Sharding(pipeline=4, stage=3, micro_batches=4))
-    assert held(last, "after forward")["activation"] < 0.6 * kept["activation"]
+    assert last.at("after forward")["activation"] < 0.6 * kept["activation"]
 
 
 def test_the_middle_of_a_pipeline_receives_both_ways():
@@ -122,7 +116,7 @@ def test_sequence_parallel_gathers_before_every_matmul_and_scatters_after():
     whole = SEQ * LLAMA.hidden * 2
     forward = [e for e in trace.events if e.phase == "forward" and e.kind == "alloc" and "all_gather" in e.op]
     assert [e.nbytes for e in forward] == [whole] * (2 * LLAMA.layers + 1)
-    assert held(trace, "after forward")["communication"] == 0
+    assert trace.at("after forward")["communication"] == 0
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,7 @@ WEIGHT, ROWS = 4 * N * N, 4 * B * N
 
 def classes(trace, name):
     """{class: bytes} at the mark `name`, without the zeros."""
-    index = next(i for i, mark, _ in trace.marks if mark == name)
-    return {cls: int(n) for cls, n in zip(CLASSES, trace.by_class[index], strict=True) if n}
+    return {cls: n for cls, n in trace.at(name).items() if n}
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from itertools import pairwise
 from random import Random
 
 import numpy as np
+import torch
 from torch import nn
 
 from helpers.facts import Model
@@ -15,6 +16,8 @@ from helpers.measure import predict_step, track
 from helpers.measure.predict.predict import STAGES
 from helpers.measure.sharding import Sharding
 from helpers.memory import Trace
+from helpers.parallel.zero import Zero
+from helpers.tracker.tracker import Tracker
 
 SLACK = 1024  # bytes; most predictions are 0 to 8 away
 # Gloo says that a collective is over a moment before its thread lets go of the tensors (ProcessGroupGloo::runLoop), so on a busy machine a
@@ -40,14 +43,55 @@ def sizes(rng: Random, ffn: int = 90, vocab: int = 200) -> dict[str, int]:
     return {"hidden": rng.randint(9, 40), "ffn": rng.randint(9, ffn), "vocab": rng.randint(30, vocab)}
 
 
-def later(trace: Trace) -> np.ndarray:
-    """Of each step after the first, (steps, stages + 1): bytes at its stages, and the most of them."""
-    ends = [index for index, name, _ in trace.marks if name == STAGES[3]]
-    of = lambda start, end: [n for index, _, n in trace.marks if start < index <= end]  # noqa: E731
-    most = lambda start, end: int(np.max(trace.total[start + 1 : end + 1]))  # noqa: E731
-    return np.array([[*of(*step), most(*step)] for step in pairwise(ends)])
+# inside ranks --------------------------------------------------------------------------------------------------------------
+def batch_of(case: Case, nranks: int = 1) -> tuple[torch.Tensor, torch.Tensor]:
+    """Tokens and targets, of one of the ranks that share a sequence."""
+    tokens, targets = (torch.zeros(case.batch, case.seq // nranks, dtype=torch.int64) for _ in range(2))
+    return tokens, targets
 
 
+def step(case: Case, forward: Callable[[], torch.Tensor], trainer: object, mark: Callable[[str], None]) -> None:
+    """As a trainer has it, with a mark at every stage. forward(): a micro-batch's loss."""
+    for _ in range(case.how.get("accumulate", 1)):
+        loss = forward()
+        mark(STAGES[0])
+        loss.backward()
+        del loss
+        mark(STAGES[1])
+    update(trainer, mark)
+
+
+def update(trainer: object, mark: Callable[[str], None]) -> None:
+    trainer.step()
+    mark(STAGES[2])
+    trainer.zero_grad()
+    mark(STAGES[3])
+
+
+def kept_by(adam: object, zero: Zero | None = None) -> Callable[[Tracker], None]:
+    """Says what fp32 copies of weights and gradients are for, and what ZeRO has."""
+
+    def told(watch: Tracker) -> None:
+        watch.register(list(getattr(adam, "masters", {}).values()), "optimizer")
+        watch.register(list(getattr(adam, "main_grads", {}).values()), "gradient")
+        if zero:
+            zero.tell(watch.register)
+
+    return told
+
+
+def watched(model: nn.Module, adam: object, batch: tuple, told: Callable, step: Callable[[Callable], None]) -> Trace:
+    """A few steps after the first one, from the mark "start" on. step(mark) takes one."""
+    step(lambda name: None)
+    with track(model, adam, batch) as watch:
+        told(watch)
+        watch.mark("start")
+        for _ in range(STEPS):
+            step(watch.mark)
+    return watch.trace
+
+
+# on paper, and beside it ---------------------------------------------------------------------------------------------------
 def predicted(case: Case) -> Trace:
     """Two steps on paper, with what torch built for the CPU."""
     how = {"batch": case.batch, "seq": case.seq, "attention": "math", "operators": "cpu", **case.how}
@@ -56,25 +100,19 @@ def predicted(case: Case) -> Trace:
 
 def said(case: Case) -> np.ndarray:
     """What is predicted of the second step: bytes at its stages, and the most of them."""
-    return later(predicted(case))[0]
+    return told(predicted(case))[-1]
+
+
+def told(trace: Trace) -> np.ndarray:
+    """(steps, stages + 1): bytes at the stages of each step, and the most of them."""
+    return np.array([[*(n for _, n, _ in step), max(most for *_, most in step)] for step in passes(trace)])
 
 
 def same(case: Case, trace: Trace) -> None:
     """What a rank held is what is predicted for it, of several steps the least (STEPS)."""
-    there, here = later(trace).min(axis=0), said(case)
+    there, here = told(trace).min(axis=0), said(case)
     print(case.plan, case.how, np.subtract(there, here), here[-1])
     assert len(there) == len(here) and np.abs(np.subtract(there, here)).max() <= SLACK, (case, there, here)
-
-
-def watched(model: nn.Module, adam: object, batch: tuple, told: Callable, step: Callable[[Callable], None]) -> Trace:
-    """Inside ranks: a few steps after the first one, from the mark "start" on. step(mark) takes one."""
-    step(lambda name: None)
-    with track(model, adam, batch) as watch:
-        told(watch)
-        watch.mark("start")
-        for _ in range(STEPS):
-            step(watch.mark)
-    return watch.trace
 
 
 def same_within(case: Case, there: Trace) -> np.ndarray:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from functools import partial
 from unittest import mock
 
 import pytest
 import torch
-from drawn import GPT, LLAMA, STEPS, Case, same
+from drawn import GPT, LLAMA, Case, batch_of, kept_by, same, step, watched
 from lanes import some, some_rows
 
 from helpers.facts import Model
-from helpers.measure import build, track
-from helpers.measure.predict.predict import STAGES
+from helpers.measure import build
 from helpers.measure.sharding import Sharding
 from helpers.measure.sharding.fsdp2 import fully_shard, mesh_of
 from helpers.measure.sharding.part import Part
@@ -59,31 +59,14 @@ def in_pieces(model, case: Case):
     return checkpointing.apply(model, case.how["checkpoint"])
 
 
-def step(case: Case, model, trainer, batch, mark) -> None:
-    """As a trainer has it, which asks for a loss apart when forward is over."""
-    tokens, targets = batch
-    for _ in range(case.how["accumulate"]):
-        loss = model.loss(model(tokens), targets) if model.apart else model(tokens, targets)
-        mark(STAGES[0])
-        loss.backward()
-        del loss
-        mark(STAGES[1])
-    trainer.step()
-    mark(STAGES[2])
-    trainer.zero_grad()
-    mark(STAGES[3])
+def in_steps(case: Case, model, trainer, inner, told):
+    """Watched. inner: the torch.optim.Optimizer inside the trainer, which asks for a loss apart when forward is over."""
+    tokens, targets = batch = batch_of(case)
 
+    def forward():
+        return model.loss(model(tokens), targets) if model.apart else model(tokens, targets)
 
-def watched(case: Case, model, trainer, inner, told):
-    """Four steps. inner: the torch.optim.Optimizer inside the trainer; told(watch) says what else is there."""
-    batch = torch.zeros(case.batch, case.seq, dtype=torch.int64), torch.zeros(case.batch, case.seq, dtype=torch.int64)
-    if case.how["precision"] in FSDP2:  # it makes its buffers in its first step
-        step(case, model, trainer, batch, lambda name: None)
-    with track(model, inner, batch) as watch:
-        told(watch)
-        for _ in range(1 + STEPS):
-            step(case, model, trainer, batch, watch.mark)
-    return watch.trace
+    return watched(model, inner, batch, told, partial(step, case, forward, trainer))
 
 
 def sharded(model, case: Case, mesh):
@@ -97,7 +80,7 @@ def on_fsdp2(case: Case):
     torch.set_num_threads(1)
     model = in_pieces(build(case.shape, attention="math", device="cpu"), case)
     adam = sharded(model, case, mesh_of(case.plan))
-    return watched(case, model, adam, adam, lambda watch: watch.register(list(unsharded(model)), "communication"))
+    return in_steps(case, model, adam, adam, lambda watch: watch.register(list(unsharded(model)), "communication"))
 
 
 @pytest.mark.parametrize("seed", some(range(6), [0], "five more setups of each"))
@@ -131,10 +114,10 @@ def between_tensor_ranks(case: Case):
 
     def told(watch):
         watch.register(list(unsharded(model)), "communication")
-        watch.register(list(getattr(adam, "masters", {}).values()), "optimizer")
+        kept_by(adam)(watch)
 
     with mock.patch.multiple(moves, all_gathered=all_gathered, reduce_scattered=reduce_scattered):
-        return watched(case, model, adam, adam, told)
+        return in_steps(case, model, adam, adam, told)
 
 
 SEQUENCE = [(chunking, plan) for chunking in CHUNKINGS[:2] for plan in ("tensor", "tensor and FSDP2")]
@@ -163,11 +146,7 @@ def under_zero(case: Case):
     zero = Zero(model, case.plan.zero, prefetch=True, **made)
     wait_for_pieces(model, zero)
 
-    def told(watch):
-        watch.register(list(getattr(zero.optimizer, "masters", {}).values()), "optimizer")
-        zero.tell(watch.register)
-
-    return watched(case, model, zero, zero.optimizer, told)
+    return in_steps(case, model, zero, zero.optimizer, kept_by(zero.optimizer, zero))
 
 
 @pytest.mark.parametrize("seed", some(range(3), [0], "two more setups of each"))

@@ -8,16 +8,16 @@ from functools import partial
 
 import pytest
 import torch
-from drawn import GPT, LLAMA, STEPS, Case, said, same, sizes
+from drawn import GPT, LLAMA, Case, batch_of, kept_by, said, same, sizes, step, watched
 from lanes import some
 
 from helpers.context import FORMS, ORDERS
 from helpers.facts import MODELS, Model
-from helpers.measure import predict_step, track
+from helpers.measure import predict_step
 from helpers.measure.predict.predict import STAGES
 from helpers.measure.sharding import Sharding, ShardingError, make_buckets
 from helpers.measure.sharding.part import Part
-from helpers.memory import CLASSES, sharding
+from helpers.memory import sharding
 from helpers.parallel.zero import Zero
 from helpers.step import checkpointing
 from helpers.step.precision import computes, optimizer
@@ -51,7 +51,7 @@ def draw(form: str, order: str, seed: int) -> Case:
 
 
 def real(case: Case):
-    """This rank's second step, watched from the first one on. Attention is helpers.parallel.context's."""
+    """This rank, watched from its second step on. Attention is helpers.parallel.context's."""
     import torch.distributed as dist
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -70,25 +70,14 @@ def real(case: Case):
         layer.attention.core = ways.get(plan.form, partial(heads, layer.attention.core))
     checkpointing.apply(model, case.how["checkpoint"])
     trainer, buckets = made(model, plan, precision), [] if plan.zero else make_buckets(model)
-    tokens, targets = (torch.zeros(case.batch, case.seq // NRANKS, dtype=torch.int64) for _ in range(2))
-    inner = trainer.optimizer if plan.zero else trainer
-    with sdpa_kernel(SDPBackend.MATH), track(model, inner, (tokens, targets)) as watch:
-        watch.register(list(getattr(inner, "masters", {}).values()), "optimizer")
+    batch, inner = batch_of(case, NRANKS), trainer.optimizer if plan.zero else trainer
+
+    def told(watch):
+        kept_by(inner, trainer if plan.zero else None)(watch)
         watch.register(buckets, "communication")
-        if plan.zero:
-            trainer.tell(watch.register)
-        for _ in range(1 + STEPS):
-            for _ in range(case.how["accumulate"]):
-                loss = model(tokens, targets)
-                watch.mark(STAGES[0])
-                loss.backward()
-                del loss
-                watch.mark(STAGES[1])
-            trainer.step()
-            watch.mark(STAGES[2])
-            trainer.zero_grad()
-            watch.mark(STAGES[3])
-    return watch.trace
+
+    with sdpa_kernel(SDPBackend.MATH):
+        return watched(model, inner, batch, told, partial(step, case, lambda: model(*batch), trainer))
 
 
 def made(model, plan: Sharding, precision: str):
@@ -120,8 +109,7 @@ def test_the_names_are_those_of_the_room_that_knows_them():
 def after_forward(plan: Sharding, **how) -> int:
     """Bytes of activations on a rank of Llama-3-8B with two layers."""
     done = predict_step(replace(MODELS["Llama-3-8B"], layers=2), seq=4096, steps=1, sharding=plan, **how)
-    index = next(i for i, name, _ in done.trace.marks if name == STAGES[0])
-    return int(done.trace.by_class[index][CLASSES.index("activation")])
+    return done.trace.at(STAGES[0])["activation"]
 
 
 def test_a_ring_keeps_a_quarter_and_gathered_keys_stay():

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from functools import partial
 from unittest import mock
 
 import pytest
 import torch
-from drawn import STEPS, Case, same, sizes
+from drawn import Case, batch_of, kept_by, same, sizes, step, watched
 from lanes import some
 from torch import nn
 
 from helpers.facts import MODELS, Model
-from helpers.measure import predict_step, track
+from helpers.measure import predict_step
 from helpers.measure.predict.predict import STAGES
 from helpers.measure.sharding import Sharding, share
 from helpers.measure.sharding.part import Elsewhere, Part
-from helpers.memory import CLASSES
 from helpers.memory.closed_form import states
 from helpers.parallel.zero import Zero
 from helpers.step import checkpointing
@@ -54,7 +54,7 @@ def balanced(self, chosen):
 
 
 def real(case: Case):
-    """This rank's second step, watched from the first one on."""
+    """This rank, watched from its second step on."""
     import torch.distributed as dist
 
     from helpers.measure.sharding import moves
@@ -79,25 +79,9 @@ def real(case: Case):
         optimizer=lambda shares: optimizer("adamw", shares, "bf16" if main else precision),
         groups={one: Group(alike) for one in model.modules() if isinstance(one, Elsewhere)},
     )
-    tokens, targets = (torch.zeros(case.batch, case.seq, dtype=torch.int64) for _ in range(2))
-    with (
-        mock.patch.object(moves, "exchanged", lambda x: all_to_all(x, spread)),
-        track(model, sharded.optimizer, (tokens, targets)) as watch,
-    ):
-        watch.register(list(getattr(sharded.optimizer, "masters", {}).values()), "optimizer")
-        sharded.tell(watch.register)
-        for _ in range(1 + STEPS):
-            for _ in range(case.how["accumulate"]):
-                loss = model(tokens, targets)
-                watch.mark(STAGES[0])
-                loss.backward()
-                del loss
-                watch.mark(STAGES[1])
-            sharded.step()
-            watch.mark(STAGES[2])
-            sharded.zero_grad()
-            watch.mark(STAGES[3])
-    return watch.trace
+    batch, adam = batch_of(case), sharded.optimizer
+    with mock.patch.object(moves, "exchanged", lambda x: all_to_all(x, spread)):
+        return watched(model, adam, batch, kept_by(adam, sharded), partial(step, case, lambda: model(*batch), sharded))
 
 
 @pytest.mark.parametrize("seed", some(range(4), [0], "three more setups of each"))
@@ -111,8 +95,7 @@ def test_experts_are_shared_out_among_the_ranks_that_have_the_same_ones():
     """Of Mixtral, eight data ranks: experts over two, so a quarter of four experts' states is here, and an eighth of all else."""
     shape = replace(MODELS["Mixtral-8x7B"], layers=2)
     done = predict_step(shape, seq=64, sharding=Sharding(data=8, zero=3, expert=2))
-    index = [i for i, name, _ in done.trace.marks if name == STAGES[2]][-1]
-    held = dict(zip(CLASSES, map(int, done.trace.by_class[index]), strict=True))
+    held = done.trace.at(STAGES[2])
     experts = 4 * 3 * shape.hidden * shape.ffn
     others = [shape.layer_nparams() - 2 * experts] * 2 + [(2 * shape.vocab + 1) * shape.hidden]
     want = states([experts] * 2, zero=3, nranks=4).nbytes, states(others, zero=3, nranks=8).nbytes

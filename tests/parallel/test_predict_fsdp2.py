@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 import torch
-from drawn import GPT, LLAMA, Case, predicted, same_within, watched
+from drawn import GPT, LLAMA, Case, batch_of, predicted, same_within, step, watched
 from lanes import some
 from torch import nn
 
@@ -17,7 +17,7 @@ from helpers.measure import build
 from helpers.measure.predict.predict import STAGES
 from helpers.measure.sharding import Sharding
 from helpers.measure.sharding.fsdp2 import fully_shard, mesh_of
-from helpers.memory import CLASSES, Trace
+from helpers.memory import Trace
 from helpers.memory.closed_form import fsdp2_states
 from helpers.parallel.zero.watched import unsharded
 from helpers.step import checkpointing
@@ -60,11 +60,10 @@ def real(case: Case) -> Trace:
 
 def stepped(case: Case, model: nn.Module) -> Trace:
     """Watched."""
-    optimizer = torch.optim.AdamW(model.parameters(), foreach=False)
-    batch = tuple(torch.zeros(case.batch, case.seq, dtype=torch.int64) for _ in range(2))
+    optimizer, batch = torch.optim.AdamW(model.parameters(), foreach=False), batch_of(case)
     with torch.no_grad():
         _ = [p.zero_() for p in model.parameters()]
-    return watched(model, optimizer, batch, told(model), partial(steps, case, model, optimizer, *batch))
+    return watched(model, optimizer, batch, told(model), partial(step, case, lambda: model(*batch), optimizer))
 
 
 def told(model: nn.Module) -> Callable:
@@ -72,23 +71,9 @@ def told(model: nn.Module) -> Callable:
     return lambda watch: watch.register(list(unsharded(model)), "communication")
 
 
-def steps(case, model, optimizer, tokens, targets, mark) -> None:
-    for _ in range(case.how["accumulate"]):
-        loss = model(tokens, targets)
-        mark(STAGES[0])
-        loss.backward()
-        del loss
-        mark(STAGES[1])
-    optimizer.step()
-    mark(STAGES[2])
-    optimizer.zero_grad()
-    mark(STAGES[3])
-
-
-def at_rest(trace: Trace) -> dict[str, int]:
+def states_of(trace: Trace) -> dict[str, int]:
     """Bytes of the states after the last step."""
-    index = [i for i, name, _ in trace.marks if name == STAGES[2]][-1]
-    held = dict(zip(CLASSES, map(int, trace.by_class[index]), strict=True))
+    held = trace.at(STAGES[2])
     return {cls: held[cls] for cls in STATES}
 
 
@@ -103,7 +88,7 @@ def kept(case: Case, rank: int) -> dict[str, int]:
 def test_the_bytes_of_fully_shard(ranks, seed):
     case = draw(seed)
     there, here = ranks.run(real, case), predicted(case)
-    assert [at_rest(trace) for trace in there] == [kept(case, rank) for rank in range(NRANKS)]
-    assert at_rest(here) == kept(case, 0)
+    assert [states_of(trace) for trace in there] == [kept(case, rank) for rank in range(NRANKS)]
+    assert states_of(here) == kept(case, 0)
     off = same_within(case, there[0])
     assert not off[-2:].any(), "after the update, and without gradients"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from unittest import mock
 
 import pytest
@@ -13,7 +12,7 @@ from lanes import some
 from test_predict_experts import balanced
 from test_predict_experts import draw as of_experts
 from test_predict_fsdp2 import stepped, told
-from test_predict_fsdp2_pipeline import step
+from test_predict_fsdp2_pipeline import told_how
 
 from helpers.measure.sharding import Parts, Sharding
 from helpers.measure.sharding.fsdp2 import fully_shard, mesh_of, sharded
@@ -97,11 +96,9 @@ def in_a_pipeline(case: Case, virtual: int) -> Trace:
     model = checkpointing.apply(Parts(parts, plan), case.how["checkpoint"])
     for part in parts:
         shared_out(part, case, plan, mesh["alike", "spread"])
-    adam = torch.optim.AdamW(model.parameters(), foreach=False)
-    batch = tuple(torch.zeros(case.batch, case.seq, dtype=torch.int64) for _ in range(2))
-    how = plan, case.how["precision"], parts, adam, batch, mesh.get_group("stage")
+    batch, adam, how = told_how(case, plan, parts, model, mesh)
     with mock.patch.object(moves, "exchanged", lambda x: all_to_all(x, mesh.get_group("spread"))):
-        return watched(model, adam, batch, told(model), partial(step, *how))
+        return watched(model, adam, batch, told(model), how)
 
 
 @pytest.mark.parametrize("seed", some(range(8), [4], "seven more setups"))

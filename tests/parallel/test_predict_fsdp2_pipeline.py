@@ -10,15 +10,14 @@ from unittest import mock
 
 import pytest
 import torch
-from drawn import GPT, LLAMA, Case, same_within, sizes, watched
+from drawn import GPT, LLAMA, Case, batch_of, same_within, sizes, watched
 from lanes import some
 from test_predict_fsdp2 import told
-from test_predict_pipeline import Stage
+from test_predict_pipeline import Stage, Waits, step
 
 from helpers.facts import Model
 from helpers.ledger import SETUPS
 from helpers.ledger.states import state_traffic
-from helpers.measure.predict.predict import STAGES
 from helpers.measure.sharding import Parts, Sharding
 from helpers.measure.sharding.fsdp2 import fully_shard
 from helpers.measure.sharding.part import Part
@@ -26,7 +25,6 @@ from helpers.measure.sharding.pipeline import schedule
 from helpers.measure.sharding.stages import Stages
 from helpers.memory import Trace
 from helpers.parallel.counting import Moved, counted
-from helpers.parallel.pipeline.runner import Runner
 from helpers.pipeline import peak
 from helpers.pipeline.orders import with_shards
 from helpers.pipeline.schedule import SHARDS
@@ -61,12 +59,16 @@ def draw(seed: int) -> Case:
 class Sharded(Stage):
     """A stage under fully_shard."""
 
+    def __init__(self, compute, *stage):
+        super().__init__(*stage)
+        self.compute = compute
+
     def empty(self):
         return torch.empty(*self.batch[0].shape, self.module.hidden, dtype=self.compute)
 
 
-class Told(Runner):
-    """Plays the program, told what torch's stages are told. A send is over before the next action."""
+class Told(Waits):
+    """Plays the program, told what torch's stages are told."""
 
     def step(self):
         stages = Stages({stage: one.module for stage, one in self.stages.items()})
@@ -77,12 +79,6 @@ class Told(Runner):
             if action.computes:
                 stages.before(action)
             self.do[action.kind](action)
-
-    def _send(self, action):
-        super()._send(action)
-        for work, _ in self.leaving:
-            work.wait()
-        self.leaving.clear()
 
 
 def real(case: Case) -> Trace:
@@ -97,33 +93,22 @@ def real(case: Case) -> Trace:
     model = checkpointing.apply(Parts(parts, plan), case.how["checkpoint"])
     for part in parts:
         fully_shard(part, FSDP2[case.how["precision"]], plan, mesh[names])
-    adam = torch.optim.AdamW(model.parameters(), foreach=False)
-    batch = tuple(torch.zeros(case.batch, case.seq, dtype=torch.int64) for _ in range(2))
     with torch.no_grad():
         _ = [p.zero_() for p in model.parameters()]
-    how = plan, case.how["precision"], parts, adam, batch, mesh.get_group("stage")
-    return watched(model, adam, batch, told(model), partial(step, *how))
+    batch, adam, how = told_how(case, plan, parts, model, mesh)
+    return watched(model, adam, batch, told(model), how)
 
 
-def step(plan, precision, parts, adam, batch, group, mark) -> None:
-    import torch.distributed as dist
-
+def told_how(case: Case, plan: Sharding, parts, model, mesh):
+    """Batch, optimizer, and step(mark) of a rank under fully_shard."""
+    batch, adam, group = batch_of(case), torch.optim.AdamW(model.parameters(), foreach=False), mesh.get_group("stage")
     made = schedule(PIPELINE, plan.micro_batches, plan.virtual)
-    most, waiting, seen = peak(made)[dist.get_rank(group)], {}, []
 
-    def full():
-        if len(waiting) == most and not seen:
-            seen.append(mark(STAGES[0]))
+    def play(stages):
+        Told(with_shards(made), stages, group).step()
 
-    stages = {one.sharding.stage: Sharded(one, batch, waiting, full) for one in parts}
-    for one in stages.values():
-        one.compute = FSDP2[precision].compute
-    Told(with_shards(made), stages, group).step()
-    mark(STAGES[1])
-    adam.step()
-    mark(STAGES[2])
-    adam.zero_grad()
-    mark(STAGES[3])
+    stage = partial(Sharded, FSDP2[case.how["precision"]].compute)
+    return batch, adam, partial(step, parts, batch, peak(made)[plan.stage], stage, play, adam)
 
 
 @pytest.mark.parametrize("seed", some(range(24), [8, 9], "twenty-two more setups"))

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
-from drawn import GPT, LLAMA, STEPS, Case, same, sizes
+from drawn import GPT, LLAMA, Case, batch_of, kept_by, same, sizes, update, watched
 from lanes import some
 
 from helpers.facts import Model
-from helpers.measure import predict_step, track
+from helpers.measure import predict_step
 from helpers.measure.predict.predict import STAGES
 from helpers.measure.sharding import Parts, Sharding, part
 from helpers.measure.sharding.part import Part
 from helpers.memory.closed_form import states
+from helpers.parallel.pipeline.runner import Runner
 from helpers.pipeline import SCHEDULES, peak
 from helpers.step import checkpointing
 from helpers.step.precision import computes, optimizer
@@ -71,20 +73,32 @@ class Stage:
         return next(self.module.parameters()).new_empty((*self.batch[0].shape, self.module.hidden))
 
 
+class Waits(Runner):
+    """A send is over before the next action: else what it holds depends on the neighbour's clock."""
+
+    def _send(self, action):
+        super()._send(action)
+        for work, _ in self.leaving:
+            work.wait()
+        self.leaving.clear()
+
+
+def step(parts, batch, most, stage, play, adam, mark) -> None:
+    """Of a pipeline's rank. most: micro-batches that wait when its forwards are over. stage: makes a Stage. play(stages): the program."""
+    waiting, seen = {}, []
+
+    def full():
+        if len(waiting) == most and not seen:
+            seen.append(mark(STAGES[0]))
+
+    play({one.sharding.stage: stage(one, batch, waiting, full) for one in parts})
+    mark(STAGES[1])
+    update(adam, mark)
+
+
 def real(case: Case):
-    """This rank's second step, watched from the first one on."""
+    """This rank, watched from its second step on."""
     import torch.distributed as dist
-
-    from helpers.parallel.pipeline.runner import Runner
-
-    class Waits(Runner):
-        """A send is over before the next action: else what it holds depends on the neighbour's clock."""
-
-        def _send(self, action):
-            super()._send(action)
-            for work, _ in self.leaving:
-                work.wait()
-            self.leaving.clear()
 
     torch.set_num_threads(1)
     rank, precision = dist.get_rank(), case.how["precision"]
@@ -92,27 +106,10 @@ def real(case: Case):
     parts = [Part(case.shape, one, "math", device="cpu", dtype=computes(precision)) for one in plan.parts]
     parts[-1].chunks, parts[-1].chunking = case.how.get("chunks", 1), case.how.get("chunking", "recompute")
     model = checkpointing.apply(Parts(parts, plan), case.how["checkpoint"])
-    adam = optimizer("adamw", model.parameters(), precision)
-    tokens, targets = (torch.zeros(case.batch, case.seq, dtype=torch.int64) for _ in range(2))
+    adam, batch = optimizer("adamw", model.parameters(), precision), batch_of(case)
     schedule = SCHEDULES["interleaved" if plan.virtual > 1 else "1f1b"](NRANKS, plan.micro_batches, plan.virtual)
-    with track(model, adam, (tokens, targets)) as watch:
-        watch.register(list(getattr(adam, "masters", {}).values()), "optimizer")
-        watch.register(list(getattr(adam, "main_grads", {}).values()), "gradient")
-        for _ in range(1 + STEPS):
-            waiting, seen = {}, []
-
-            def full(waiting=waiting, seen=seen):
-                if len(waiting) == peak(schedule)[rank] and not seen:
-                    seen.append(watch.mark(STAGES[0]))
-
-            stages = {one.sharding.stage: Stage(one, (tokens, targets), waiting, full) for one in parts}
-            Waits(schedule, stages).step()
-            watch.mark(STAGES[1])
-            adam.step()
-            watch.mark(STAGES[2])
-            adam.zero_grad()
-            watch.mark(STAGES[3])
-    return watch.trace
+    how = parts, batch, peak(schedule)[rank], Stage, lambda stages: Waits(schedule, stages).step(), adam
+    return watched(model, adam, batch, kept_by(adam), partial(step, *how))
 
 
 @pytest.mark.parametrize("seed", some(range(12), [0], "eleven more setups"))

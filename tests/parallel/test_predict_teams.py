@@ -8,9 +8,9 @@ from functools import partial
 
 import pytest
 import torch
-from drawn import Case, same_within, watched
+from drawn import Case, batch_of, kept_by, same_within, step, watched
 from lanes import some
-from test_predict_fsdp2 import draw, real, steps
+from test_predict_fsdp2 import draw, real
 
 from helpers.measure import build
 from helpers.measure.sharding import Sharding
@@ -34,13 +34,8 @@ def by_hand(case: Case) -> Trace:
     checkpointing.apply(model, case.how["checkpoint"])
     kinds = {"optimizer": lambda shares: optimizer("adamw", shares, case.how["precision"]), "prefetch": True}
     zero = Zero(model, 3, group=Hybrid(TEAM), **kinds)
-    tokens, targets = (torch.zeros(case.batch, case.seq, dtype=torch.int64) for _ in range(2))
-
-    def told(watch):
-        watch.register(list(getattr(zero.optimizer, "masters", {}).values()), "optimizer")
-        zero.tell(watch.register)
-
-    return watched(model, zero.optimizer, (tokens, targets), told, partial(steps, case, model, zero, tokens, targets))
+    batch, adam = batch_of(case), zero.optimizer
+    return watched(model, adam, batch, kept_by(adam, zero), partial(step, case, lambda: model(*batch), zero))
 
 
 @pytest.mark.parametrize("seed", some(range(18), [1], "seventeen more setups"))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 
 import pytest
 import torch
-from drawn import STEPS, Case, same, sizes
+from drawn import Case, batch_of, kept_by, same, sizes, step, watched
 from lanes import some
 
 from helpers.facts import Model
-from helpers.measure import build, track
-from helpers.measure.predict.predict import STAGES
+from helpers.measure import build
 from helpers.measure.sharding import Sharding
 from helpers.parallel.zero import Zero
 from helpers.step.precision import computes, optimizer
@@ -35,7 +35,7 @@ def draw(way: str, seed: int) -> Case:
 
 
 def real(case: Case):
-    """This rank's second step, watched from the first one on."""
+    """This rank, watched from its second step on."""
     torch.set_num_threads(1)
     precision = case.how["precision"]
     model = build(case.shape, attention="math", device="cpu", dtype=computes(precision))
@@ -43,21 +43,8 @@ def real(case: Case):
     kind = "bf16" if main else precision
     how = {"prefetch": True, "main_grads": main, "optimizer": lambda shares: optimizer("adamw", shares, kind)}
     zero = Zero(model, case.plan.zero, **how)
-    tokens, targets = (torch.zeros(case.batch, case.seq, dtype=torch.int64) for _ in range(2))
-    with track(model, zero.optimizer, (tokens, targets)) as watch:
-        watch.register(list(getattr(zero.optimizer, "masters", {}).values()), "optimizer")
-        zero.tell(watch.register)
-        for _ in range(1 + STEPS):
-            loss = model(tokens, targets)
-            watch.mark(STAGES[0])
-            loss.backward()
-            del loss
-            watch.mark(STAGES[1])
-            zero.step()
-            watch.mark(STAGES[2])
-            zero.zero_grad()
-            watch.mark(STAGES[3])
-    return watch.trace
+    batch, adam = batch_of(case), zero.optimizer
+    return watched(model, adam, batch, kept_by(adam, zero), partial(step, case, lambda: model(*batch), zero))
 
 
 @pytest.mark.parametrize("seed", some(range(6), [0], "five more setups of each"))

@@ -15,7 +15,6 @@ from helpers import torch_versions
 from helpers.ledger import SETUPS
 from helpers.ledger.states import state_traffic
 from helpers.measure import Sharding, predict_step
-from helpers.memory import CLASSES
 from helpers.memory.closed_form import states
 from helpers.parallel import MLP, Training, Transformer, difference, sharded, train
 from helpers.parallel.model import shape_of
@@ -181,8 +180,7 @@ def test_states_are_those_that_predict_step_finds_on_the_meta_device(stage):
         precision="fp32",
         sharding=Sharding(data=4, zero=stage),
     ).trace
-    at = [i for i, name, _ in trace.marks if name == "after backward"][-1]
-    alive = dict(zip(CLASSES, map(int, trace.by_class[at]), strict=True))
+    alive = trace.at("after backward")
     want = held(training, 4, stage)
     want["optimizer"] -= 4 * training.model.depth
     assert {cls: alive[cls] for cls in want} == want

@@ -47,12 +47,6 @@ def traces(request):
         yield request.param, {way: ranks.run(watch, way) for way in WAYS}
 
 
-def at(trace, mark: str, number: int = -1) -> dict[str, int]:
-    """Bytes by class at the last moment of that name."""
-    index = [i for i, name, _ in trace.marks if name == mark][number]
-    return dict(zip(CLASSES, map(int, trace.by_class[index]), strict=True))
-
-
 def kept(held: dict[str, int]) -> dict[str, int]:
     return {cls: held[cls] for cls in STATES}
 
@@ -68,21 +62,21 @@ def test_the_states_of_every_rank_are_the_closed_forms(traces, stage):
     want = states([unit()] * LAYERS, "fp32", zero=stage, nranks=nranks)
     for trace in by_way[f"zero-{stage}"]:
         for mark in ("after backward", "after step"):
-            assert kept(at(trace, mark)) == {cls: want.nbytes[cls] for cls in STATES}
+            assert kept(trace.at(mark)) == {cls: want.nbytes[cls] for cls in STATES}
 
 
 def test_ddp_keeps_everything_and_the_buckets_keep_the_gradients_again(traces):
     want = states(LAYERS * unit(), "fp32").nbytes
     steps = 4 * 4 * LAYERS  # torch's AdamW counts its steps in a number of 4 bytes for each tensor
     for trace in traces[1]["ddp"]:
-        held = at(trace, "after step")
+        held = trace.at("after step")
         assert kept(held) == {**{cls: want[cls] for cls in STATES}, "optimizer": want["optimizer"] + steps}
         assert held["communication"] == want["gradient"]
 
 
 def test_torchs_sharded_optimizer_shares_out_whole_parameters(traces):
     """All ranks together hold Adam's state once; how evenly is up to the parameters' sizes."""
-    held = [at(trace, "after step") for trace in traces[1]["ddp-zero"]]
+    held = [trace.at("after step") for trace in traces[1]["ddp-zero"]]
     assert {(one["parameter"], one["gradient"]) for one in held} == {(4 * LAYERS * unit(), 4 * LAYERS * unit())}
     assert sum(one["optimizer"] for one in held) == 8 * LAYERS * unit() + 4 * 4 * LAYERS
     assert max(one["optimizer"] for one in held) < 8 * LAYERS * unit()
@@ -94,7 +88,7 @@ def test_fsdp2_shares_out_rows_of_every_parameter(traces, way):
     params = [(-(-p.shape[0] // nranks), p.shape[0], p[0].numel()) for p in build().parameters()]
     want = states([rows * nranks * wide for rows, _, wide in params], "fp32", zero=3, nranks=nranks).nbytes
     for rank, trace in enumerate(by_way[way]):
-        held = at(trace, "after step")
+        held = trace.at("after step")
         assert {cls: held[cls] for cls in STATES[:2]} == {cls: want[cls] for cls in STATES[:2]}
         mine = sum(max(0, min(rows, there - rank * rows)) * wide for rows, there, wide in params)
         assert held["optimizer"] == 8 * mine + 4 * len(params), "Adam's state is not padded; a step count each"
@@ -108,9 +102,9 @@ def test_what_is_gathered_shows_as_communication(traces):
     assert most["zero-1"] == 0
     assert most["zero-2"] == whole + whole // nranks  # a block's gradients, and the share of them that comes back
     assert most["zero-3"] == 2 * whole  # the gathered block, and its gradients before they are scattered
-    assert at(by_way["fsdp2-keep"][0], "after forward")["communication"] >= LAYERS * unit() * 4
+    assert by_way["fsdp2-keep"][0].at("after forward")["communication"] >= LAYERS * unit() * 4
     for way in WAYS[2:]:
-        assert all(at(trace, "end")["communication"] == 0 for trace in by_way[way])
+        assert all(trace.at("end")["communication"] == 0 for trace in by_way[way])
 
 
 def test_every_stage_peaks_lower(traces):
@@ -145,7 +139,7 @@ def test_the_recorded_ranks_hold_the_formulas_bytes(stage):
     layers = article_model(**SIZE).layers
     units = [sum(p.numel() for p in layer.parameters()) for layer in layers]
     want = states(units, "fp32", zero=stage, nranks=NRANKS).nbytes
-    assert [kept(at(trace, "after step")) for trace in traces] == [{cls: want[cls] for cls in STATES}] * NRANKS
+    assert [kept(trace.at("after step")) for trace in traces] == [{cls: want[cls] for cls in STATES}] * NRANKS
     assert all(trace.events[-1].seconds > 0 for trace in traces)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import torch.distributed as dist
 
-from helpers.memory import CLASSES
 from helpers.parallel.attention.ring import Group
 from helpers.parallel.reference import Training
 from helpers.parallel.strategy import watched
@@ -27,6 +26,4 @@ def kept(training: Training, form: str = "ring", order: str = "plain", group: Gr
         total, _ = cut.loss_sum(cut.forward(params, mine[0]), mine[1])
         watch.tracker.mark(AFTER_FORWARD)
         total.backward()
-    trace = watch.tracker.trace
-    at = next(i for i, name, _ in trace.marks if name == AFTER_FORWARD)
-    return int(trace.by_class[at][CLASSES.index("activation")])
+    return watch.tracker.trace.at(AFTER_FORWARD)["activation"]

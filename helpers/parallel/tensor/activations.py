@@ -26,7 +26,6 @@ from fractions import Fraction
 
 import torch.distributed as dist
 
-from helpers.memory import CLASSES
 from helpers.parallel.model import MLP, Model, Transformer
 from helpers.parallel.reference import Training
 from helpers.parallel.strategy import watched
@@ -47,9 +46,7 @@ def kept(training: Training, way: str, checkpoint: bool = False) -> int:
         loss = model.loss(model.forward(params, x), y)
         watch.tracker.mark(AFTER_FORWARD)
         loss.backward()
-    trace = watch.tracker.trace
-    at = next(i for i, name, _ in trace.marks if name == AFTER_FORWARD)
-    return int(trace.by_class[at][CLASSES.index("activation")])
+    return watch.tracker.trace.at(AFTER_FORWARD)["activation"]
 
 
 def predicted(training: Training, nranks: int, way: str, checkpoint: bool = False) -> Fraction:
