@@ -1,19 +1,19 @@
 // Nodes, two algorithms on one clock, recorded runs: the pure parts.
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { words } from "../../helpers/view/player/panel/words.mjs";
+import { decode, encode, python } from "../../helpers/view/player/state/link.mjs";
+import { differs, mentioned } from "../../helpers/view/player/state/offers.mjs";
+import { filled } from "../../helpers/view/player/state/session.mjs";
+import { together } from "../../helpers/view/player/state/together.mjs";
+import { layout } from "../../helpers/view/shared/drawing/layout.mjs";
+import { NIC } from "../../helpers/view/shared/drawing/nodes.mjs";
 import { choose, nodeSizes } from "../../helpers/view/shared/schedules/choices.mjs";
 import { carried, loadText } from "../../helpers/view/shared/schedules/load.mjs";
-import { layout } from "../../helpers/view/shared/drawing/layout.mjs";
 import { compute } from "../../helpers/view/shared/schedules/model.mjs";
-import { encode, decode, python } from "../../helpers/view/player/state/link.mjs";
-import { differs, mentioned } from "../../helpers/view/player/state/offers.mjs";
-import { NIC } from "../../helpers/view/shared/drawing/nodes.mjs";
 import { price } from "../../helpers/view/shared/schedules/price.mjs";
-import { filled } from "../../helpers/view/player/state/session.mjs";
-import { parse } from "../../helpers/view/shared/schedules/text.mjs";
+import { parse } from "../../helpers/view/shared/schedules/schedule.mjs";
 import { idle, modelled, recorded } from "../../helpers/view/shared/schedules/timeline.mjs";
-import { together } from "../../helpers/view/player/state/together.mjs";
-import { words } from "../../helpers/view/player/panel/words.mjs";
+import { test } from "node:test";
 
 const LINK = { alpha: 1, bandwidth: 8, name: "test" };
 const ACROSS = { alpha: 2, bandwidth: 4, name: "far" };

@@ -1,17 +1,16 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { columns, inside, owed, slotState } from "../../helpers/view/shared/schedules/cells.mjs";
-import { choose } from "../../helpers/view/shared/schedules/choices.mjs";
+import { kindOf, LEFT, rooms } from "../../helpers/view/player/panel/rooms.mjs";
 import { slotRows } from "../../helpers/view/shared/drawing/cell.mjs";
 import { evenly, radii } from "../../helpers/view/shared/drawing/ellipse.mjs";
 import { along, figures, layout, links, shape } from "../../helpers/view/shared/drawing/layout.mjs";
 import { memoryHeight, namedEvery } from "../../helpers/view/shared/drawing/memory.mjs";
 import { timeHeight } from "../../helpers/view/shared/drawing/time.mjs";
-import { LEFT, kindOf, rooms } from "../../helpers/view/player/panel/rooms.mjs";
+import { columns, inside, owed, slotState } from "../../helpers/view/shared/schedules/cells.mjs";
+import { choose } from "../../helpers/view/shared/schedules/choices.mjs";
 import { keepStep, positionAt, ticks, timeAt } from "../../helpers/view/shared/schedules/model.mjs";
 import { messages } from "../../helpers/view/shared/schedules/price.mjs";
-import { input, replay, value } from "../../helpers/view/shared/schedules/replay.mjs";
-import { parse, sign } from "../../helpers/view/shared/schedules/text.mjs";
+import { input, parse, replay, sign, value } from "../../helpers/view/shared/schedules/schedule.mjs";
+import { test } from "node:test";
 
 const of = (nranks, steps, more = "") => parse(`all_reduce some nranks=${nranks} nchunks=1 root=-${more}\n${steps}`);
 const ring = (n) => of(n, Array.from({ length: n }, (_, r) => `0:${r}→${(r + 1) % n}`).join(" "));

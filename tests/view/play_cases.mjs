@@ -1,14 +1,12 @@
 // Plays and prices the cases of a JSON file with the player's own modules; prints what it found as JSON. Driven by test_equal.py.
-import { readFileSync } from "node:fs";
+import { together } from "../../helpers/view/player/state/together.mjs";
 import { shown } from "../../helpers/view/shared/page/motion.mjs";
+import { bandwidthText, nbytesText, secondsText, times } from "../../helpers/view/shared/page/numbers.mjs";
 import { carried } from "../../helpers/view/shared/schedules/load.mjs";
 import { price } from "../../helpers/view/shared/schedules/price.mjs";
-import { faults, replay } from "../../helpers/view/shared/schedules/replay.mjs";
-import { parse } from "../../helpers/view/shared/schedules/text.mjs";
-import { times } from "../../helpers/view/shared/page/numbers.mjs";
+import { faults, parse, replay } from "../../helpers/view/shared/schedules/schedule.mjs";
 import { idle, modelled } from "../../helpers/view/shared/schedules/timeline.mjs";
-import { together } from "../../helpers/view/player/state/together.mjs";
-import { bandwidthText, nbytesText, secondsText } from "../../helpers/view/shared/page/numbers.mjs";
+import { readFileSync } from "node:fs";
 
 const { cases, sizes, times: spans, rates } = JSON.parse(readFileSync(process.argv[2], "utf8"));
 

@@ -1,14 +1,13 @@
 // Proves, reads and scores the cases of a JSON file with the playground's own modules; prints what it found.
 // Driven by test_playground_equal.py.
-import { readFileSync } from "node:fs";
-import { parse } from "../../helpers/view/shared/schedules/text.mjs";
-import { replay } from "../../helpers/view/shared/schedules/replay.mjs";
-import { python, decode, encode, fits } from "../../helpers/view/playground/link.mjs";
+import { decode, encode, fits, python } from "../../helpers/view/playground/link.mjs";
 import { chunkCounts, least, pledge, unfit } from "../../helpers/view/playground/proof/pledge.mjs";
 import { prove } from "../../helpers/view/playground/proof/proof.mjs";
 import { forbidden } from "../../helpers/view/playground/proof/rules.mjs";
 import { moves, standing } from "../../helpers/view/playground/proof/score.mjs";
 import { read, scheduleText } from "../../helpers/view/playground/writing.mjs";
+import { parse, replay } from "../../helpers/view/shared/schedules/schedule.mjs";
+import { readFileSync } from "node:fs";
 
 const { cases, shapes, texts, tasks, attempts, known } = JSON.parse(readFileSync(process.argv[2], "utf8"));
 

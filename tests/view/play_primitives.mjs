@@ -1,10 +1,20 @@
 // Computes the cases of a JSON file with the widget's own modules; prints what it found as JSON. Driven by test_primitive_equal.py.
-import { readFileSync } from "node:fs";
 import { decode, encode, fits } from "../../helpers/view/primitive/link.mjs";
-import { numberText, readRows, rowsText, usual, usualLength } from "../../helpers/view/primitive/numbers.mjs";
-import { gets, gives, origins, outcome, share } from "../../helpers/view/primitive/promise.mjs";
+import {
+  gets,
+  gives,
+  numberText,
+  origins,
+  outcome,
+  readRows,
+  rowsText,
+  share,
+  usual,
+  usualLength,
+} from "../../helpers/view/primitive/numbers.mjs";
 import { fromSpec, specOf } from "../../helpers/view/primitive/state.mjs";
 import { code, runnable } from "../../helpers/view/primitive/words.mjs";
+import { readFileSync } from "node:fs";
 
 const { primitives, specs, numbers, texts, shares } = JSON.parse(readFileSync(process.argv[2], "utf8"));
 

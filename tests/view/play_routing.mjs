@@ -1,9 +1,8 @@
 // Computes the cases of a JSON file with the widget's own modules; prints what it found as JSON. Driven by test_routing_equal.py.
-import { readFileSync } from "node:fs";
 import { decode, encode, fits, OFFERED, python } from "../../helpers/view/routing/link.mjs";
 import { layout } from "../../helpers/view/routing/picture.mjs";
-import { routes } from "../../helpers/view/routing/routes.mjs";
-import { compared, verdict } from "../../helpers/view/routing/words.mjs";
+import { compared, routes, verdict } from "../../helpers/view/routing/routes.mjs";
+import { readFileSync } from "node:fs";
 
 const specs = JSON.parse(readFileSync(process.argv[2], "utf8"));
 

@@ -1,8 +1,7 @@
 // Tells schedules of a JSON file step by step in the player's own words; prints [[lead's end, text] per step] as JSON.
-import { readFileSync } from "node:fs";
-import { replay } from "../../helpers/view/shared/schedules/replay.mjs";
+import { parse, replay } from "../../helpers/view/shared/schedules/schedule.mjs";
 import { deeds, phases } from "../../helpers/view/shared/schedules/sentence.mjs";
-import { parse } from "../../helpers/view/shared/schedules/text.mjs";
+import { readFileSync } from "node:fs";
 
 const told = JSON.parse(readFileSync(process.argv[2], "utf8")).map(({ text, before }) => {
   const s = parse(text);

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { actionFor } from "../../helpers/view/shared/page/controls.mjs";
 import { decode, encode, python } from "../../helpers/view/player/state/link.mjs";
 import { filled } from "../../helpers/view/player/state/session.mjs";
-import { replay } from "../../helpers/view/shared/schedules/replay.mjs";
+import { actionFor } from "../../helpers/view/shared/page/controls.mjs";
+import { parse, replay } from "../../helpers/view/shared/schedules/schedule.mjs";
 import { chunkText, deeds, phases, sentence } from "../../helpers/view/shared/schedules/sentence.mjs";
-import { parse } from "../../helpers/view/shared/schedules/text.mjs";
+import { test } from "node:test";
 
 const RING =
   "all_reduce ring nranks=3 nchunks=3 root=-\n2:0⇒1 0:1⇒2 1:2⇒0\n1:0⇒1 2:1⇒2 0:2⇒0\n0:0→1 1:1→2 2:2→0\n2:0→1 0:1→2 1:2→0";

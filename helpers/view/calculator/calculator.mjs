@@ -4,10 +4,8 @@ import { placeOf } from "../shared/page/lifecycle.mjs";
 import { tool, tools, twin } from "../shared/page/tools.mjs";
 import { decode, encode, python } from "./link.mjs";
 import { computed, highest } from "./moments.mjs";
-import { bars } from "./panel/bars.mjs";
 import { changed, controls, find, fits } from "./panel/choosing.mjs";
-import { symbols } from "./panel/symbols.mjs";
-import { termList } from "./panel/terms.mjs";
+import { bars, symbols, termList } from "./panel/terms.mjs";
 import { nearest, runOf } from "./runs.mjs";
 import { AT, NOWHERE, ONLY, remarks, sentence, sized, unitOf } from "./says.mjs";
 

@@ -1,6 +1,5 @@
 // What stands in memory at a moment, term by term: the same as helpers/memory/closed_form, tested equal. A moment is a row of its MOMENTS.
-import { operator, spell, term } from "./lists.mjs";
-import { count, padded, states } from "./states.mjs";
+import { count, operator, padded, spell, states, term } from "./lists.mjs";
 
 const OUTSIDE = "embedding, final norm and head";
 

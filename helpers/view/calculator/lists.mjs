@@ -1,10 +1,12 @@
-// A list of kept tensors, as Python hands it over, in bytes and as one formula.
+// A list of kept tensors, as Python hands it over, in bytes and as one formula; parameters, gradients and the optimizer's numbers on one
+// rank, as helpers.memory.closed_form.states has them.
+
 // Sides are symbols, [name, keeps, shape, role, split, core, readers, source].
 const sidesOf = ([, , shape]) => shape.split(" ");
 
-export const numel = (shape, values) => shape.split(" ").reduce((product, symbol) => product * values[symbol], 1);
+const numel = (shape, values) => shape.split(" ").reduce((product, symbol) => product * values[symbol], 1);
 
-export const shared = (n, over) => Math.ceil(n / over);
+const shared = (n, over) => Math.ceil(n / over);
 
 const over = (split, { tensor, sequence }) => (split === "tensor" || (split === "sequence" && sequence) ? tensor : 1);
 
@@ -12,7 +14,7 @@ const over = (split, { tensor, sequence }) => (split === "tensor" || (split === 
 const copied = (items, precision) => items.flatMap((item) => Array(precision === "autocast" ? item[6] : 1).fill(item));
 
 // "2 b s h / 8"
-export const written = (width, shape, among) => `${width} ${shape}${among > 1 ? ` / ${among}` : ""}`;
+const written = (width, shape, among) => `${width} ${shape}${among > 1 ? ` / ${among}` : ""}`;
 
 export const operator = (name, keeps, shape, width, among, nbytes, source = "") => ({
   name,
@@ -70,3 +72,36 @@ export const term = (name, cls, formula, listed, times = 1, source = "") => ({
 });
 
 export const total = (terms) => terms.reduce((sum, { nbytes }) => sum + nbytes, 0);
+
+const FROM = { optimizer: 1, gradient: 2, parameter: 3 }; // the lowest ZeRO stage that splits it
+
+export const padded = (n, ranks) => shared(n, ranks) * ranks;
+
+// units: [[parameters, how many units of that size]]
+export const count = (units) => units.reduce((sum, [n, times]) => sum + n * times, 0);
+
+function state(name, cls, width, units, { zero, data }, source) {
+  const among = zero >= FROM[cls] ? data : 1;
+  const n = units.reduce((sum, [size, times]) => sum + times * (zero ? padded(size, data) / among : size), 0);
+  return term(
+    name,
+    cls,
+    `${width} P${among > 1 ? ` / ${among}` : ""}`,
+    [operator(name, "an element for each parameter", "P", width, among, width * n, source)],
+    1,
+    source,
+  );
+}
+
+export function states(units, s, forms) {
+  const { parameters, gradients, master, moments } = forms.states[s.precision];
+  const source =
+    s.zero || s.precision === "bf16" ? "zero" : s.precision === "bf16-true" ? "torch-optim" : "mixed-precision";
+  const kept = [
+    ["parameters", "parameter", parameters],
+    ["gradients", "gradient", gradients],
+    ...(master ? [["master weights", "optimizer", master]] : []),
+    ...forms.optimizers[s.optimizer].map((name) => [name, "optimizer", moments]),
+  ];
+  return kept.map(([name, cls, width]) => state(name, cls, width, units, s, source));
+}

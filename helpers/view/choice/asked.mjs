@@ -1,9 +1,9 @@
 // What the widget may be asked and what NCCL answers. As asked.py and widget.py, tested equal.
-import { nbytesText, secondsText } from "../shared/page/numbers.mjs";
 import { fabricWith, platform } from "../shared/nccl/platforms.mjs";
 import { predict } from "../shared/nccl/predict.mjs";
 import { releaseOf } from "../shared/nccl/releases.mjs";
 import { costs } from "../shared/nccl/tuning.mjs";
+import { nbytesText, secondsText } from "../shared/page/numbers.mjs";
 
 export const GRAINS = [10, 34]; // the slider's ends, as powers of two
 export const VERSIONS = ["2.23.4", "2.26.2", "2.27.3", "2.27.5", "2.28.9", "2.29.2", "2.29.7", "2.30.7"];

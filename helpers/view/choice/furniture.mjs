@@ -1,6 +1,5 @@
 // What stands still: the question as a sentence with its choices, the slider, the rooms for both pictures, the words, tools.
-import { h } from "../shared/page/dom.mjs";
-import { choosers, legend, said, sizer } from "../shared/page/furniture.mjs";
+import { choosers, h, legend, said, sizer } from "../shared/page/dom.mjs";
 import { nbytesText, SECONDS } from "../shared/page/numbers.mjs";
 import { table, tools, twin } from "../shared/page/tools.mjs";
 import { chosen, estimates, GRAINS, nodesOf, offered, ranksOf, versionsOf, way } from "./asked.mjs";

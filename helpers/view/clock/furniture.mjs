@@ -1,7 +1,6 @@
 // What stands still: the sentence with its choices, the size with who is first where, room for the lanes, the clock's own bar, tools.
 import { button, turn } from "../shared/page/controls.mjs";
-import { h } from "../shared/page/dom.mjs";
-import { legend, said, sizer } from "../shared/page/furniture.mjs";
+import { h, legend, said, sizer } from "../shared/page/dom.mjs";
 import { nbytesText, PERCENT, SECONDS } from "../shared/page/numbers.mjs";
 import { table, tools, twin } from "../shared/page/tools.mjs";
 import { GRAINS, told } from "./lanes.mjs";

@@ -1,7 +1,6 @@
 // What stands still: the sentence of choices, rooms for the pictures, the bar, the words, tools, the table.
 import { transport } from "../shared/page/controls.mjs";
-import { h } from "../shared/page/dom.mjs";
-import { choosers, said } from "../shared/page/furniture.mjs";
+import { choosers, h, said } from "../shared/page/dom.mjs";
 import { nbytesText, SIZES } from "../shared/page/numbers.mjs";
 import { table, tools, twin } from "../shared/page/tools.mjs";
 import { encode, python } from "./link.mjs";

@@ -1,6 +1,5 @@
 // What stands still: the axes with their sizes and their order, the room for the ranks, the words, tools, the table.
-import { h } from "../shared/page/dom.mjs";
-import { chooser, said } from "../shared/page/furniture.mjs";
+import { chooser, h, said } from "../shared/page/dom.mjs";
 import { count } from "../shared/page/numbers.mjs";
 import { table, tools, twin } from "../shared/page/tools.mjs";
 import { ALL, CALLS, crossing, groups, MOST, NODES, nodesIn, sizeOf, where } from "./axes.mjs";

@@ -1,6 +1,5 @@
 // What stands still: the sentence with its choices, the sliders, room for the picture, the words, tools, a schedule of the reader's own.
-import { h } from "../shared/page/dom.mjs";
-import { chooser, said } from "../shared/page/furniture.mjs";
+import { chooser, h, said } from "../shared/page/dom.mjs";
 import { times } from "../shared/page/numbers.mjs";
 import { asker } from "../shared/page/python.mjs";
 import { folded, table, tool, tools, twin } from "../shared/page/tools.mjs";

@@ -1,7 +1,7 @@
 // What may be asked, as spec.py has it: what of it goes together, the whole of it as a link and as a line of Python.
 import { call, cell, py, tuple } from "../shared/page/copied.mjs";
 import { times } from "../shared/page/numbers.mjs";
-import { isName } from "../shared/schedules/text.mjs";
+import { isName } from "../shared/schedules/schedule.mjs";
 import { built, MOST, parsed, placed, run, written } from "./timeline.mjs";
 
 export const PARTS = { forward: [0.25, 8], input: [0.25, 8], weight: [0.25, 8], hop: [0, 4] };

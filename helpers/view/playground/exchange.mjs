@@ -1,6 +1,6 @@
 // What the playground and the world outside tell each other: a kernel or the page by the model, and a reader's links.
 import { find, identity } from "../shared/schedules/choices.mjs";
-import { parse } from "../shared/schedules/text.mjs";
+import { parse } from "../shared/schedules/schedule.mjs";
 import { decode, encode } from "./link.mjs";
 import { scheduleText } from "./writing.mjs";
 

@@ -1,7 +1,7 @@
 // The whole state as a link, and as Python. A link holds letters, digits and what a name may hold only; a transfer is three letters of it.
 import { cell, py } from "../shared/page/copied.mjs";
 import { nbytesText } from "../shared/page/numbers.mjs";
-import { isName } from "../shared/schedules/text.mjs";
+import { isName } from "../shared/schedules/schedule.mjs";
 import { chunkCounts, COLLECTIVES, unfit } from "./proof/pledge.mjs";
 import { unsound } from "./proof/proof.mjs";
 import { scheduleText } from "./writing.mjs";

@@ -1,5 +1,5 @@
 // The schedule's own notation, typed: a line a step, "0:0⇒1" adds, "0:0→1" overwrites; "=>" and "->" are taken for the arrows.
-import { isName, misnamed } from "../shared/schedules/text.mjs";
+import { isName, misnamed } from "../shared/schedules/schedule.mjs";
 import { MINE } from "./editing.mjs";
 import { moveText, unsound } from "./proof/proof.mjs";
 

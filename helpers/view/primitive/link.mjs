@@ -1,7 +1,6 @@
 // The whole state as a link: letters, digits, hyphens and underscores only, so a minus is an m and a point a p.
 import { shown } from "../shared/page/copied.mjs";
-import { SLOTS } from "./numbers.mjs";
-import { OPS } from "./promise.mjs";
+import { OPS, SLOTS } from "./numbers.mjs";
 
 const spell = (value) => `${value}`.replace(/-/g, "m").replace(".", "p");
 const unspell = (text) => Number(text.replace(/m/g, "-").replace("p", "."));

@@ -1,9 +1,8 @@
 // What stands there: both tables, what is said, where a number comes from.
 import { table } from "../shared/page/tools.mjs";
-import { rowsText } from "./numbers.mjs";
+import { origins, outcome, rowsText } from "./numbers.mjs";
 import { choices, volumes } from "./panel/choice.mjs";
 import { afterTable, beforeTable, refill, rove } from "./panel/matrix.mjs";
-import { origins, outcome } from "./promise.mjs";
 import { changed, first, fromSpec, specOf } from "./state.mjs";
 import { cellOf, code, sentence, whence } from "./words.mjs";
 

@@ -1,6 +1,5 @@
 // What is on show: one primitive, its ranks, and a sheet of numbers that survives every choice.
-import { crop, lengths, sheet, usualLength } from "./numbers.mjs";
-import { peer } from "./promise.mjs";
+import { crop, lengths, peer, sheet, usualLength } from "./numbers.mjs";
 
 // s: { p, nranks, root, op, length, cells: the sheet, rows: what of it is in use }
 const complete = (s) => ({ ...s, rows: crop(s.cells, s.nranks, s.length) });

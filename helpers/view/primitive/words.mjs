@@ -1,8 +1,7 @@
 // What a cell is made of in words, and the call as code.
 import { literal, word } from "../shared/page/copied.mjs";
 import { count, times } from "../shared/page/numbers.mjs";
-import { numberText } from "./numbers.mjs";
-import { folding, gets, origins, peer } from "./promise.mjs";
+import { folding, gets, numberText, origins, peer } from "./numbers.mjs";
 
 const inSum = (text) => (text.startsWith("-") ? `(${text})` : text);
 const joined = (texts, sign) => texts.map((text, i) => (i ? inSum(text) : text)).join(` ${sign} `);

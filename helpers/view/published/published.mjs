@@ -10,8 +10,7 @@ import { decode, fits } from "./link.mjs";
 import { chart } from "./panel/chart.mjs";
 import { sentences } from "./panel/controls.mjs";
 import { furniture, isFree } from "./panel/furniture.mjs";
-import { cards } from "./panel/numbers.mjs";
-import { provenance } from "./panel/provenance.mjs";
+import { cards, provenance } from "./panel/numbers.mjs";
 
 const MANY = 200; // sizes through which a line is sought: it tries every three
 

@@ -1,10 +1,9 @@
 // What stands still: the question as a sentence with its choices, two sliders, the room for the picture, the words, tools.
-import { h } from "../shared/page/dom.mjs";
-import { choosers, said } from "../shared/page/furniture.mjs";
+import { choosers, h, said } from "../shared/page/dom.mjs";
 import { times } from "../shared/page/numbers.mjs";
 import { table, tool, tools, twin } from "../shared/page/tools.mjs";
 import { CAPACITIES, encode, OFFERED, python } from "./link.mjs";
-import { computed } from "./words.mjs";
+import { computed } from "./routes.mjs";
 
 const NOTE =
   "The routes are made up: a skewed router gives some experts a head start. A copy is 4,096 numbers in bf16. A token framed in " +

@@ -2,8 +2,7 @@
 // them, so a block of a band is what one rank sends to another. Below, how many copies each expert computes.
 import { badge, canvas, label, line, rankClass, rect, svg } from "../shared/page/dom.mjs";
 import { nbytesText, times } from "../shared/page/numbers.mjs";
-import { slotsOf } from "./routes.mjs";
-import { ROW } from "./words.mjs";
+import { ROW, slotsOf } from "./routes.mjs";
 
 const LETTERS = "abcdefghijklmnop";
 const [HEAD, STRIP, BYTES, BARS] = [52, 28, 20, 62];

@@ -3,8 +3,7 @@ import { follow, landed, onWidth, placeOf } from "../shared/page/lifecycle.mjs";
 import { furniture } from "./furniture.mjs";
 import { decode, fits, OFFERED } from "./link.mjs";
 import { picture } from "./picture.mjs";
-import { routes } from "./routes.mjs";
-import { compared, verdict } from "./words.mjs";
+import { compared, routes, verdict } from "./routes.mjs";
 
 function draw(widget) {
   const { s, parts } = widget;

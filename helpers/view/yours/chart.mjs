@@ -1,6 +1,5 @@
 // The reader's curve beside the nearest published one and the prediction: busbw over size.
-import { canvas, h, label, line, svg } from "../shared/page/dom.mjs";
-import { legend } from "../shared/page/furniture.mjs";
+import { canvas, h, label, legend, line, svg } from "../shared/page/dom.mjs";
 import { bandwidthText, nbytesText } from "../shared/page/numbers.mjs";
 
 const HIGH = 250;

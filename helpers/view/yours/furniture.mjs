@@ -1,7 +1,6 @@
 // What stands still: the box and where files are dropped, the examples, the machine, and room for the verdict.
 import { cell, py } from "../shared/page/copied.mjs";
-import { h } from "../shared/page/dom.mjs";
-import { said } from "../shared/page/furniture.mjs";
+import { h, said } from "../shared/page/dom.mjs";
 import { SECONDS, SIZES } from "../shared/page/numbers.mjs";
 import { table, tool, tools, twin } from "../shared/page/tools.mjs";
 import { encode } from "./link.mjs";

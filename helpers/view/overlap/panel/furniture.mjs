@@ -1,6 +1,5 @@
 // What stands still: the question as a sentence with its choices, the slider with what each place exposes, the lanes, the words, tools.
-import { h, hold } from "../../shared/page/dom.mjs";
-import { choosers, legend, said } from "../../shared/page/furniture.mjs";
+import { choosers, h, hold, legend, said } from "../../shared/page/dom.mjs";
 import { grouped, nbytesText, SECONDS, secondsText } from "../../shared/page/numbers.mjs";
 import { table, tool, tools, twin } from "../../shared/page/tools.mjs";
 import { NRANKS, placesOf } from "../job.mjs";

@@ -3,7 +3,7 @@ import { h } from "../../shared/page/dom.mjs";
 import { eased, shown } from "../../shared/page/motion.mjs";
 import { bandwidthText, nbytesText, secondsText } from "../../shared/page/numbers.mjs";
 import { timeAt } from "../../shared/schedules/model.mjs";
-import { registers } from "../../shared/schedules/text.mjs";
+import { registers } from "../../shared/schedules/schedule.mjs";
 
 const busiest = ({ cost, schedule }, at) => nbytesText(Math.max(...cost.sent[at].slice(0, schedule.nranks))); // a switch is no rank
 

@@ -6,7 +6,7 @@ import { h } from "../../shared/page/dom.mjs";
 import { times } from "../../shared/page/numbers.mjs";
 import { sentence } from "../../shared/schedules/sentence.mjs";
 import { readout } from "./readout.mjs";
-import { MODEL, RUN, provenance } from "./track.mjs";
+import { MODEL, provenance, RUN } from "./track.mjs";
 
 const MOST = 6;
 const FEW = 3; // of two schedules, or beside a recorded run: all on one sheet

@@ -1,8 +1,8 @@
 // What the player says of the moment: one schedule's step, beside a recorded run's, or how far two algorithms have come.
 import { shown } from "../../shared/page/motion.mjs";
 import { count, secondsText } from "../../shared/page/numbers.mjs";
+import { place } from "../../shared/schedules/schedule.mjs";
 import { sentence } from "../../shared/schedules/sentence.mjs";
-import { place } from "../../shared/schedules/text.mjs";
 
 const steps = (n) => count(n, "step");
 

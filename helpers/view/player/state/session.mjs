@@ -1,7 +1,7 @@
 // Which schedule is on show: asks the kernel or the page for traces, and keeps spec, trace and computed view together.
 import { choose, find } from "../../shared/schedules/choices.mjs";
 import { compute, keepStep } from "../../shared/schedules/model.mjs";
-import { parse } from "../../shared/schedules/text.mjs";
+import { parse } from "../../shared/schedules/schedule.mjs";
 import { decode } from "./link.mjs";
 import { together } from "./together.mjs";
 

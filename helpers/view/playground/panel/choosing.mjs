@@ -1,6 +1,6 @@
 // The sentences that choose: what is to be done, on how many ranks, from which start, for which target.
 import { h } from "../../shared/page/dom.mjs";
-import { times, nbytesText } from "../../shared/page/numbers.mjs";
+import { nbytesText, times } from "../../shared/page/numbers.mjs";
 import { MINE } from "../editing.mjs";
 import { chunkCounts, COLLECTIVES } from "../proof/pledge.mjs";
 

@@ -3,8 +3,8 @@ import { timeView } from "../../shared/drawing/time.mjs";
 import { topologyView } from "../../shared/drawing/topology.mjs";
 import { h } from "../../shared/page/dom.mjs";
 import { shown } from "../../shared/page/motion.mjs";
-import { boardSizes } from "./board.mjs";
 import { moveText } from "../proof/proof.mjs";
+import { boardSizes } from "./board.mjs";
 import { moveList, stepWords } from "./saying.mjs";
 
 const ROOMY = 620;

@@ -2,9 +2,9 @@
 import { h } from "../../shared/page/dom.mjs";
 import { nbytesText, secondsText } from "../../shared/page/numbers.mjs";
 import { deeds } from "../../shared/schedules/sentence.mjs";
-import { chunkName } from "./board.mjs";
 import { least } from "../proof/pledge.mjs";
 import { moves, shareText, standing, takes } from "../proof/score.mjs";
+import { chunkName } from "./board.mjs";
 
 const capital = (text) => `${text[0].toUpperCase()}${text.slice(1)}`;
 

@@ -1,6 +1,6 @@
 // The proof of helpers.collectives.check in the page, tested equal to it: the same verdict, place and words.
 import { times } from "../../shared/page/numbers.mjs";
-import { replay } from "../../shared/schedules/replay.mjs";
+import { replay } from "../../shared/schedules/schedule.mjs";
 import { pledge, unfit } from "./pledge.mjs";
 
 export const moveText = ({ chunk, src, dst, adds }) => `${chunk}:${src}${adds ? "⇒" : "→"}${dst}`;

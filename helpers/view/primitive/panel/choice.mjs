@@ -1,8 +1,7 @@
 // The controls as a sentence: "all_reduce by sum on 4 ranks, 4 numbers each"; and the least that must move, in figures.
 import { h } from "../../shared/page/dom.mjs";
-import { times, nbytesText } from "../../shared/page/numbers.mjs";
-import { lengths, numberText } from "../numbers.mjs";
-import { OPS, peer, share } from "../promise.mjs";
+import { nbytesText, times } from "../../shared/page/numbers.mjs";
+import { lengths, numberText, OPS, peer, share } from "../numbers.mjs";
 
 function pick(label, values, chosen, onChange, text = String) {
   const all = values.includes(chosen) ? values : [...values, chosen];

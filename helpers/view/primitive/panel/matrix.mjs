@@ -1,8 +1,7 @@
 // Two tables, ranks by slots: before, where every number can be written over, and after, where every cell tells where it comes from.
 import { badge, canvas, h, set } from "../../shared/page/dom.mjs";
 import { times } from "../../shared/page/numbers.mjs";
-import { numberText } from "../numbers.mjs";
-import { gives } from "../promise.mjs";
+import { gives, numberText } from "../numbers.mjs";
 
 const rankHead = (rank, nranks) =>
   h("th", { scope: "row" }, canvas("bim-tag-rank", 26, 26, `rank ${rank}`, badge(rank, nranks, 13, 13, 26)));

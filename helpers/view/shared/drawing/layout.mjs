@@ -1,7 +1,7 @@
 // Where ranks stand and how links run between them: a circle, a star or layers, told from the links that a schedule uses. Where the
 // picture is flat the circle is an ellipse, and layers run from left to right.
 import { times } from "../page/numbers.mjs";
-import { registers } from "../schedules/text.mjs";
+import { registers } from "../schedules/schedule.mjs";
 import { evenly, radii } from "./ellipse.mjs";
 import { boxed, nodesLayout } from "./nodes.mjs";
 

@@ -3,8 +3,7 @@ import { badge, canvas, label, line, moved, rankClass, rect, svg } from "../page
 import { shown } from "../page/motion.mjs";
 import { nbytesText, times } from "../page/numbers.mjs";
 import { owed, slotState } from "../schedules/cells.mjs";
-import { value } from "../schedules/replay.mjs";
-import { sign } from "../schedules/text.mjs";
+import { sign, value } from "../schedules/schedule.mjs";
 import { cell, GUTTER } from "./cell.mjs";
 
 const HEAD = 34;

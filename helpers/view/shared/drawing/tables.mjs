@@ -6,9 +6,8 @@ import { table } from "../page/tools.mjs";
 import { inside } from "../schedules/cells.mjs";
 import { carried, nicText } from "../schedules/load.mjs";
 import { timeAt } from "../schedules/model.mjs";
-import { input, value } from "../schedules/replay.mjs";
+import { input, place, value } from "../schedules/schedule.mjs";
 import { chunkText } from "../schedules/sentence.mjs";
-import { place } from "../schedules/text.mjs";
 import { idle } from "../schedules/timeline.mjs";
 import { valuesIn } from "./memory.mjs";
 

@@ -4,7 +4,7 @@ import { badge, canvas, hold, label, line, moved, rankClass, rect, set, svg } fr
 import { eased, shown, uneased } from "../page/motion.mjs";
 import { secondsText, times } from "../page/numbers.mjs";
 import { positionAt, ticks, timeAt } from "../schedules/model.mjs";
-import { sign } from "../schedules/text.mjs";
+import { sign } from "../schedules/schedule.mjs";
 import { idle, percent } from "../schedules/timeline.mjs";
 import { GUTTER } from "./cell.mjs";
 

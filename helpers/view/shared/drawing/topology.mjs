@@ -3,7 +3,7 @@ import { badge, canvas, label, moved, rankClass, rect, set, svg } from "../page/
 import { eased, shown } from "../page/motion.mjs";
 import { nbytesText } from "../page/numbers.mjs";
 import { carried } from "../schedules/load.mjs";
-import { sign } from "../schedules/text.mjs";
+import { sign } from "../schedules/schedule.mjs";
 import { cell } from "./cell.mjs";
 import { along, figures, layout, links } from "./layout.mjs";
 import { cellLook } from "./memory.mjs";

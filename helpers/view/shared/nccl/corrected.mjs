@@ -1,7 +1,7 @@
 // Seconds that a clock shows: NCCL's formula with reasons put in where it is wrong. As helpers/nccl/corrected.py, tested equal.
 import { blockCount, nvlsCut } from "./cut.mjs";
 import { nvls, ring, wire } from "./fabric.mjs";
-import { ringSteps } from "./steps.mjs";
+import { ringSteps } from "./tuning.mjs";
 
 // null for what no table covers: rooted collectives, trees, several nodes, NVLS of other than all_reduce.
 export function corrected(known, collective, cost, nbytes, fabric, release, launch) {

@@ -3,7 +3,7 @@ import { corrected } from "./corrected.mjs";
 import { blockCount } from "./cut.mjs";
 import { channelsOf, nvlsBlocks } from "./fabric.mjs";
 import { fabricWith, platform } from "./platforms.mjs";
-import { ValueError, repr } from "./refused.mjs";
+import { repr, ValueError } from "./refused.mjs";
 import { releaseOf } from "./releases.mjs";
 import { costs } from "./tuning.mjs";
 

@@ -15,7 +15,7 @@ const WORDS = {
 const megabytes = (nbytes) => (nbytes / 1e6).toFixed(1);
 
 // python: BytesInMotion.python. again: what "Try again" does. -> { node, end }; the node is hidden where nothing is to be said.
-export function loading(python, again) {
+function loading(python, again) {
   const said = h("span", { role: "status" });
   const much = h("span");
   const bar = h("progress", { "aria-label": "How much of Python is loaded" });

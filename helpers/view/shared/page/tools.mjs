@@ -24,7 +24,7 @@ export async function copy(text, what, notice) {
 }
 
 // The address of what stands there: in the bar, and on the clipboard.
-export function share(address, notice) {
+function share(address, notice) {
   history.replaceState(null, "", address);
   return copy(location.href, "Link", notice);
 }

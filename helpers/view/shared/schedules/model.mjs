@@ -2,9 +2,8 @@
 import { times } from "../page/numbers.mjs";
 import { columns } from "./cells.mjs";
 import { price } from "./price.mjs";
-import { faults, replay } from "./replay.mjs";
+import { faults, parse, replay } from "./schedule.mjs";
 import { phases } from "./sentence.mjs";
-import { parse } from "./text.mjs";
 import { modelled, recorded } from "./timeline.mjs";
 
 // trace: { text, before, after, factor, promise }; link: { name, alpha, bandwidth }, with nodes as price() has them;

@@ -1,7 +1,7 @@
 // The alpha-beta price of a schedule, by the same rule as helpers.collectives.price: all chunks from src to dst in a step are one
 // message, and a step lasts as long as its busiest send or receive port, or NIC. A switch has a port each way for every peer.
 // Of the link's protocols it takes the cheapest; through a switch that the link knows, the whole lasts as long as its busiest port.
-import { registers } from "./text.mjs";
+import { registers } from "./schedule.mjs";
 
 // Messages of one step, in order of appearance: [{ src, dst, chunks, adds: how many of them are added }]
 export function messages(step) {

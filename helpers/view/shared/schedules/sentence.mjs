@@ -1,7 +1,7 @@
 // What a step does, in words; for eyes, for screen readers and for tables.
 import { count } from "../page/numbers.mjs";
 import { messages } from "./price.mjs";
-import { place, registers } from "./text.mjs";
+import { place, registers } from "./schedule.mjs";
 
 const listed = (words) => words.join(", ").replace(/, (?=[^,]*$)/, " and ");
 
