@@ -101,7 +101,7 @@ CUDA_LIKE = Patch(
 COMPOSITE = Patch(
     "the operators aten::scaled_dot_product_attention and mish_backward at the key AutogradMeta, through torch.library",
     "on meta tensors torch takes them apart, also where a CPU or a GPU has a kernel, before any mode hears of them",
-    "helpers.measure.predict.composite",
+    "helpers.measure.predict.truer",
 )
 SAVED = Patch(
     "torch.autograd.graph.saved_tensors_hooks.__enter__; torch.utils.checkpoint's _VersionWrapper.__init__",

@@ -29,20 +29,25 @@ def linear(layers=1):
     return nn.Sequential(*(nn.Linear(N, N, bias=False) for _ in range(layers)))
 
 
-def test_a_linear_layers_step_byte_for_byte(batch):
-    model = linear(2)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+def step(model, batch, optimizer=None, forward=None):
+    """The trace of a step with a mark at each of its ends; its output stays."""
     with track(model, optimizer, batch) as watch:
         watch.mark("start")
-        out = model(batch)
+        out = (forward or model)(batch)
         watch.mark("forward")
-        out.backward(torch.ones_like(out))
+        out.sum().backward()
         watch.mark("backward")
-        optimizer.step()
-        watch.mark("step")
-        optimizer.zero_grad()
-        watch.mark("zero_grad")
-    trace = watch.trace
+        if optimizer:
+            optimizer.step()
+            watch.mark("step")
+            optimizer.zero_grad()
+            watch.mark("zero_grad")
+    return watch.trace
+
+
+def test_a_linear_layers_step_byte_for_byte(batch):
+    model = linear(2)
+    trace = step(model, batch, torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9))
     assert classes(trace, "start") == {"parameter": 2 * WEIGHT, "input": ROWS}
     assert classes(trace, "forward") == {
         "parameter": 2 * WEIGHT,
@@ -58,26 +63,15 @@ def test_a_linear_layers_step_byte_for_byte(batch):
 
 def test_the_states_of_adam_are_2p_then_4p_then_3p(batch):
     model = linear(2)
-    optimizer = torch.optim.Adam(model.parameters())
     params, counts = 2 * WEIGHT, 2 * 4  # one step count of 4 bytes a tensor
-    with track(model, optimizer, batch) as watch:
-        model(batch).sum().backward()
-        watch.mark("backward")
-        optimizer.step()
-        watch.mark("step")
-        optimizer.zero_grad()
-        watch.mark("zero_grad")
-    assert [n - ROWS for _, _, n in watch.trace.marks] == [2 * params, 4 * params + counts, 3 * params + counts]
+    trace = step(model, batch, torch.optim.Adam(model.parameters()))
+    assert [n - 2 * ROWS for _, _, n in trace.marks[2:]] == [2 * params, 4 * params + counts, 3 * params + counts]
 
 
 def test_state_is_the_optimizers_as_soon_as_it_is_made(batch):
     """At the peak inside the first step, nothing that Adam keeps is called temporary any more."""
     model = linear(3)
-    optimizer = torch.optim.Adam(model.parameters(), foreach=True)
-    with track(model, optimizer, batch) as watch:
-        model(batch).sum().backward()
-        optimizer.step()
-    peak = watch.trace.peak
+    peak = step(model, batch, torch.optim.Adam(model.parameters(), foreach=True)).peak
     assert (peak.phase, peak.by_class["optimizer"]) == ("step", 2 * 3 * WEIGHT + 3 * 4)
     assert peak.nbytes >= 5 * 3 * WEIGHT, "foreach Adam holds one more copy of the parameters"
 
@@ -109,11 +103,7 @@ def test_state_that_was_there_before_is_known(batch):
 def test_a_checkpointed_block_keeps_its_input_and_recomputes_the_rest(batch, reentrant):
     block = nn.Sequential(*(nn.Sequential(nn.Linear(N, N), nn.GELU()) for _ in range(3)))
     inputs = batch.requires_grad_()
-    with track(block, None, inputs) as watch:
-        out = checkpoint(block, inputs, use_reentrant=reentrant)
-        watch.mark("forward")
-        out.backward(torch.ones_like(out))
-    trace = watch.trace
+    trace = step(block, inputs, forward=lambda x: checkpoint(block, x, use_reentrant=reentrant))
     at = classes(trace, "forward")
     assert "activation" not in at and at["temporary"] == ROWS
     kept = max(int(n) for n in trace.by_class[:, CLASSES.index("activation")])
@@ -127,18 +117,14 @@ def test_what_selective_checkpointing_caches_is_kept_for_backward(batch):
     """It stores the results of matrix products itself, beside autograd: the last one's is the output."""
     block = nn.Sequential(*(nn.Sequential(nn.Linear(N, N, bias=False), nn.GELU()) for _ in range(3)))
     keeps = partial(create_selective_checkpoint_contexts, [torch.ops.aten.mm.default])
-    with track(block, None, batch) as watch:
-        out = checkpoint(block, batch, use_reentrant=False, context_fn=keeps)
-        watch.mark("forward")
-        out.sum().backward()
-        watch.mark("backward")
-    assert classes(watch.trace, "forward") == {
+    trace = step(block, batch, forward=lambda x: checkpoint(block, x, use_reentrant=False, context_fn=keeps))
+    assert classes(trace, "forward") == {
         "parameter": 3 * WEIGHT,
         "input": ROWS,
         "activation": 3 * ROWS,
         "temporary": ROWS,
     }
-    assert "activation" not in classes(watch.trace, "backward")
+    assert "activation" not in classes(trace, "backward")
 
 
 def test_a_tied_weight_and_its_gradient_count_once():
@@ -151,27 +137,20 @@ def test_a_tied_weight_and_its_gradient_count_once():
         def forward(self, tokens):
             return self.head(self.embed(tokens))
 
-    model, tokens = Tied(), torch.randint(N, (B,))
-    with track(model, None, tokens) as watch:
-        watch.mark("start")
-        model(tokens).sum().backward()
-        watch.mark("backward")
-    assert classes(watch.trace, "start") == {"parameter": WEIGHT, "input": B * 8}
-    assert classes(watch.trace, "backward") == {"parameter": WEIGHT, "input": B * 8, "gradient": WEIGHT}
-    assert {e.module for e in watch.trace.events if e.cls == "parameter"} == {"embed"}
+    trace = step(Tied(), torch.randint(N, (B,)))
+    assert classes(trace, "start") == {"parameter": WEIGHT, "input": B * 8}
+    held = {"parameter": WEIGHT, "input": B * 8, "gradient": WEIGHT, "temporary": ROWS}
+    assert classes(trace, "backward") == held
+    assert {e.module for e in trace.events if e.cls == "parameter"} == {"embed"}
 
 
 def test_a_frozen_layer_has_no_gradient_and_keeps_no_input(batch):
     model = linear(3)
     model[1].requires_grad_(False)
-    with track(model, None, batch) as watch:
-        out = model(batch)
-        watch.mark("forward")
-        out.sum().backward()
-        watch.mark("backward")
+    trace = step(model, batch)
     # The third layer's input; the second one's weight is enough
-    assert classes(watch.trace, "forward")["activation"] == ROWS
-    assert classes(watch.trace, "backward")["gradient"] == 2 * WEIGHT
+    assert classes(trace, "forward")["activation"] == ROWS
+    assert classes(trace, "backward")["gradient"] == 2 * WEIGHT
 
 
 def test_without_grad_nothing_is_kept(batch):

@@ -10,8 +10,7 @@ import pytest
 from helpers.facts import MODELS, PAPERS, SOURCES
 from helpers.memory import closed_form as forms
 from helpers.memory.closed_form.blocks import block
-from helpers.memory.closed_form.kept import kept, operators, sizes
-from helpers.memory.closed_form.spelled import ratios, spell
+from helpers.memory.closed_form.kept import kept, operators, ratios, sizes, spell
 from helpers.memory.closed_form.temporaries import optimizer_temporaries
 from helpers.memory.closed_form.terms import SAYS
 from helpers.memory.closed_form.weights import RankWeights, block_weights

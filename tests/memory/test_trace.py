@@ -42,6 +42,9 @@ def test_what_is_alive_sums_to_the_curve_at_every_event(trace):
 
 def test_marks_are_the_stages(trace):
     assert trace.marks == [(1, "model", 1000)]
+    assert trace.at("model") == dict.fromkeys(CLASSES, 0) | {"parameter": 1000}
+    with pytest.raises(TraceError, match="the marks are model, got 'step'"):
+        trace.at("step")
 
 
 def test_rounding_is_up_and_by_block(trace):

@@ -98,23 +98,6 @@ def predicted(case: Case) -> Trace:
     return predict_step(case.shape, sharding=case.plan, **how).trace
 
 
-def said(case: Case) -> np.ndarray:
-    """What is predicted of the second step: bytes at its stages, and the most of them."""
-    return told(predicted(case))[-1]
-
-
-def told(trace: Trace) -> np.ndarray:
-    """(steps, stages + 1): bytes at the stages of each step, and the most of them."""
-    return np.array([[*(n for _, n, _ in step), max(most for *_, most in step)] for step in passes(trace)])
-
-
-def same(case: Case, trace: Trace) -> None:
-    """What a rank held is what is predicted for it, of several steps the least (STEPS)."""
-    there, here = told(trace).min(axis=0), said(case)
-    print(case.plan, case.how, np.subtract(there, here), here[-1])
-    assert len(there) == len(here) and np.abs(np.subtract(there, here)).max() <= SLACK, (case, there, here)
-
-
 def same_within(case: Case, there: Trace) -> np.ndarray:
     """Also the most of every forward and backward is what is predicted; the most of an update to the byte.
 

@@ -9,7 +9,7 @@ from unittest import mock
 
 import pytest
 import torch
-from drawn import GPT, LLAMA, Case, batch_of, kept_by, same, step, watched
+from drawn import GPT, LLAMA, Case, batch_of, kept_by, same_within, step, watched
 from lanes import some, some_rows
 
 from helpers.facts import Model
@@ -88,7 +88,7 @@ def on_fsdp2(case: Case):
 def test_pieces_under_fully_shard(ranks, chunking, seed):
     plan = Sharding(data=NRANKS, zero=3 - (seed % 3 == 2))
     case = draw("FSDP2", chunking, seed, plan, [*FSDP2])
-    same(case, ranks.run(on_fsdp2, case)[0])
+    same_within(case, ranks.run(on_fsdp2, case)[0])
 
 
 def between_tensor_ranks(case: Case):
@@ -130,7 +130,7 @@ def test_pieces_under_sequence_parallelism(ranks, chunking, way, seed):
     both = way != "tensor"
     plan = Sharding(data=2, zero=3, tensor=2, sequence=True) if both else Sharding(tensor=NRANKS, sequence=True)
     case = draw(way, chunking, seed, plan, [*FSDP2] if both else ["fp32", "bf16", "bf16-true"])
-    same(case, ranks.run(between_tensor_ranks, case)[0])
+    same_within(case, ranks.run(between_tensor_ranks, case)[0])
 
 
 ZEROS = {"ZeRO-1": 1, "ZeRO-2": 2, "ZeRO-3": 3, "Megatron-LM's distributed optimizer": 1}
@@ -157,7 +157,7 @@ def test_pieces_under_zero(ranks, way, chunking, seed):
     case = draw(way, chunking, seed, plan, ["bf16-fp32grads"] if megatron else ["fp32", "bf16", "bf16-true"])
     if chunking == "torchtitan":
         case = replace(case, shape=replace(case.shape, tied=False))
-    same(case, ranks.run(under_zero, case)[0])
+    same_within(case, ranks.run(under_zero, case)[0])
 
 
 def gradients(stage: int, chunks: int):

@@ -9,7 +9,7 @@ from unittest import mock
 
 import pytest
 import torch
-from drawn import Case, batch_of, kept_by, same, sizes, step, watched
+from drawn import Case, batch_of, kept_by, same_within, sizes, step, watched
 from lanes import some
 from torch import nn
 
@@ -88,7 +88,7 @@ def real(case: Case):
 @pytest.mark.parametrize("way", some(WAYS, [(2, 2)], "five more ways"))
 def test_the_bytes_of_a_real_rank(ranks, way, seed):
     case = draw(*way, seed)
-    same(case, ranks.run(real, case)[0])
+    same_within(case, ranks.run(real, case)[0])
 
 
 def test_experts_are_shared_out_among_the_ranks_that_have_the_same_ones():

@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 import torch
-from drawn import GPT, LLAMA, Case, batch_of, kept_by, same, sizes, update, watched
+from drawn import GPT, LLAMA, Case, batch_of, kept_by, same_within, sizes, update, watched
 from lanes import some
 
 from helpers.facts import Model
@@ -117,7 +117,7 @@ def test_the_bytes_of_a_real_rank(ranks, seed):
     case = draw(seed)
     traces = ranks.run(real, case)
     for rank in (seed % NRANKS, (seed + 3) % NRANKS):
-        same(replace(case, plan=replace(case.plan, stage=rank)), traces[rank])
+        same_within(replace(case, plan=replace(case.plan, stage=rank)), traces[rank])
 
 
 @pytest.mark.parametrize("seed", some(range(4), [1], "three more setups of each"))
@@ -127,7 +127,7 @@ def test_the_last_stage_computes_its_loss_in_pieces(ranks, chunking, seed):
     case = replace(case, seq=chunks * 5, how=case.how | {"chunks": chunks, "chunking": chunking})
     traces = ranks.run(real, case)
     for rank in (0, NRANKS - 1):
-        same(replace(case, plan=replace(case.plan, stage=rank)), traces[rank])
+        same_within(replace(case, plan=replace(case.plan, stage=rank)), traces[rank])
 
 
 def test_interleaving_keeps_more_and_the_same_states():

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 import torch
-from drawn import Case, batch_of, kept_by, same, sizes, step, watched
+from drawn import Case, batch_of, kept_by, same_within, sizes, step, watched
 from lanes import some
 
 from helpers.facts import Model
@@ -51,4 +51,4 @@ def real(case: Case):
 @pytest.mark.parametrize("way", WAYS)
 def test_the_bytes_of_a_real_rank(ranks, way, seed):
     case = draw(way, seed)
-    same(case, ranks.run(real, case)[0])
+    same_within(case, ranks.run(real, case)[0])

@@ -62,7 +62,8 @@ def test_what_nobody_asks_for_stays_behind(node, tmp_path):
     main = write(
         tmp_path,
         leaf='// idle, spare and twice\nexport function twice(n) {\n  return times2(n, "spare", "not-many");\n}\n'
-        "const times2 = (n) => 2 * n;\nexport function idle() {\n  return spare();\n}\nconst spare = () => 7;\nconst many = [1,\n  2,\n];\n",
+        "const times2 = (n) => 2 * n;\nexport function idle() {\n  return spare();\n}\n"
+        "const spare = () => 7;\nconst many = [1,\n  2,\n];\n",
         main='import { twice, idle } from "./leaf.mjs";\nconst box = { idle: 1, many: [...[twice(4)]] };\n'
         "console.log(JSON.stringify([box.many, box.spare ?? null]));\nexport default box;\n",
     )

@@ -21,7 +21,7 @@ from helpers.patches import AUTOCAST, CUDA_LIKE
 from helpers.step.autocasting import torchs_autocast
 
 from .attention import HALF, on_cuda
-from .composite import with_kernels
+from .truer import with_kernels
 
 _plain = {name: getattr(functional, name) for name in ("dropout", "rms_norm", "softmax", "log_softmax")}
 

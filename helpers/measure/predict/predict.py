@@ -31,10 +31,10 @@ from helpers.tracker.tracker import Tracker, track
 
 from . import like_cpu
 from .attention import on_cpu
-from .composite import with_kernels
 from .fast_meta import FastMeta, answers, without_compiler
 from .like_cuda import cuda_like
 from .meta_step import MetaStep, Setup
+from .truer import with_kernels
 
 ZERO_GRADS = ("after step", "before backward")
 OPERATORS = ("cuda", "cpu")

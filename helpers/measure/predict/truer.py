@@ -1,17 +1,27 @@
-"""Operators whose results are larger, or fewer, than torch's own meta kernels say, on a CPU and on CUDA alike. Chapters: too-big.
+"""Operators of which torch's own meta kernels say something else than a CPU and CUDA do. Chapters: training-memory, too-big.
 
-Larger: some kernels make their result in their input's shape, compute, and cut it down; the block stays as large, as long as the result
-lives. Of 526 operators that torch's own samples call on a CPU (torch.testing, 2.13) these and those of like_cpu differ in bytes.
+Larger, or fewer: some kernels make their result in their input's shape, compute, and cut it down; the block stays as large, as long as
+the result lives. Of 526 operators that torch's own samples call on a CPU (torch.testing, 2.13) these and those of like_cpu differ in bytes.
+
+Apart: some are taken apart on meta tensors though a CPU or a GPU has a kernel for them; here stands what that one keeps and makes.
+They are apart before the tracker hears of them, so they are caught above, at autograd's key. So nobody passes by, however he came by the
+function. (As torch's dispatcher tells it, 2.11 to 2.15: composite, with a CPU kernel, are attention, mish's backward and a channel shuffle
+that only mobile builds call; a CPU's attention is a kernel of other name.)
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from math import prod
 
 import torch
 from torch import Tensor
 
+from helpers.patches import COMPOSITE
+
 aten = torch.ops.aten
+_standing: list[torch.library.Library] = []
 
 
 def col2im(x: Tensor, size: list[int], kernel: list[int], *_: object) -> Tensor | None:
@@ -56,3 +66,24 @@ TRUER = {
     aten.soft_margin_loss.default: loss,
     aten.smooth_l1_loss.default: smooth_loss,
 }
+
+
+# apart -------------------------------------------------------------------------------------------------------------------
+@contextmanager
+def with_kernels(attention: Callable[..., Tensor]) -> Iterator[None]:
+    """Inside, these operators on meta tensors are kernels, attention that one; it may be nested, and the outermost stays."""
+    if _standing:
+        yield
+        return
+    library = torch.library.Library("aten", "IMPL")
+    COMPOSITE.of_operator(library, "scaled_dot_product_attention", attention)
+    COMPOSITE.of_operator(library, "mish_backward", _mish_backward)
+    _standing.append(library)
+    try:
+        yield
+    finally:
+        _standing.pop()._destroy()
+
+
+def _mish_backward(grad: Tensor, x: Tensor) -> Tensor:
+    return torch.empty_like(x)

@@ -3,10 +3,9 @@
 from helpers.memory.payloads import bucket_sizes
 from helpers.memory.sharding import Sharding, ShardingError
 
-from .buckets import make_buckets
 from .part import Part, part
 from .pipeline import Parts, Pipeline
-from .share import Share
+from .share import Share, make_buckets
 
 __all__ = [
     "Part",

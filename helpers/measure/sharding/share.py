@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from helpers.facts import Model
 from helpers.measure.predict.meta_step import MetaStep, Setup
+from helpers.memory.payloads import bucket_sizes
 from helpers.memory.sharding import Sharding, ShardingError
 from helpers.parallel.zero import Paper, Zero
 from helpers.parallel.zero.training import blocks
@@ -18,7 +19,6 @@ from helpers.step import precision as types
 from helpers.tracker.tracker import Tracker
 
 from . import fsdp2
-from .buckets import make_buckets
 from .part import Elsewhere, Part, check_part
 from .pipeline import Parts, Pipeline
 
@@ -118,6 +118,14 @@ def wait_for_pieces(model: nn.Module, zero: Zero) -> None:
     for module in model.modules():
         if (head := getattr(module, "head", None)) is not None:
             head.set_requires_gradient_sync = partial(zero.set_requires_gradient_sync, head)
+
+
+def make_buckets(model: nn.Module) -> list[torch.Tensor]:
+    """Buffers as DDP keeps them beside the gradients, last parameters first: flat pieces that are reduced while backward goes on."""
+    params = [p for p in model.parameters() if p.requires_grad]
+    dtype, device = params[0].dtype, params[0].device
+    sizes = bucket_sizes(p.numel() * p.element_size() for p in reversed(params))
+    return [torch.empty(size // dtype.itemsize, dtype=dtype, device=device) for size in sizes]
 
 
 def units(model: nn.Module) -> list[nn.Module]:

@@ -2,8 +2,7 @@
 
 from helpers.memory.closed_form.activations import activations
 from helpers.memory.closed_form.cache import inference, kv_cache, per_token
-from helpers.memory.closed_form.fsdp2 import fsdp2_states
-from helpers.memory.closed_form.states import padded, per_parameter, states
+from helpers.memory.closed_form.states import fsdp2_states, padded, per_parameter, states
 from helpers.memory.closed_form.step import Step, step
 from helpers.memory.closed_form.terms import FormError, Operator, Term, Terms
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from helpers.facts import MODELS, Model
 from helpers.memory.closed_form.blocks import block, norm
-from helpers.memory.closed_form.kept import WIDTHS, Kept, kept, operators, sizes
-from helpers.memory.closed_form.spelled import ratios, spell
+from helpers.memory.closed_form.kept import WIDTHS, Kept, kept, operators, ratios, sizes, spell
 from helpers.memory.closed_form.terms import FormError, Term, Terms, one_of, whole
 from helpers.memory.sharding import ALONE, Sharding
 

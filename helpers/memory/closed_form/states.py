@@ -1,4 +1,4 @@
-"""What training keeps for every parameter: the 4x rule, 16 and 18 bytes, and what is left of them on one of N ranks.
+"""What training keeps for every parameter: the 4x rule, 16 and 18 bytes, and what is left of them on one of N ranks; FSDP2's rows.
 
 Chapters: training-memory, too-big, sharded; the memory calculator.
 """
@@ -6,6 +6,7 @@ Chapters: training-memory, too-big, sharded; the memory calculator.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from helpers.memory.closed_form.terms import FormError, Operator, Term, Terms, one_of, shared, whole
 
@@ -24,6 +25,7 @@ MOMENTS = {"sgd": (), "momentum": ("momentum",), "adam": ("momentum", "variance"
 OPTIMIZERS = {**MOMENTS, "adamw": MOMENTS["adam"], "adamw-foreach": MOMENTS["adam"], "adamw-fused": MOMENTS["adam"]}
 # The lowest ZeRO stage that splits a term; above, each rank has 1/N of it.
 SPLIT_FROM = {"optimizer": 1, "gradient": 2, "parameter": 3}
+FSDP2 = 4  # bytes: its shards are fp32, whatever computes
 
 
 def states(
@@ -51,6 +53,35 @@ def states(
     terms = (_state(name, cls, width, units, zero, nranks, source) for name, cls, width in kept)
     split = f", ZeRO-{zero} on {nranks} ranks" if zero else ""
     return Terms(f"States of {sum(units):,} parameters, {precision}, {optimizer}{split}", tuple(terms))
+
+
+def fsdp2_states(shapes: Sequence[Sequence[int]], nranks: int, rank: int = 0, optimizer: str = "adam") -> Terms:
+    """Parameters, gradients and the optimizer's numbers on one rank, to the byte (fully_shard of torch 2.11 to 2.15).
+
+    shapes: of every parameter. Each is cut along its first dimension into nranks times ceil(rows / nranks) rows. Shards and gradients are
+    kept with their filling, so they are the same on every rank; the optimizer's numbers are of the rows that there are, so the first
+    ranks have most. Beside them an optimizer counts its steps: 4 bytes a parameter, on the CPU unless it is fused.
+    FormError for an unknown optimizer, counts that are not positive, or a rank that does not exist.
+    """
+    one_of(tuple(OPTIMIZERS), optimizer=optimizer)
+    whole(nranks=nranks)
+    if not shapes or rank not in range(nranks):
+        raise FormError(f"there is at least one parameter, and a rank is one of 0..{nranks - 1}, got rank {rank!r}")
+    filled = mine = 0
+    for rows, *row in shapes:
+        whole(**{"a side of a parameter": rows})
+        each = shared(rows, nranks)
+        filled += each * prod(row)
+        mine += min(max(rows - rank * each, 0), each) * prod(row)
+    kept = [("parameters", "parameter", filled), ("gradients", "gradient", filled)]
+    kept += [(name, "optimizer", mine) for name in OPTIMIZERS[optimizer]]
+    total = sum(prod(shape) for shape in shapes)
+    keeps, formula, source = "this rank's rows of each parameter", f"{FSDP2} P / {nranks}", "torch-fsdp2"
+    terms = (
+        Term(name, cls, formula, (Operator(name, keeps, ("P",), FSDP2, nranks, FSDP2 * numel, source),), 1, source)
+        for name, cls, numel in kept
+    )
+    return Terms(f"States of {total:,} parameters, FSDP2 on {nranks} ranks, {optimizer}", tuple(terms))
 
 
 def per_parameter(precision: str = "bf16", optimizer: str = "adam") -> int:

@@ -13,9 +13,8 @@ from helpers.facts import ACCELERATORS, MODELS, Model
 from helpers.memory.closed_form import per_token
 from helpers.memory.closed_form.activations import AROUND, CHECKPOINTS, INPUT, ends, start
 from helpers.memory.closed_form.blocks import ATTENTIONS, block
-from helpers.memory.closed_form.kept import WIDTHS, Kept, sizes
+from helpers.memory.closed_form.kept import RATIOS, WIDTHS, Kept, ratios, sizes
 from helpers.memory.closed_form.moments import MOMENTS, named
-from helpers.memory.closed_form.spelled import RATIOS, ratios
 from helpers.memory.closed_form.states import OPTIMIZERS, PRECISIONS
 from helpers.memory.closed_form.temporaries import (
     BEFORE,

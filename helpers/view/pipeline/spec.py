@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import cache, cached_property
 
 from helpers.collectives import ScheduleError
+from helpers.collectives.transfers import NAME
 from helpers.pipeline import SCHEDULES, PipelineSchedule, Timeline, Times, timeline
 from helpers.pipeline.orders import proved
 from helpers.pipeline.schedule import KINDS, SHARDS
@@ -20,7 +21,10 @@ MOST = {"nranks": 8, "nmicrobatches": 32, "nvirtual": 4}  # what the widget draw
 
 
 def known() -> dict:
-    """What the page must know before it draws: of every schedule its title and what it takes, and what is true of every kind of action."""
+    """What the page must know before it draws: of every schedule its title and what it takes, of every kind of action what is true of it.
+
+    name: what a schedule may be called, for a regular expression.
+    """
     rows = {kind: row._asdict() for kind, row in KINDS.items()}
     return {
         "schedules": {
@@ -29,6 +33,7 @@ def known() -> dict:
         },
         "kinds": {kind: row for kind, row in rows.items() if row.pop("sends") is not None and row["takes"]},
         "shards": {kind: KINDS[kind].deed for kind in SHARDS},
+        "name": NAME.pattern,
     }
 
 

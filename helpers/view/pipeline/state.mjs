@@ -1,7 +1,6 @@
 // What may be asked, as spec.py has it: what of it goes together, the whole of it as a link and as a line of Python.
 import { call, cell, py, tuple } from "../shared/page/copied.mjs";
 import { times } from "../shared/page/numbers.mjs";
-import { isName } from "../shared/schedules/schedule.mjs";
 import { built, MOST, parsed, placed, run, written } from "./timeline.mjs";
 
 export const PARTS = { forward: [0.25, 8], input: [0.25, 8], weight: [0.25, 8], hop: [0, 4] };
@@ -87,7 +86,7 @@ function isWhole({ kinds, nranks, nmicrobatches, nvirtual, programs }) {
 export function drawn(text, known) {
   const s = parsed(text, known);
   const isIn = ([size, most]) => Number.isInteger(s[size]) && s[size] > 0 && s[size] <= most;
-  if (!isName(s.name) || !Object.entries(MOST).every(isIn) || !isWhole(s)) return undefined;
+  if (!new RegExp(`^${known.name}$`).test(s.name) || !Object.entries(MOST).every(isIn) || !isWhole(s)) return undefined;
   if (placed(s, UNIT).at.some((done, rank) => done < s.programs[rank].length)) return undefined;
   return { schedule: s.name, nranks: s.nranks, nmicrobatches: s.nmicrobatches, text: written(s) };
 }

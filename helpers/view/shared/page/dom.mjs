@@ -1,5 +1,5 @@
-// Elements from a tag, attributes and children; the few shapes that every drawing is made of, and the pointer that is dragged over one; what
-// most widgets have: choices in a sentence, a slider over sizes, a legend, lines of words. Text goes in as text, never as markup.
+// Elements from a tag, attributes and children: text goes in as text, never as markup. The few shapes that every drawing is made of, and
+// the pointer that is dragged over one. What most widgets have: choices in a sentence, a slider over sizes, a legend, lines of words.
 import { nbytesText } from "./numbers.mjs";
 
 const SVG = "http://www.w3.org/2000/svg";
