@@ -99,7 +99,7 @@ def predicted(case: Case) -> Trace:
 
 
 def same_within(case: Case, there: Trace) -> np.ndarray:
-    """Also the most of every forward and backward is what is predicted; the most of an update to the byte.
+    """What a rank held at every mark, and the most before it, is what is predicted, of several steps the least; of an update to the byte.
 
     How far the bytes at the marks are from what is predicted.
     """
