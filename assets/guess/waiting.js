@@ -1,10 +1,10 @@
 // What must not tell before the reader has guessed, where he guesses: solutions, hints, what cells printed. Who reads has all open.
 (() => {
-  const WAITING = "details.sd-dropdown, details.bim-waits";
+  const WAITING = "details.sd-dropdown:not(.bim-finding), details.bim-waits";
   const blocks = [...document.querySelectorAll(".bim-predict")];
 
   // What a lab's cell printed (website/guess/waiting.py) waits for the blocks whose answers it tells, a solution or a hint for the block
-  // before it.
+  // before it in its own section, if there is one.
   function awaited({ dataset }, before) {
     const names = JSON.parse(dataset.waits ?? "[]").map((name) => `guess-${name}`);
     return dataset.waits ? blocks.filter(({ id }) => names.includes(id)) : before;
@@ -14,7 +14,14 @@
   let before = [];
   for (const node of document.querySelectorAll(`.bim-predict, ${WAITING}`)) {
     if (node.matches(".bim-predict")) before = [node];
-    else withheld.set(node, awaited(node, before));
+    else
+      withheld.set(
+        node,
+        awaited(
+          node,
+          before.filter((block) => block.closest("section") === node.closest("section")),
+        ),
+      );
   }
   const guesses = () => document.documentElement.dataset.reading === "guess";
   const open = (awaiting) => (guesses() ? awaiting.find((block) => !("told" in block.dataset)) : undefined);

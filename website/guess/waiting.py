@@ -1,8 +1,9 @@
 """What a lab's cell printed and a reader of the page should not see before he has guessed: folded, and opened by assets/guess/waiting.js.
 
 An output behind a block that tells its answer waits for that block: a line of `gap` tells it, and so does the number with its unit, in
-whichever spelling. What a checker says behind "Hint:" is folded by itself. As every solution it waits for the block before it, and the
-build fails where there is none. And on a page nobody has said what a line of `gap` says of the cell's own guess. JupyterLab and nbval
+whichever spelling. What a checker says behind "Hint:" is folded by itself. As every solution it waits for the block before it in its
+section, and the build fails where there is none on the page. And a line of `gap` says what is so, without the cell's own guess: the
+page's box asks for the reader's. JupyterLab and nbval
 know nothing of it.
 """
 
@@ -20,7 +21,7 @@ from website.guess.asked import ASKED, Question, ancestors, order, question, raw
 
 log = logging.getLogger(__name__)
 HINT = re.compile(r"\s*\bHint: ")
-PRESET = re.compile(r"(\??) You said (.+?), it is (.+?): ")
+PRESET = re.compile(r"(\??) You said (.+?), it is (.+?): .*")
 
 
 def fold(app: Sphinx, doctree: nodes.document) -> None:
@@ -48,7 +49,7 @@ def told(text: str, asked: list[Question]) -> Iterator[str]:
 
 def replace(block: nodes.literal_block, names: list[str]) -> bool:
     """The output folded for these blocks, or the hint in it; -> was there a hint?"""
-    text = PRESET.sub(r"\1 It is \3. The guess in the cell, \2: ", block.astext())
+    text = PRESET.sub(r"\1 It is \3.", block.astext())
     hint = HINT.search(text)
     if names:
         waits = escape(json.dumps(names))
