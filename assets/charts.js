@@ -173,7 +173,9 @@ BytesInMotion.charts = (() => {
     const asked = toBeDrawn(spec.name);
     const shown = data.map((trace, i) => ({
       ...without(withoutWords(trace, spec.data[i], ends.includes(i)), asked),
-      ...((hidden.has(trace.name) || asked.some((name) => `${trace.name},`.startsWith(`${name},`))) && { visible: false }),
+      ...((hidden.has(trace.name) || asked.some((name) => `${trace.name},`.startsWith(`${name},`))) && {
+        visible: false,
+      }),
     }));
     const whole = {
       ...layout,
