@@ -38,6 +38,7 @@
     clearTimeout(saying);
     saying = setTimeout(() => said.replaceChildren(), SAID);
   }
+  document.addEventListener("bim-told", () => document.querySelector(".bim-reading-said")?.replaceChildren()); // one fewer waits
 
   // Read, where all is open, or Guess, where an answer waits for the reader's own: predict.js hears of it.
   function readingSwitch(button) {

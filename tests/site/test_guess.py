@@ -140,6 +140,13 @@ def test_a_block_asks_something():
     assert (list(question), list(more)) == (["How long?"], ["Because."])
 
 
+def test_a_question_is_said_without_formulas():
+    asks = [
+        nodes.paragraph("", "Of ", nodes.math("", r"34\,sbh"), nodes.Text(", times "), nodes.math("", r"\frac{P-1}{P}"))
+    ]
+    assert asked.plainly(asks) == "Of 34 sbh, times (P-1)/P"
+
+
 def test_a_guess_on_an_axis_reaches_the_answer_and_stands_beside_what_is_known(ring):
     answer = answers.Answer(24, "24 µs")
     on = axis.axis("order", "µs", "1 µs to 10 ms", answer)

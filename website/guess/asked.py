@@ -70,3 +70,9 @@ def tempting_of_page(env: BuildEnvironment, name: str) -> str:
     block = re.search(rf"^:::\{{predict\}} {name}\n((?::.*\n)*)", path.read_text(encoding="utf-8"), re.MULTILINE)
     found = re.search(r"^:tempting: (.*)", block[1], re.MULTILINE) if block else None
     return found[1] if found else ""
+
+
+def plainly(question: list[nodes.Node]) -> str:
+    """As a link says it, which draws no formulas."""
+    text = " ".join(node.astext() for node in question)
+    return re.sub(r"\\frac{(.*?)}{(.*?)}", r"(\1)/\2", text).replace(r"\,", " ")

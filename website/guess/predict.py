@@ -30,7 +30,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from website.guess import answers, axis, curves
-from website.guess.asked import ASKED, CLOSING, ancestors, raw, tempting_of_page
+from website.guess.asked import ASKED, CLOSING, ancestors, plainly, raw, tempting_of_page
 from website.guess.plot import plot
 
 log = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ class PredictDirective(SphinxDirective):
         name = self.arguments[0]
         try:
             question, more = map(self.parsed, halves(self.content))
-            asked = self.asked(name, " ".join(node.astext() for node in question))
+            asked = self.asked(name, plainly(question))
         except (ValueError, KeyError, OSError) as error:
             said = error.args[0] if isinstance(error, KeyError) else error
             log.warning("predict %s: %s", name, said, location=self.get_location(), type="bim", subtype="predict")
