@@ -16,6 +16,7 @@ from functools import partial
 import torch
 from torch import Tensor
 from torch.nn import functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from helpers.context import chunks, positions
 from helpers.memory.sharding import Sharding
@@ -61,7 +62,8 @@ def gathered(kind: str, sharding: Sharding, q: Tensor, k: Tensor, v: Tensor) -> 
             found.append(aten._scaled_dot_product_flash_attention(*here, 0.0, True)[0])
         else:
             seen = ring.mask(queries, range(stop), q.device)
-            found.append(F.scaled_dot_product_attention(*here, attn_mask=seen, enable_gqa=True))
+            with sdpa_kernel(SDPBackend.MATH):  # scores written out, whatever a CPU would choose
+                found.append(F.scaled_dot_product_attention(*here, attn_mask=seen, enable_gqa=True))
     return torch.cat(found, TOKENS)
 
 
