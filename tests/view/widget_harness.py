@@ -138,6 +138,7 @@ def narrow(page, width: int = 375) -> None:
 def resized(page, size: dict) -> None:
     """The page in another size, when its widgets have heard of it and are drawn anew."""
     page.set_viewport_size(size)
+    page.wait_for_function("(width) => innerWidth === width", arg=size["width"])  # on a busy machine some frames later
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
