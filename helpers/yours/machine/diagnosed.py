@@ -17,11 +17,10 @@ SIGN = "NCCL DIAG "
 LINE = re.compile(r"NCCL DIAG (?:\[(?P<tag>OK|INFO)\] *)?(?P<said>[^\n]+)", re.ASCII)
 PEERS = re.compile(r"p2p: (?:only )?(\d{1,9})/(\d{1,9}) (?:GPU-to-GPU|directed)", re.ASCII)
 PAIR = re.compile(r"p2p: (?:(?:read|write) mismatch|(?:launch/check|peer-memory import) failed)")
-RATES = re.compile(
-    r"net bw: ([\d.]{1,12})/([\d.]{1,12})/([\d.]{1,12}) Gbit/s min/median/max (\S+) bw \(across (\d{1,9})", re.ASCII
-)
+RATE = r"(\d{1,9}(?:\.\d{1,9})?)"
+RATES = re.compile(rf"net bw: {RATE}/{RATE}/{RATE} Gbit/s min/median/max (\S+) bw \(across (\d{{1,9}})", re.ASCII)
 OFF = re.compile(
-    r"net bw: (\S+) rank (\d{1,9}) \(([^)\n]*)\): ([\d.]{1,12}) Gbit/s, >30% off median ([\d.]{1,12})", re.ASCII
+    rf"net bw: (\S+) rank (\d{{1,9}}) \(([^)\n]*)\): {RATE} Gbit/s, >30% off median {RATE}(?![\d.]*\d)", re.ASCII
 )
 STUCK = "tool run timed out"
 
