@@ -10,7 +10,7 @@ import torch.distributed as dist
 
 from helpers.ranks import RankError
 from helpers.ranks.hooks import unnoted
-from helpers.ranks.hooks.guarding import UNHEEDED
+from helpers.ranks.hooks.guarding import REDUCED, UNHEEDED
 
 # Of each call that takes the tensor x and ends at once, which argument x is.
 CALLS = {
@@ -31,6 +31,10 @@ SOUND = {
     "none": lambda x: dist.all_reduce(x[:0].contiguous(), op=dist.ReduceOp.MAX),
     "whole numbers": lambda x: dist.all_reduce(torch.ones(4, dtype=torch.int64), op=dist.ReduceOp.MIN),
 }
+
+SINGLE = [
+    op for op in ("reduce_scatter_tensor", "reduce_scatter_single") if hasattr(dist, op)
+]  # older releases lack the second
 
 
 def first(of_rank_0):
@@ -78,9 +82,13 @@ def test_a_nan_under_a_maximum_is_said_by_the_rank_that_has_it(two):
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always")
             dist.all_reduce(x.clone(), op=dist.ReduceOp.MAX)
+            dist.reduce(x.clone(), 0, op=dist.ReduceOp.MAX)
             dist.reduce_scatter(torch.ones(2), [x, x], op=dist.ReduceOp.MIN)
+            for op in SINGLE:
+                getattr(dist, op)(torch.ones(1), x, op=dist.ReduceOp.MAX)
             dist.all_reduce(x.clone())
-        return [str(one.message).partition(".")[0] for one in found]
+        return [str(one.message).partition(".")[0] for one in found if "NaN in" in str(one.message)]
 
-    told = ["all_reduce on rank 1: NaN in 1 of 2 elements", "reduce_scatter on rank 1: NaN in 2 of 4 elements"]
-    assert two.run(said) == [[], told]
+    found = {"all_reduce": "1 of 2", "reduce": "1 of 2", "reduce_scatter": "2 of 4", **dict.fromkeys(SINGLE, "1 of 2")}
+    assert {*found} == {op for op in REDUCED if hasattr(dist, op)}
+    assert two.run(said) == [[], [f"{op} on rank 1: NaN in {share} elements" for op, share in found.items()]]

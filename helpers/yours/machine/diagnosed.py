@@ -22,7 +22,6 @@ RATES = re.compile(rf"net bw: {RATE}/{RATE}/{RATE} Gbit/s min/median/max (\S+) b
 OFF = re.compile(
     rf"net bw: (\S+) rank (\d{{1,9}}) \(([^)\n]*)\): {RATE} Gbit/s, >30% off median {RATE}(?![\d.]*\d)", re.ASCII
 )
-STUCK = "tool run timed out"
 
 
 def of_diagnostics(text: str, told: Place | None = None) -> Verdict:
@@ -56,13 +55,10 @@ def _causes(notes: list[str]) -> Iterator[Cause]:
         for mode, rank, host, rate, middle in off
         if float(rate) < float(middle)
     ]
-    slow += [line for line in notes if STUCK in line]
     if slow:
         yield cause("slow rail", f"{slow[0][:300]}{_more(slow)}")
     rest = [
-        line
-        for line in notes
-        if not (PAIR.match(line) or PEERS.match(line) or RATES.match(line) or OFF.match(line) or STUCK in line)
+        line for line in notes if not (PAIR.match(line) or PEERS.match(line) or RATES.match(line) or OFF.match(line))
     ]
     if rest:
         yield cause("warning", f"not tried, or not to its end: {rest[0][:300]}{_more(rest)}", accuses=False)

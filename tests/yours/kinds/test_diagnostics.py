@@ -18,7 +18,9 @@ CASES = {  # lines between head and end; who is accused; words of the verdict
     "only the sum": (["[INFO] p2p: only 52/56 GPU-to-GPU peer accesses passed verification"], ["no P2P"], "52 of 56"),
     "a slow rank": ([WHOLE, RATES.format("INFO", "265.1"), OFF.format("265.1")], ["slow rail"], "265.1 to 398.2"),
     "a fast one": ([WHOLE, RATES.format("INFO", "376.1"), OFF.format("800.0")], [], "All pairs"),
+    "a rate that is none": ([WHOLE, OFF.format("1.2.3")], [], "not to its end: net bw: same-nic rank 3 (n0): 1.2.3"),
     "not tried": (["[INFO] net bw: required external tool missing in comm 0x1"], [], "required external tool missing"),
+    "not to its end": (["[INFO] net bw: tool run timed out in comm 0x1"], [], "not to its end: net bw: tool run timed out"),
     "one host": ([WHOLE, "[OK] net bw: skipped (single host or no network transport)"], [], "All pairs"),
 }  # fmt: skip
 
