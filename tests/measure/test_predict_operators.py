@@ -98,6 +98,9 @@ def test_the_kernel_is_cudas_choice():
     assert attention_kernel(half, half[:, :, :2], half[:, :, :2], is_causal=True) == "efficient"
     assert attention_kernel(half, half, meta(1, 4, N, 2 * H)) == "efficient"
     assert attention_kernel(half, half, half, mask.requires_grad_()) == "efficient"
+    twelve, turned = meta(1, 4, N, 12), meta(1, 4, H, H).transpose(2, 3)
+    assert attention_kernel(twelve, twelve, twelve, mask) == "math", "a width of whole eights, and of fours in fp32"
+    assert attention_kernel(turned, turned, turned) == "math", "a head lies in one piece"
     assert attention_kernel(half, half.float(), half) == attention_kernel(full.double(), *[full.double()] * 2) == "math"
 
 
@@ -105,6 +108,8 @@ def test_what_sdpa_kernel_allows_is_kept_to():
     half, full = meta(1, 4, N, H), meta(1, 4, N, H, dtype=torch.float32)
     with sdpa_kernel(SDPBackend.MATH):
         assert attention_kernel(half, half, half) == "math"
+    with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+        assert attention_kernel(half, half, half) == "flash", "which keeps the same"
     with sdpa_kernel([SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]):
         assert attention_kernel(half, half, half) == "efficient"
     with sdpa_kernel(SDPBackend.FLASH_ATTENTION), pytest.raises(ValueError, match="could take efficient, math on CUDA"):
