@@ -23,7 +23,7 @@ def test_a_script_has_the_form_of_the_readme(script):
     assert said.startswith(f"{STARTS[0]}\n# {findings.versions(text)}")
     assert [line.split()[1].strip(",:") for line in found] == ["Expected", "Seen"]
     assert re.fullmatch(
-        r":::\{dropdown\} .+\n:class-container: bim-finding\n\nExpected.+\n\nSeen: .+\n:::", told(script.stem, text)
+        r":::\{dropdown\} .+\n:class-container: bim-surprise\n\nExpected.+\n\nSeen: .+\n:::", told(script.stem, text)
     ), "as pages show it"
     assert text.endswith('echo "as stated"\n') and script.stat().st_mode & 0o111
     assert subprocess.run(["bash", "-n", script]).returncode == 0

@@ -23,7 +23,7 @@ def told(name: str, script: str) -> str:
     comment = re.search(r"^#!.*\n((?:# .*\n)+)", script)[1]
     question, expected, seen = re.split(r" (?=Expected[,:]|Seen:)", " ".join(re.findall(r"^# (.*)", comment, re.M)))
     link = f"{{download}}`findings/{name}.sh </findings/{name}.sh>`"
-    return f":::{{dropdown}} {question}\n:class-container: bim-finding\n\n{expected}\n\n{seen} ({link} shows it again.)\n:::"
+    return f":::{{dropdown}} {question}\n:class-container: bim-surprise\n\n{expected}\n\n{seen} ({link} shows it again.)\n:::"
 
 
 class FindingDirective(SphinxDirective):

@@ -1,6 +1,6 @@
 // What must not tell before the reader has guessed, where he guesses: solutions, hints, what cells printed. Who reads has all open.
 (() => {
-  const WAITING = "details.sd-dropdown:not(.bim-finding), details.bim-waits";
+  const WAITING = "details.sd-dropdown:not(.bim-surprise), details.bim-waits";
   const blocks = [...document.querySelectorAll(".bim-predict")];
 
   // What a lab's cell printed (website/guess/waiting.py) waits for the blocks whose answers it tells, a solution or a hint for the block

@@ -57,7 +57,7 @@ REFERS = "({ nextElementSibling: next }) => next.matches('.bim-wanted') && next.
 
 # Those with a block before them in their own section.
 SOLUTIONS = (
-    ".bim-predict ~ details.sd-dropdown:not(.bim-finding), .bim-predict ~ .cell details.bim-waits:not([data-waits])"
+    ".bim-predict ~ details.sd-dropdown:not(.bim-surprise), .bim-predict ~ .cell details.bim-waits:not([data-waits])"
 )
 FOLDED = "details.bim-waits[data-waits]:not([open])"
 VEILED = "html[data-reading=guess] .bim-veiled"
