@@ -140,9 +140,14 @@ CUT_CODE = """() => [...document.querySelectorAll(".bim-text .highlight > pre")]
     .filter((longest) => longest.length <= 88)"""
 
 
+CUT_TABLES = """() => [...document.querySelectorAll(".bim-text > section .bim-sideways:has(> table)")]
+    .filter((box) => !box.closest(".bim-mount, .cell_output") && box.scrollWidth > box.clientWidth + 1)
+    .map((box) => box.textContent.slice(0, 80))"""
+
+
 def assert_code_fits(page):
-    """At 1280 px the column has room for code of 88 letters; what is taken from helpers may be longer."""
-    assert page.evaluate(CUT_CODE) == []
+    """At 1280 px the column has room for a table, and for code of 88 letters; what is taken from helpers may be longer."""
+    assert page.evaluate(CUT_CODE) == page.evaluate(CUT_TABLES) == []
 
 
 def assert_both_themes(page, book, path, first, width):

@@ -322,3 +322,11 @@ def test_no_width_has_colours_of_its_own():
     found = [rule.strip() for block in blocks for rule in COLOUR.findall(block)]
     assert found == [".bim-chapters::backdrop"]
     assert COLOUR.findall(FOR_A_WIDTH.findall("@media (max-width: 9px) { a { b: c; } d { color: e; } }")[0])
+
+
+def test_code_in_a_table_breaks_at_joints_and_short_code_nowhere():
+    code = '<code class="literal"><span class="pre">{}</span></code>'
+    told = theme.mend(f"<table><td>{code.format('NCCL_DEBUG=INFO')}</td><td>{code.format('x.grad')}</td></table>")
+    assert told.startswith('<div class="bim-sideways"><table>') and "NCCL_<wbr>DEBUG=<wbr>INFO" in told
+    assert '<code class="literal bim-unbroken"><span class="pre">x.grad</span>' in told
+    assert "<wbr>" not in theme.mend(code.format("NCCL_DEBUG=INFO")), "beside words there is room"
